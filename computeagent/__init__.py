@@ -1,0 +1,1 @@
+"""What runs on a hypervisor. `agent` and `drivers` know neither Django nor the database, only `conductor`."""

@@ -1,0 +1,111 @@
+"""Build one guest: claim, late group check, network, disks, spawn. Nova's exception matrix decides how it ends.
+
+A second attempt runs the same steps: what is there is success, and a guest that runs is never given new disks.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+
+from computeagent.agent.context import AgentContext
+from computeagent.agent.delete import destroy_surely
+from computeagent.agent.failures import GroupPolicyViolated, NetworkRefused, StepFailed
+from computeagent.agent.holds import Hold
+from computeagent.agent.steps import Steps
+from computeagent.conductor import BuildFailure, GuestFacts, GuestSpec, PowerState
+from computeagent.drivers.base import DriverError
+from controlplane.kernel.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+IMAGE_TRIES = 5
+
+
+def build(context: AgentContext, hold: Hold) -> None:
+    """Make the guest and say so, or leave nothing of it and say why. Raises Fenced, CleanupFailed."""
+    steps = Steps(context, hold)
+    try:
+        facts = _make(context, hold, steps)
+    except StepFailed as failed:
+        _undo(context, hold, steps, failed.failure)
+        return
+    steps.write(lambda: context.conductor.build_done(lease=hold.lease, facts=facts))
+    log.info("instance %s runs", hold.guest.uuid)
+
+
+def _make(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
+    try:
+        return _make_claimed(context, hold, steps)
+    except BaseException:
+        context.tracker.abort(hold.guest.uuid)
+        raise
+
+
+def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
+    guest = hold.guest
+    with steps.step("claim"):
+        context.tracker.claim(guest, context.driver.host_report())
+        runs = _runs_already(context, hold)
+    if not runs:
+        _prepare(context, hold, steps)
+    with steps.step("spawning"):
+        facts = context.driver.spawn(guest)
+    context.tracker.settle(guest.uuid)
+    context.changes.note(guest.uuid)
+    return facts
+
+
+def _prepare(context: AgentContext, hold: Hold, steps: Steps) -> None:
+    guest = hold.guest
+    with steps.step("group_check"):
+        verdict = context.patience.call(lambda: context.conductor.group_check(lease=hold.lease))
+        if not verdict.allowed:
+            raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
+    with steps.step("networking"):
+        check_ports(guest)
+    with steps.step("block_device_mapping"):
+        _fetch_image(context, hold)
+        hold.check()
+        context.driver.prepare_disks(guest)
+
+
+def _runs_already(context: AgentContext, hold: Hold) -> bool:
+    """Whether an earlier attempt came as far as a running guest; its disks must be left alone."""
+    if hold.lease.attempt == 1:
+        return False
+    facts = context.driver.facts(hold.guest.uuid)
+    return facts is not None and facts.power_state is PowerState.RUNNING
+
+
+def check_ports(guest: GuestSpec) -> None:
+    """Every port names a network and has a MAC address of its own. Raises NetworkRefused."""
+    seen: set[str] = set()
+    for port in guest.ports:
+        mac = port.mac.lower()
+        if MAC.fullmatch(mac) is None or mac in seen or not port.network:
+            raise NetworkRefused(f"port with MAC {port.mac!r} on network {port.network!r} cannot be plugged")
+        seen.add(mac)
+
+
+def _fetch_image(context: AgentContext, hold: Hold) -> None:
+    """The image into the driver's cache; begun again when the control plane goes away while it is read."""
+
+    def chunks() -> Iterator[bytes]:
+        for chunk in context.conductor.image_chunks(lease=hold.lease):
+            hold.check()
+            yield chunk
+
+    try:
+        context.patience.call(lambda: context.driver.prepare_image(hold.guest, chunks), tries=IMAGE_TRIES)
+    except Unavailable as error:
+        raise DriverError(f"image {hold.guest.image_id} could not be read: {error.message}") from error
+
+
+def _undo(context: AgentContext, hold: Hold, steps: Steps, failure: BuildFailure) -> None:
+    """First nothing of the guest is left here, then the control plane hears of it: another host may try now."""
+    log.warning("instance %s failed at %s: %s", hold.guest.uuid, failure.step, failure.message)
+    hold.check()
+    destroy_surely(context, hold.guest.uuid)
+    context.changes.note(hold.guest.uuid)
+    steps.write(lambda: context.conductor.build_failed(lease=hold.lease, failure=failure))

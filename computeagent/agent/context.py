@@ -1,0 +1,76 @@
+"""What the parts of one agent share."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from computeagent.agent.holds import Holds
+from computeagent.agent.inbox import Inbox
+from computeagent.agent.options import AgentOptions
+from computeagent.agent.patience import Patience
+from computeagent.agent.resource_tracker import ResourceTracker
+from computeagent.agent.turns import Turns
+from computeagent.conductor import Conductor
+from computeagent.drivers.base import Driver
+
+
+class Counts:
+    """How often things happened since the start, by name."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counter: Counter[str] = Counter()
+
+    def add(self, name: str) -> None:
+        """Once more."""
+        with self._lock:
+            self._counter[name] += 1
+
+    def __getitem__(self, name: str) -> int:
+        with self._lock:
+            return self._counter[name]
+
+
+class GuestChanges:
+    """News of guests from the threads that change them, for those that report them."""
+
+    def __init__(self) -> None:
+        self.happened = threading.Event()
+        self._lock = threading.Lock()
+        self._fresh: set[str] = set()
+
+    def note(self, instance_uuid: str) -> None:
+        """A guest came, went, or changed its power state."""
+        with self._lock:
+            self._fresh.add(instance_uuid)
+        self.happened.set()
+
+    def take_fresh(self) -> set[str]:
+        """The guests noted since the last call."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, set()
+            return fresh
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """One agent's identity, its two doors (conductor and driver) and its shared books."""
+
+    host: str
+    owner: str
+    """Names this process in leases: host and a token of this run, so that two runs of one host differ."""
+    conductor: Conductor
+    driver: Driver
+    state_dir: Path
+    options: AgentOptions
+    clock: Callable[[], float]
+    pause: Callable[[float], object]
+    patience: Patience
+    holds: Holds = field(default_factory=Holds)
+    turns: Turns = field(default_factory=Turns)
+    inbox: Inbox = field(default_factory=Inbox)
+    tracker: ResourceTracker = field(default_factory=ResourceTracker)
+    changes: GuestChanges = field(default_factory=GuestChanges)
+    counts: Counts = field(default_factory=Counts)

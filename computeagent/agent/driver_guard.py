@@ -1,0 +1,82 @@
+"""A driver whose every failure is a DriverError, as its Protocol says: whatever else it raises is the host's fault."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from computeagent.agent.host_report import with_overrides
+from computeagent.agent.options import AgentOptions
+from computeagent.conductor import GuestFacts, GuestSpec, HostReport
+from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
+from controlplane.kernel.errors import KilonovaError
+
+Answer = TypeVar("Answer")
+
+
+def guarded(verb: Callable[[], Answer]) -> Answer:
+    """Call a verb. Errors of the control plane (Fenced, Unavailable, met while reading an image) pass as they are."""
+    try:
+        return verb()
+    except (DriverError, KilonovaError):
+        raise
+    except Exception as error:
+        raise DriverError(f"{type(error).__name__}: {error}") from error
+
+
+class GuardedDriver:
+    """The Driver Protocol around another driver; the host report has the operator's totals in it."""
+
+    def __init__(self, driver: Driver, options: AgentOptions) -> None:
+        self._driver = driver
+        self._options = options
+
+    def open(self) -> None:
+        """See Driver."""
+        guarded(self._driver.open)
+
+    def close(self) -> None:
+        """See Driver."""
+        guarded(self._driver.close)
+
+    def host_report(self) -> HostReport:
+        """See Driver."""
+        return with_overrides(guarded(self._driver.host_report), self._options)
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """See Driver."""
+        guarded(lambda: self._driver.prepare_image(guest, source))
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """See Driver."""
+        guarded(lambda: self._driver.prepare_disks(guest))
+
+    def spawn(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return guarded(lambda: self._driver.spawn(guest))
+
+    def destroy(self, guest_uuid: str) -> None:
+        """See Driver."""
+        guarded(lambda: self._driver.destroy(guest_uuid))
+
+    def start(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return guarded(lambda: self._driver.start(guest))
+
+    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+        """See Driver."""
+        return guarded(lambda: self._driver.stop(guest_uuid, grace_s=grace_s))
+
+    def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return guarded(lambda: self._driver.hard_reboot(guest))
+
+    def facts(self, guest_uuid: str) -> GuestFacts | None:
+        """See Driver."""
+        return guarded(lambda: self._driver.facts(guest_uuid))
+
+    def guests(self) -> list[GuestOnHypervisor]:
+        """See Driver."""
+        return guarded(self._driver.guests)
+
+    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
+        """See Driver."""
+        return guarded(lambda: self._driver.console_log(guest_uuid, max_bytes=max_bytes))

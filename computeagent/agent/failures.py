@@ -1,0 +1,62 @@
+"""How work on this host can end badly, and whose fault it is."""
+
+import traceback
+
+from computeagent.conductor import BuildFailure, FailureClass
+from computeagent.drivers.base import DriverError
+from controlplane.kernel.errors import KilonovaError
+
+DETAILS_MAX_CHARS = 4000
+
+
+class Refused(KilonovaError):
+    """The agent itself refuses a step of a build, before any effect."""
+
+    code = "refused_by_host"
+    failure_class = FailureClass.HOST
+
+
+class ComputeResourcesUnavailable(Refused):
+    """The guest does not fit this machine; `message` has the numbers. Another host may do."""
+
+    code = "compute_resources_unavailable"
+
+
+class GroupPolicyViolated(Refused):
+    """The late server group check says no; not counted against the host."""
+
+    code = "group_policy_violated"
+    failure_class = FailureClass.POLICY
+
+
+class NetworkRefused(Refused):
+    """The ports of the guest cannot be plugged as they are described."""
+
+    code = "network_refused"
+    failure_class = FailureClass.NETWORK
+
+
+class StepFailed(KilonovaError):
+    """A named step failed and its end is recorded; what remains is to clean up and to say so."""
+
+    code = "step_failed"
+
+    def __init__(self, failure: BuildFailure) -> None:
+        super().__init__(f"{failure.step}: {failure.message}")
+        self.failure = failure
+
+
+class CleanupFailed(KilonovaError):
+    """The host may still hold something of the guest: it must not be reported as released."""
+
+    code = "cleanup_failed"
+    retryable = True
+
+
+def failure_of(step: str, error: DriverError | KilonovaError) -> BuildFailure:
+    """What to report of `error`. A traceback goes into `details`, which only administrators see."""
+    failure_class = getattr(error, "failure_class", FailureClass.HOST)
+    details = "" if isinstance(error, Refused) else "".join(traceback.format_exception(error))
+    return BuildFailure(
+        failure_class=failure_class, step=step, message=error.message, details=details[-DETAILS_MAX_CHARS:]
+    )

@@ -1,0 +1,202 @@
+"""The agent: starts its threads, watches over them, and ends as a whole."""
+
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from computeagent.agent.console import ConsoleShipper
+from computeagent.agent.context import AgentContext
+from computeagent.agent.crew import Crew, Pulses
+from computeagent.agent.driver_guard import GuardedDriver
+from computeagent.agent.inbox import Lane
+from computeagent.agent.instance_lock import host_lock
+from computeagent.agent.options import AgentOptions
+from computeagent.agent.orphans import Orphans, node_is_known
+from computeagent.agent.patience import Patience
+from computeagent.agent.periodic import Periodic
+from computeagent.agent.power_sync import PowerSync
+from computeagent.agent.recovery import recover
+from computeagent.agent.upkeep import Standing, Upkeep
+from computeagent.agent.worker import RequestScope, Worker
+from computeagent.conductor import Conductor
+from computeagent.drivers.base import Driver, DriverError
+
+log = logging.getLogger(__name__)
+
+WORK_PREFIX = "work-"
+LOOK_EVERY_S = 0.1
+CLOSE_S = 2.0
+WATCHDOG_EVERY_S = 1.0
+
+
+def no_scope(_request_id: str) -> AbstractContextManager[object]:
+    """No logging context around a piece of work."""
+    return nullcontext()
+
+
+class Agent:
+    """One host's agent. `run` blocks; `stop` may be called from a signal handler or another thread.
+
+    `clock` is monotonic seconds, `sleep` rests for seconds (by default it ends early on stop). `request_scope` is
+    entered with the request id around each piece of work, for logs.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        conductor: Conductor,
+        driver: Driver,
+        state_dir: Path,
+        options: AgentOptions | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] | None = None,
+        request_scope: RequestScope = no_scope,
+    ) -> None:
+        options = options or AgentOptions()
+        self._stop_asked = False
+        self._stopping = threading.Event()
+        pause = sleep or self._stopping.wait
+        self._context = AgentContext(
+            host=host,
+            owner=f"{host}:{os.getpid()}:{secrets.token_hex(4)}",
+            conductor=conductor,
+            driver=GuardedDriver(driver, options),
+            state_dir=state_dir,
+            options=options,
+            clock=clock,
+            pause=pause,
+            patience=Patience(stopping=self._stopping.is_set, pause=pause),
+        )
+        self._request_scope = request_scope
+        self._crew = Crew(self._stopping)
+        self._pulses = Pulses(clock)
+        self._standing = Standing()
+        self._upkeep = Upkeep(self._context, self._standing)
+
+    @property
+    def context(self) -> AgentContext:
+        """The shared books, for those who look at a running agent: its counts, its holds."""
+        return self._context
+
+    def stop(self) -> None:
+        """Ask to end: no new work, what runs may take `options.shutdown_s` to end. Only sets a flag."""
+        self._stop_asked = True
+
+    def run(self) -> int:
+        """Serve until stopped (0) or until a thread dies (1). Raises AgentAlreadyRunning, DriverError.
+
+        After it returned, a thread may still hang in a call that does not come back: end the process at once.
+        """
+        with host_lock(self._context.state_dir, self._context.host):
+            self._context.driver.open()
+            self._crew.start("start-up", self._start_up, may_end=True)
+            while not self._stop_asked and not self._crew.died.wait(LOOK_EVERY_S):
+                pass
+            return self._end()
+
+    def _start_up(self) -> None:
+        """Register, be alive, recover, and only then take work and tell power states."""
+        context = self._context
+        context.patience.call(self._upkeep.register)
+        log.info("host %s is registered", context.host)
+        self._start_vital_threads()
+        guests = {guest.uuid for guest in context.driver.guests()}
+        placed = context.patience.call(lambda: context.conductor.instances_on_host(host=context.host))
+        strangers = guests - {instance.uuid for instance in placed}
+        context.patience.call(lambda: recover(context))
+        self._start_workers()
+        self._start_reporters(Orphans(context, may_reap=self._may_reap(len(strangers))))
+
+    def _may_reap(self, strangers: int) -> bool:
+        node = self._standing.registration.compute_node_uuid
+        known = node_is_known(self._context.state_dir, node, strangers=strangers)
+        if not known:
+            log.error(
+                "the control plane calls this node %s, which this state directory does not know, and %d guests here "
+                "are strangers to it: is it the right database? No guest is removed by this agent",
+                node,
+                strangers,
+            )
+        return known and self._context.options.reap_orphans
+
+    def _start_vital_threads(self) -> None:
+        self._periodic("heartbeat", self._upkeep.heartbeat, lambda: self._standing.registration.report_interval_s)
+        self._periodic("leases", self._upkeep.renew_leases, lambda: self._standing.registration.lease_s / 3)
+        self._crew.start("watchdog", self._watch)
+
+    def _start_workers(self) -> None:
+        options = self._context.options
+        for lane, count in ((Lane.BUILDS, options.max_concurrent_builds), (Lane.ACTIONS, options.concurrent_actions)):
+            for number in range(count):
+                worker = Worker(self._context, lane, self._request_scope)
+                self._crew.start(f"{WORK_PREFIX}{lane.value}-{number}", worker.run)
+
+    def _start_reporters(self, orphans: Orphans) -> None:
+        options, upkeep = self._context.options, self._upkeep
+        self._periodic("doorbells", upkeep.listen, lambda: 0.0, most_s=options.doorbell_wait_s)
+        self._periodic("own-work", upkeep.look_for_work, lambda: options.reconcile_interval_s)
+        self._periodic("power", PowerSync(self._context).tick, lambda: options.power_sync_interval_s)
+        self._periodic("console", ConsoleShipper(self._context).tick, lambda: options.console_interval_s)
+        self._periodic(
+            "resources",
+            lambda: upkeep.report_resources(orphans),
+            lambda: options.resource_interval_s,
+            wake=self._context.changes.happened,
+        )
+
+    def _periodic(
+        self,
+        name: str,
+        tick: Callable[[], None],
+        interval_s: Callable[[], float],
+        *,
+        most_s: float = 0.0,
+        wake: threading.Event | None = None,
+    ) -> None:
+        periodic = Periodic(
+            self._context,
+            name=name,
+            tick=tick,
+            interval_s=interval_s,
+            tick_takes_s=most_s,
+            stopping=self._stopping,
+            pulses=self._pulses,
+            wake=wake,
+        )
+        self._crew.start(name, periodic.run)
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            self._pulses.check(allowance_s=self._context.options.watchdog_s)
+            self._context.pause(WATCHDOG_EVERY_S)
+
+    def _end(self) -> int:
+        options = self._context.options
+        died = self._crew.died.is_set()
+        self._stopping.set()
+        self._context.changes.happened.set()
+        self._context.inbox.close(readers=max(options.max_concurrent_builds, options.concurrent_actions))
+        if died:
+            log.critical("the agent ends: %s", self._crew.cause)
+            return 1
+        if self._crew.wait_for(WORK_PREFIX, seconds=options.shutdown_s - CLOSE_S):
+            self._close_driver()
+        else:
+            log.warning("work is cut off; it is taken again after the next start")
+        return 0
+
+    def _close_driver(self) -> None:
+        self._crew.start("close", self._close_quietly, may_end=True)
+        self._crew.wait_for("close", seconds=CLOSE_S)
+
+    def _close_quietly(self) -> None:
+        try:
+            self._context.driver.close()
+        except DriverError as error:
+            log.warning("the driver did not close: %s", error.message)

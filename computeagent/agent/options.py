@@ -1,0 +1,31 @@
+"""What an operator may set on one agent. Every value has a default that suits a small host."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """Limits and intervals of one agent. Times are seconds; memory MiB; disk GiB."""
+
+    max_concurrent_builds: int = 2
+    concurrent_actions: int = 2
+    """Threads for delete, start, stop and reboot, so that none of them waits behind a build."""
+    doorbell_wait_s: float = 5.0
+    reconcile_interval_s: float = 5.0
+    resource_interval_s: float = 60.0
+    power_sync_interval_s: float = 5.0
+    console_interval_s: float = 1.0
+    console_max_bytes: int = 64 * 1024
+    stop_grace_s: float = 10.0
+    """How long a guest may take to power off by itself before the plug is pulled."""
+    shutdown_s: float = 8.0
+    """How long work under way may take to end after the agent was asked to stop."""
+    watchdog_s: float = 120.0
+    """How long past its interval a periodic thread may be silent before the process ends itself."""
+    resume_guests_state_on_host_boot: bool = True
+    reap_orphans: bool = True
+    orphan_grace_s: float = 60.0
+    vcpus: int | None = None
+    memory_mib: int | None = None
+    disk_gib: int | None = None
+    """Amounts to report instead of those that the driver finds."""

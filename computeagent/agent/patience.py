@@ -1,0 +1,39 @@
+"""Waiting for a control plane that does not answer: again and again, ever slower, never in step with others."""
+
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+from controlplane.kernel.errors import Unavailable
+
+Answer = TypeVar("Answer")
+
+
+def jittered_s(seconds: float) -> float:
+    """`seconds`, give or take a quarter, so that a thousand agents do not ask at the same moment."""
+    return seconds * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load, guards nothing
+
+
+def backoff_s(failures: int, *, first_s: float = 0.2, most_s: float = 10.0) -> float:
+    """How long to rest after the n-th failure in a row (n >= 1)."""
+    return jittered_s(min(most_s, first_s * 2.0 ** min(failures - 1, 16)))
+
+
+class Patience:
+    """Repeats a call for as long as it ends in `Unavailable` and the agent is not being stopped."""
+
+    def __init__(self, *, stopping: Callable[[], bool], pause: Callable[[float], object]) -> None:
+        self._stopping = stopping
+        self._pause = pause
+
+    def call(self, verb: Callable[[], Answer], *, tries: int | None = None) -> Answer:
+        """The answer of `verb`. Raises Unavailable when stopping, or after `tries` calls."""
+        failures = 0
+        while True:
+            try:
+                return verb()
+            except Unavailable:
+                failures += 1
+                if self._stopping() or failures == tries:
+                    raise
+            self._pause(backoff_s(failures))

@@ -1,0 +1,44 @@
+"""Tells the control plane what the hypervisor says of each guest, when it differs from what was told before."""
+
+from computeagent.agent.context import AgentContext
+from computeagent.conductor import GuestFacts
+
+FULL_EVERY_S = 60.0
+
+
+class PowerSync:
+    """Guests that somebody works on are left out: what was read of them may be over before it arrives."""
+
+    def __init__(self, context: AgentContext) -> None:
+        self._context = context
+        self._told: dict[str, GuestFacts] = {}
+        self._full_at: float | None = None
+
+    def tick(self) -> None:
+        """Send the changes, and once a minute everything."""
+        context = self._context
+        mark = context.turns.mark()
+        seen = self._read()
+        if self._is_full_due():
+            self._told = {}
+        news = {
+            uuid: facts
+            for uuid, facts in seen.items()
+            if self._told.get(uuid) != facts and context.turns.undisturbed_since(mark, uuid)
+        }
+        if news:
+            context.conductor.power_states(host=context.host, facts=news)
+        self._told = {uuid: facts for uuid, facts in {**self._told, **news}.items() if uuid in seen}
+        context.turns.forget_until(mark)
+
+    def _read(self) -> dict[str, GuestFacts]:
+        driver = self._context.driver
+        facts = {guest.uuid: driver.facts(guest.uuid) for guest in driver.guests()}
+        return {uuid: known for uuid, known in facts.items() if known is not None}
+
+    def _is_full_due(self) -> bool:
+        now = self._context.clock()
+        if self._full_at is not None and now - self._full_at < FULL_EVERY_S:
+            return False
+        self._full_at = now
+        return True

@@ -1,0 +1,77 @@
+"""Whose turn it is with an instance, inside this process. Between processes the file lock decides."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from computeagent.agent.holds import Hold
+
+
+class Turns:
+    """At most one at a time works on an instance; work that finds it busy is parked, its lease kept alive."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._parked: dict[str, deque[Hold]] = {}
+        self._entered: dict[str, int] = {}
+        self._sequence = 0
+
+    def enter_or_park(self, hold: Hold) -> bool:
+        """True when it is this work's turn now; otherwise the hold comes back from somebody's `leave`."""
+        with self._lock:
+            if (queue := self._parked.get(hold.guest.uuid)) is not None:
+                queue.append(hold)
+                return False
+            self._begin(hold.guest.uuid)
+            return True
+
+    def try_enter(self, instance_uuid: str) -> bool:
+        """True when nobody works on the instance, and now the caller does."""
+        with self._lock:
+            if instance_uuid in self._parked:
+                return False
+            self._begin(instance_uuid)
+            return True
+
+    def leave(self, instance_uuid: str) -> list[Hold]:
+        """End a turn. The holds that were parked meanwhile: they want to be served now."""
+        with self._lock:
+            return list(self._parked.pop(instance_uuid))
+
+    def is_busy(self, instance_uuid: str) -> bool:
+        """Whether somebody works on the instance."""
+        with self._lock:
+            return instance_uuid in self._parked
+
+    def mark(self) -> int:
+        """A point in time to compare with later."""
+        with self._lock:
+            return self._sequence
+
+    def undisturbed_since(self, mark: int, instance_uuid: str) -> bool:
+        """Whether nobody works on the instance, nor began to since `mark`: what was read of it then still holds."""
+        with self._lock:
+            return instance_uuid not in self._parked and self._entered.get(instance_uuid, 0) <= mark
+
+    def forget_until(self, mark: int) -> None:
+        """Nobody will ask about marks before this one."""
+        with self._lock:
+            self._entered = {uuid: entered for uuid, entered in self._entered.items() if entered > mark}
+
+    def _begin(self, instance_uuid: str) -> None:
+        self._sequence += 1
+        self._parked[instance_uuid] = deque()
+        self._entered[instance_uuid] = self._sequence
+
+
+@contextmanager
+def quiet_turn(turns: Turns, instance_uuid: str, *, resume: Callable[[Hold], None]) -> Iterator[bool]:
+    """A turn for the agent's own housekeeping; yields False when the instance is busy, and then nothing is held."""
+    entered = turns.try_enter(instance_uuid)
+    try:
+        yield entered
+    finally:
+        if entered:
+            for hold in turns.leave(instance_uuid):
+                resume(hold)

@@ -1,0 +1,86 @@
+"""The ticks of the agent's periodic threads: heartbeat, leases, doorbells, own work, resources."""
+
+import logging
+import threading
+
+from computeagent.agent.context import AgentContext
+from computeagent.agent.host_report import with_usage
+from computeagent.agent.orphans import Orphans
+from computeagent.conductor import Registration
+from controlplane.kernel.errors import Fenced
+
+log = logging.getLogger(__name__)
+
+
+class Standing:
+    """How the control plane answered last: intervals, and whether the host is disabled."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._registration: Registration | None = None
+
+    def set(self, registration: Registration) -> None:
+        """A newer answer."""
+        with self._lock:
+            before, self._registration = self._registration, registration
+        if before is not None and before.disabled != registration.disabled:
+            log.info("this host is %s now", "disabled" if registration.disabled else "enabled")
+
+    @property
+    def registration(self) -> Registration:
+        """The last answer; the agent registers before anything asks for it."""
+        with self._lock:
+            if self._registration is None:
+                raise RuntimeError("not registered yet")
+            return self._registration
+
+
+class Upkeep:
+    """One method per periodic thread; each is one tick."""
+
+    def __init__(self, context: AgentContext, standing: Standing) -> None:
+        self._context = context
+        self._standing = standing
+
+    def register(self) -> None:
+        """Report what this host is and has, and how much of it is taken."""
+        context = self._context
+        guests = context.driver.guests()
+        report = with_usage(context.driver.host_report(), context.tracker.used(), guests)
+        self._standing.set(context.conductor.register(host=context.host, report=report))
+
+    def report_resources(self, orphans: Orphans) -> None:
+        """Count from zero, look for orphans, register again."""
+        context = self._context
+        guests = [guest.uuid for guest in context.driver.guests()]
+        placed = context.conductor.instances_on_host(host=context.host)
+        context.tracker.rebuild(instance.guest for instance in placed)
+        orphans.look(guests, [instance.uuid for instance in placed])
+        self.register()
+
+    def heartbeat(self) -> None:
+        """Say 'alive'."""
+        self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
+
+    def renew_leases(self) -> None:
+        """Prolong every lease held; what is fenced stops at its next look."""
+        for hold in self._context.holds.all():
+            if hold.is_fenced:
+                continue
+            try:
+                self._context.conductor.renew(lease=hold.lease)
+            except Fenced as error:
+                log.warning("%s of %s is fenced: %s", hold.order.kind, hold.guest.uuid, error.message)
+                hold.fence()
+
+    def listen(self) -> None:
+        """Wait for doorbells, and pass them on."""
+        context = self._context
+        for ring in context.conductor.doorbells(host=context.host, timeout_s=context.options.doorbell_wait_s):
+            context.inbox.put(ring)
+
+    def look_for_work(self) -> None:
+        """Ask for work that nobody holds: what a lost doorbell or a crash left behind."""
+        for ring in self._context.conductor.waiting_work(host=self._context.host):
+            if self._context.inbox.put(ring):
+                self._context.counts.add("found")

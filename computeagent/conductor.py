@@ -1,0 +1,239 @@
+"""The Protocol of what an agent may ask of the control plane: verbs with dataclasses in and out.
+
+The only door between a hypervisor and the rest. `servers.conductor_api` implements it in-process; another
+transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
+and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
+once. Memory is MiB, disk GiB, times are seconds; UUIDs travel as text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class WorkKind(StrEnum):
+    """What an agent can be asked to do to one instance. Doorbells carry nothing outside this list."""
+
+    BUILD = "build"
+    DELETE = "delete"
+    START = "start"
+    STOP = "stop"
+    REBOOT = "reboot"
+
+
+class PowerState(StrEnum):
+    """What the hypervisor says about a guest."""
+
+    NOSTATE = "nostate"
+    RUNNING = "running"
+    PAUSED = "paused"
+    SHUTDOWN = "shutdown"
+    CRASHED = "crashed"
+    SUSPENDED = "suspended"
+
+
+class FailureClass(StrEnum):
+    """Whose fault a failed build is: only HOST counts against the host; USER is not tried elsewhere."""
+
+    HOST = "host"
+    USER = "user"
+    NETWORK = "network"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a hypervisor is and has, as its driver sees it."""
+
+    hypervisor_hostname: str
+    hypervisor_type: str
+    hypervisor_version: int
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    vcpus_used: int = 0
+    memory_used_mib: int = 0
+    disk_used_gib: int = 0
+    disk_available_least_gib: int = 0
+    running_guests: int = 0
+    host_ip: str = "127.0.0.1"
+    virt_type: str = "qemu"
+    arch: str = "x86_64"
+    cpu_info: dict[str, object] = field(default_factory=dict)
+    supported_instances: tuple[tuple[str, str, str], ...] = ()
+    traits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """The control plane's answer to a registration."""
+
+    service_id: str
+    compute_node_uuid: str
+    disabled: bool
+    report_interval_s: float
+    lease_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A doorbell: look at this work. Says nothing else; may be late, lost or doubled."""
+
+    kind: WorkKind
+    work_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to act on one piece of work; `attempt` is the fencing token."""
+
+    work_id: str
+    attempt: int
+    owner: str
+    lease_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PortSpec:
+    """A network interface of the guest; `network` is the hypervisor's own network name."""
+
+    mac: str
+    network: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuestSpec:
+    """All a driver needs to make one guest. Strings in it come from users: treat them as hostile."""
+
+    uuid: str
+    name: str
+    project_id: str
+    vcpus: int
+    memory_mib: int
+    root_gib: int
+    ephemeral_gib: int
+    swap_mib: int
+    image_id: str
+    image_checksum: str
+    image_size_bytes: int
+    image_disk_format: str
+    image_properties: dict[str, str] = field(default_factory=dict)
+    extra_specs: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+    user_data_base64: str = ""
+    key_name: str = ""
+    public_key: str = ""
+    availability_zone: str = ""
+    ports: tuple[PortSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOrder:
+    """A taken piece of work. `lease.attempt` > 1 means an earlier attempt was cut off somewhere."""
+
+    lease: Lease
+    kind: WorkKind
+    guest: GuestSpec
+    request_id: str
+    power_state_wanted: PowerState
+    arguments: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFailure:
+    """Why a build ended without a guest. Sent only after the host holds nothing of it any more."""
+
+    failure_class: FailureClass
+    step: str
+    message: str
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOnHost:
+    """An instance that the control plane places on the asking host."""
+
+    uuid: str
+    name: str
+    vm_state: str
+    task_state: str
+    power_state: PowerState
+    has_open_work: bool
+    guest: GuestSpec
+
+
+@dataclass(frozen=True, slots=True)
+class GuestFacts:
+    """What is known of a guest once it runs."""
+
+    power_state: PowerState
+    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    vnc_host: str = ""
+    vnc_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVerdict:
+    """Answer of the late server group check; `reason` names members and limit when not allowed."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Conductor(Protocol):
+    """What an agent may ask. Calls raise `Unavailable` while the control plane cannot be reached."""
+
+    def register(self, *, host: str, report: HostReport) -> Registration:
+        """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent."""
+
+    def heartbeat(self, *, host: str) -> Registration:
+        """Say 'alive'. The answer says whether the host is disabled."""
+
+    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
+        """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
+
+    def waiting_work(self, *, host: str) -> list[Ring]:
+        """All work of this host that nobody holds a valid lease on: what to look at after a start."""
+
+    def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
+        """Take the work: attempt + 1 and a lease. None when it is done, cancelled, leased, or another host's."""
+
+    def renew(self, *, lease: Lease) -> None:
+        """Prolong the lease. Raises Fenced."""
+
+    def step_started(self, *, lease: Lease, step: str) -> None:
+        """Record the start of a named step (event row, task_state, lease renewed). Raises Fenced."""
+
+    def step_finished(self, *, lease: Lease, step: str, error: str = "") -> None:
+        """Record its end, with the error if it failed. Raises Fenced."""
+
+    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+        """Late server group check: may this instance be on this host?"""
+
+    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+        """The bytes of the image of this work's instance."""
+
+    def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+        """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""
+
+    def build_failed(self, *, lease: Lease, failure: BuildFailure) -> None:
+        """The build failed and the host released everything: next alternate, or ERROR. Raises Fenced."""
+
+    def action_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+        """Start, stop or reboot is done and this is the power state now. Raises Fenced."""
+
+    def action_failed(self, *, lease: Lease, step: str, message: str, details: str = "") -> None:
+        """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced."""
+
+    def deleted(self, *, lease: Lease) -> None:
+        """Nothing of the guest is left on the host: allocations, mappings and rows may go. Raises Fenced."""
+
+    def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
+        """Every instance placed on this host that is not deleted."""
+
+    def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
+        """Periodic truth from the hypervisor, by instance uuid; ignored for instances with open work."""
+
+    def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
+        """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""

@@ -1,0 +1,75 @@
+"""The Protocol of a hypervisor driver: idempotent verbs, named by instance uuid.
+
+'Already so' is success everywhere: spawning a guest that runs, destroying one that is gone. A driver raises
+`DriverError` with a failure class; anything else it raises counts as the host's fault.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+
+ImageSource = Callable[[], Iterator[bytes]]
+Progress = Callable[[str], None]
+
+
+class DriverError(Exception):
+    """A verb failed. `failure_class` says whose fault it is."""
+
+    def __init__(self, message: str, *, failure_class: FailureClass = FailureClass.HOST) -> None:
+        super().__init__(message)
+        self.message = message
+        self.failure_class = failure_class
+
+
+@dataclass(frozen=True, slots=True)
+class GuestOnHypervisor:
+    """One domain that the hypervisor knows and that bears our mark."""
+
+    uuid: str
+    name: str
+    power_state: PowerState
+
+
+class Driver(Protocol):
+    """One hypervisor. Verbs may be called from several threads; a verb on one guest is called by one at a time."""
+
+    def open(self) -> None:
+        """Connect; called once, before anything else."""
+
+    def close(self) -> None:
+        """Let go of the connection. Guests keep running."""
+
+    def host_report(self) -> HostReport:
+        """What this hypervisor is and has now."""
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """Have the image's base file in the cache, checksum verified. Two callers for one image wait for each other."""
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """Overlay, ephemeral and swap disks and the config drive of this guest; replaces half-made ones."""
+
+    def spawn(self, guest: GuestSpec) -> GuestFacts:
+        """Define and start the guest from its disks. A running guest of this uuid is a success."""
+
+    def destroy(self, guest_uuid: str) -> None:
+        """Stop and undefine the guest and remove every file of it. Nothing there is a success."""
+
+    def start(self, guest: GuestSpec) -> GuestFacts:
+        """Power on."""
+
+    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+        """Power off: ask the guest first, pull the plug after `grace_s` seconds."""
+
+    def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
+        """Power off and on, with a freshly made definition."""
+
+    def facts(self, guest_uuid: str) -> GuestFacts | None:
+        """Power state, addresses if known, console; None when there is no such guest."""
+
+    def guests(self) -> list[GuestOnHypervisor]:
+        """Every guest of ours on this hypervisor, running or not."""
+
+    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
+        """The end of the guest's serial log; empty when it has written nothing."""

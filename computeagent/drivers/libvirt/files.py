@@ -1,0 +1,51 @@
+"""Errors of the host's files, and files that survive a power cut."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from computeagent.drivers.base import DriverError
+
+
+@contextmanager
+def host_errors(doing: str) -> Iterator[None]:
+    """Turn an OSError inside (a full disk, a missing right) into a DriverError of class HOST."""
+    try:
+        yield
+    except OSError as error:
+        raise DriverError(f"{doing}: {error}") from error
+
+
+def directory_sync(directory: Path) -> None:
+    """Make renames in `directory` durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_replace(path: Path, content: bytes) -> None:
+    """Write `content` so that a reader or a crash finds the old file or the new one, never a half."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def tree_used_bytes(directory: Path) -> int:
+    """What the files below `directory` take on disk; those that vanish meanwhile count nothing."""
+    used = 0
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            try:
+                used += os.lstat(os.path.join(parent, name)).st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return used

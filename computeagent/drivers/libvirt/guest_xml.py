@@ -1,0 +1,226 @@
+"""A guest's definition as typed values, and the XML that libvirt reads, made of elements and never of text.
+
+Nothing here touches libvirt or a file. Text in it comes from users: ElementTree escapes it, and `xml_text` replaces
+what XML cannot carry at all (control characters, lone surrogates).
+"""
+
+import re
+import uuid
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from computeagent.conductor import GuestSpec
+from computeagent.drivers.base import DriverError
+from controlplane.kernel.ids import parse_uuid
+
+MARK_NAMESPACE = "urn:kilonova:instance:1"
+ET.register_namespace("kilonova", MARK_NAMESPACE)
+
+# Everything outside XML 1.0's Char production (https://www.w3.org/TR/xml/#charsets).
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# libvirt puts the name into socket paths, which may have 107 bytes in all: hence not the whole uuid.
+DOMAIN_NAME_LENGTH = len("i-") + 12
+
+
+@dataclass(frozen=True, slots=True)
+class GuestMark:
+    """What we write into a domain to know it again as ours. Sizes are those of the flavor."""
+
+    uuid: str
+    name: str
+    project_id: str
+    image_id: str
+    root_gib: int
+    ephemeral_gib: int
+    swap_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDevice:
+    """A disk or, if `cdrom`, a read-only disc. `bus` and `target` as libvirt names them (virtio, vda)."""
+
+    path: Path
+    disk_format: str
+    bus: str
+    target: str
+    cdrom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceDevice:
+    """A network card. `network` is a libvirt network's name; empty means QEMU's user-mode network."""
+
+    mac: str
+    model: str
+    network: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GuestDefinition:
+    """All that the domain XML says. `virt_type` is libvirt's domain type: kvm, qemu or test."""
+
+    mark: GuestMark
+    virt_type: str
+    vcpus: int
+    memory_mib: int
+    arch: str = ""
+    machine: str = ""
+    cpu_mode: str = ""
+    disks: tuple[DiskDevice, ...] = ()
+    interfaces: tuple[InterfaceDevice, ...] = ()
+    serial_path: Path | None = None
+    video_model: str = ""
+    has_vnc: bool = False
+    has_rng: bool = False
+    cpu_features_off: tuple[str, ...] = field(default=())
+
+
+def xml_text(text: str) -> str:
+    """`text` with every character that XML 1.0 cannot carry replaced by U+FFFD."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def canonical_uuid(text: str) -> str:
+    """The uuid in its usual spelling. Raises DriverError: paths are built from it, so nothing else may pass."""
+    parsed = parse_uuid(text)
+    if parsed is None:
+        raise DriverError(f"{text[:80]!r} is not a uuid")
+    return str(parsed)
+
+
+def domain_name(guest_uuid: str) -> str:
+    """The name of the domain of an instance, of `DOMAIN_NAME_LENGTH` characters."""
+    return f"i-{uuid.UUID(guest_uuid).hex[:12]}"
+
+
+def guest_mark(guest: GuestSpec) -> GuestMark:
+    """The mark that the domain of `guest` bears."""
+    return GuestMark(
+        uuid=canonical_uuid(guest.uuid),
+        name=guest.name,
+        project_id=guest.project_id,
+        image_id=guest.image_id,
+        root_gib=guest.root_gib,
+        ephemeral_gib=guest.ephemeral_gib,
+        swap_mib=guest.swap_mib,
+    )
+
+
+def guest_xml(definition: GuestDefinition) -> str:
+    """The domain XML of a guest."""
+    domain = ET.Element("domain", type=definition.virt_type)
+    _text(domain, "name", domain_name(definition.mark.uuid))
+    _text(domain, "uuid", definition.mark.uuid)
+    ET.SubElement(domain, "metadata").append(mark_element(definition.mark))
+    _text(domain, "memory", str(definition.memory_mib), unit="MiB")
+    _text(domain, "vcpu", str(definition.vcpus))
+    _os(domain, definition)
+    features = ET.SubElement(domain, "features")
+    for name in ("acpi", "apic"):
+        ET.SubElement(features, name)
+    _cpu(domain, definition)
+    ET.SubElement(domain, "clock", offset="utc")
+    _text(domain, "on_poweroff", "destroy")
+    _text(domain, "on_reboot", "restart")
+    _text(domain, "on_crash", "destroy")
+    _devices(domain, definition)
+    return ET.tostring(domain, encoding="unicode")
+
+
+def mark_element(mark: GuestMark) -> ET.Element:
+    """The mark as an element of our namespace."""
+    element = ET.Element(f"{{{MARK_NAMESPACE}}}instance", uuid=mark.uuid)
+    _text(element, f"{{{MARK_NAMESPACE}}}name", mark.name)
+    _text(element, f"{{{MARK_NAMESPACE}}}project", mark.project_id)
+    _text(element, f"{{{MARK_NAMESPACE}}}image", mark.image_id)
+    sizes = {
+        "root_gib": str(mark.root_gib),
+        "ephemeral_gib": str(mark.ephemeral_gib),
+        "swap_mib": str(mark.swap_mib),
+    }
+    ET.SubElement(element, f"{{{MARK_NAMESPACE}}}disk", sizes)
+    return element
+
+
+def mark_parse(text: str) -> GuestMark:
+    """The mark from the element libvirt kept for us. It may have dropped our prefix, never the namespace."""
+    element = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
+    disk = element.find(f"{{{MARK_NAMESPACE}}}disk")
+    sizes = {} if disk is None else disk.attrib
+    return GuestMark(
+        uuid=element.get("uuid", ""),
+        name=element.findtext(f"{{{MARK_NAMESPACE}}}name", ""),
+        project_id=element.findtext(f"{{{MARK_NAMESPACE}}}project", ""),
+        image_id=element.findtext(f"{{{MARK_NAMESPACE}}}image", ""),
+        root_gib=int(sizes.get("root_gib", "0")),
+        ephemeral_gib=int(sizes.get("ephemeral_gib", "0")),
+        swap_mib=int(sizes.get("swap_mib", "0")),
+    )
+
+
+def _text(parent: ET.Element, tag: str, text: str, **attributes: str) -> None:
+    ET.SubElement(parent, tag, attributes).text = xml_text(text)
+
+
+def _os(domain: ET.Element, definition: GuestDefinition) -> None:
+    os_element = ET.SubElement(domain, "os")
+    kind = ET.SubElement(os_element, "type")
+    kind.text = "hvm"
+    if definition.arch:
+        kind.set("arch", definition.arch)
+    if definition.machine:
+        kind.set("machine", xml_text(definition.machine))
+    ET.SubElement(os_element, "boot", dev="hd")
+
+
+def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
+    if not definition.cpu_mode:
+        return
+    cpu = ET.SubElement(domain, "cpu", mode=definition.cpu_mode, check="none")
+    for name in definition.cpu_features_off:
+        ET.SubElement(cpu, "feature", policy="disable", name=name)
+
+
+def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
+    devices = ET.SubElement(domain, "devices")
+    for disk in definition.disks:
+        devices.append(_disk(disk))
+    for interface in definition.interfaces:
+        devices.append(_interface(interface))
+    if definition.serial_path is not None:
+        serial = ET.SubElement(devices, "serial", type="file")
+        # Appending keeps what was said before a restart, and lets the log be cut while QEMU has it open.
+        ET.SubElement(serial, "source", path=str(definition.serial_path), append="on")
+        ET.SubElement(serial, "target", port="0")
+    if definition.has_vnc:
+        ET.SubElement(devices, "graphics", type="vnc", autoport="yes", listen="127.0.0.1")
+    if definition.video_model:
+        ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
+    if definition.has_rng:
+        rng = ET.SubElement(devices, "rng", model="virtio")
+        ET.SubElement(rng, "backend", model="random").text = "/dev/urandom"
+
+
+def _disk(disk: DiskDevice) -> ET.Element:
+    element = ET.Element("disk", type="file", device="cdrom" if disk.cdrom else "disk")
+    driver = ET.SubElement(element, "driver", name="qemu", type=disk.disk_format)
+    if not disk.cdrom:
+        driver.set("discard", "unmap")
+    ET.SubElement(element, "source", file=str(disk.path))
+    ET.SubElement(element, "target", dev=disk.target, bus=disk.bus)
+    if disk.cdrom:
+        ET.SubElement(element, "readonly")
+    return element
+
+
+def _interface(interface: InterfaceDevice) -> ET.Element:
+    element = ET.Element("interface", type="network" if interface.network else "user")
+    ET.SubElement(element, "mac", address=interface.mac)
+    if interface.network:
+        ET.SubElement(element, "source", network=xml_text(interface.network))
+    ET.SubElement(element, "model", type=interface.model)
+    # No boot from the network: neither the firmware's wait for it nor a stranger's boot server.
+    ET.SubElement(element, "rom", enabled="no")
+    return element

@@ -1,0 +1,118 @@
+"""Base images by content: fetched once, verified by their checksum, shared read-only by all overlays.
+
+A file is written under a temporary name, synced and renamed, so a base file that exists is complete. Builds of
+one image, in this process or in others, wait for each other on a lock file.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from computeagent.conductor import FailureClass, GuestSpec
+from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.libvirt.files import directory_sync, host_errors
+
+LOCK_TIMEOUT_S = 900.0
+_LOCK_POLL_S = 0.05
+_SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+
+
+class ImageCache:
+    """The base images in one directory, which several drivers of one machine may share."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def path(self, guest: GuestSpec) -> Path:
+        """Where the base file of the guest's image is or will be."""
+        return self._directory / sha256_of(guest)
+
+    def ensure(self, guest: GuestSpec, source: ImageSource) -> Path:
+        """Have the base file. Raises DriverError: NETWORK when what arrives is not what the checksum says."""
+        path = self.path(guest)
+        with host_errors(f"caching image {guest.image_id}"):
+            self._directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+            if path.exists():
+                return path
+            with locked(path.with_suffix(".lock")):
+                if not path.exists():
+                    self._fetch(guest, source, path)
+        return path
+
+    def used_bytes(self) -> int:
+        """What the base files take on disk."""
+        if not self._directory.is_dir():
+            return 0
+        return sum(entry.stat().st_blocks * 512 for entry in self._directory.iterdir())
+
+    def _fetch(self, guest: GuestSpec, source: ImageSource, path: Path) -> None:
+        for left_behind in self._directory.glob(f"{path.name}.*.part"):
+            left_behind.unlink(missing_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            with part.open("wb") as file:
+                _copy_verified(guest, source(), file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.chmod(0o444)
+            part.rename(path)
+            directory_sync(self._directory)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def sha256_of(guest: GuestSpec) -> str:
+    """The checksum in lower-case hex. Raises DriverError (USER): an image that cannot be verified is not run."""
+    match = _SHA256.fullmatch(guest.image_checksum)
+    if match is None:
+        raise DriverError(
+            f"image {guest.image_id} has no SHA-256 checksum (it says {guest.image_checksum[:80]!r})",
+            failure_class=FailureClass.USER,
+        )
+    return match[1].lower()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file. flock belongs to the open file, so threads of one process wait for each other too."""
+    with path.open("wb") as file:
+        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        while not _flock(file):
+            if time.monotonic() > deadline:
+                raise DriverError(f"another build holds {path.name} for more than {LOCK_TIMEOUT_S:.0f} s")
+            time.sleep(_LOCK_POLL_S)
+        yield
+
+
+def _flock(file: BinaryIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _copy_verified(guest: GuestSpec, chunks: Iterator[bytes], file: BinaryIO) -> None:
+    digest = hashlib.sha256()
+    size_bytes = 0
+    for chunk in chunks:
+        size_bytes += len(chunk)
+        if guest.image_size_bytes and size_bytes > guest.image_size_bytes:
+            raise _wrong(guest, f"more than its {guest.image_size_bytes} bytes arrived")
+        digest.update(chunk)
+        file.write(chunk)
+    if digest.hexdigest() != sha256_of(guest):
+        raise _wrong(guest, f"{size_bytes} bytes arrived with SHA-256 {digest.hexdigest()}")
+
+
+def _wrong(guest: GuestSpec, what: str) -> DriverError:
+    return DriverError(
+        f"image {guest.image_id} does not match its checksum {sha256_of(guest)}: {what}",
+        failure_class=FailureClass.NETWORK,
+    )

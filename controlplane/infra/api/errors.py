@@ -1,0 +1,108 @@
+"""Errors of the own REST API: one shape, whatever went wrong.
+
+{"error": {"code", "message", "field", "reasons": {field: [...]}, "request_id", ...numbers}}
+"""
+
+import logging
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as drf_exception_handler
+
+from controlplane.infra.request_id import current_request_id
+from controlplane.kernel import errors
+
+log = logging.getLogger(__name__)
+
+STATUS: list[tuple[type[errors.KilonovaError], int]] = [
+    (errors.TooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE),
+    (errors.Invalid, status.HTTP_400_BAD_REQUEST),
+    (errors.NotFound, status.HTTP_404_NOT_FOUND),
+    (errors.Forbidden, status.HTTP_403_FORBIDDEN),
+    (errors.NoCapacity, status.HTTP_409_CONFLICT),
+    (errors.Conflict, status.HTTP_409_CONFLICT),
+    (errors.Unavailable, status.HTTP_503_SERVICE_UNAVAILABLE),
+]
+CODES = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
+CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "throttled"}
+
+
+def status_of(error: errors.KilonovaError) -> int:
+    """The HTTP status of a kernel error."""
+    return next((code for kind, code in STATUS if isinstance(error, kind)), status.HTTP_400_BAD_REQUEST)
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's hook. Unknown exceptions give a 500 without detail; their traceback goes to the log only."""
+    if isinstance(error, errors.KilonovaError):
+        return Response(kernel_body(error), status=status_of(error))
+    if isinstance(error, Http404):
+        error = exceptions.NotFound()
+    elif isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied()
+    if isinstance(error, exceptions.APIException):
+        return _drf_response(error, context)
+    log.error("unexpected failure in %s", context.get("view"), exc_info=error)
+    message = "Something went wrong here; the request id finds it in the log."
+    return Response(body("internal", message), status=status.HTTP_500_INTERNAL_SERVER_ERROR)
+
+
+def kernel_body(error: errors.KilonovaError) -> dict[str, Any]:
+    """The body for a kernel error."""
+    reasons = error.errors if isinstance(error, errors.InvalidFields) else {}
+    if error.field and not reasons:
+        reasons = {error.field: [error.message]}
+    return body(error.code, error.message, field=error.field, reasons=reasons, **error.extra)
+
+
+def body(
+    code: str,
+    message: str,
+    *,
+    field: str | None = None,
+    reasons: dict[str, list[str]] | None = None,
+    **extra: Any,
+) -> dict[str, Any]:
+    """The one shape."""
+    shape: dict[str, Any] = {key: value if _is_plain(value) else str(value) for key, value in extra.items()}
+    shape |= {"code": code, "message": message, "field": field, "reasons": reasons or {}}
+    return {"error": {**shape, "request_id": current_request_id()}}
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, (str, int, float, bool, list, dict)) or value is None
+
+
+def _drf_response(error: exceptions.APIException, context: dict[str, Any]) -> Response | None:
+    response = drf_exception_handler(error, context)
+    if response is None:
+        return None
+    if isinstance(error, exceptions.ValidationError):
+        reasons = _flatten(error.detail)
+        field = next(iter(reasons), None)
+        message = reasons[field][0] if field else "The input is not valid."
+        response.data = body("invalid", message, field=field, reasons=reasons)
+    else:
+        response.data = body(CODES.get(response.status_code, "error"), str(error.detail))
+    return response
+
+
+def _flatten(detail: Any, prefix: str = "") -> dict[str, list[str]]:
+    """Nested details of serializers as {dotted field: [reason, ...]}."""
+    if isinstance(detail, dict):
+        flat: dict[str, list[str]] = {}
+        for key, value in detail.items():
+            name = prefix if key == "non_field_errors" else f"{prefix}.{key}".lstrip(".")
+            flat |= _flatten(value, name)
+        return flat
+    if isinstance(detail, list):
+        if any(isinstance(item, dict) for item in detail):
+            flat = {}
+            for index, item in enumerate(detail):
+                flat |= _flatten(item, f"{prefix}.{index}".lstrip("."))
+            return flat
+        return {prefix or "body": [str(item) for item in detail]}
+    return {prefix or "body": [str(detail)]}

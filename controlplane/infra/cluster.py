@@ -1,0 +1,122 @@
+"""django-q2's cluster as one crash-only process tree.
+
+A child killed in the wrong moment may hold a lock of the shared queue for ever, with every process still looking
+alive. So the tree lives and dies as one: a child that a signal ended, a guard loop that stands still, a sentinel
+that is gone or a canary that nobody answers ends all of it, and the supervisor starts it again. What it was doing
+is in work rows.
+"""
+
+import contextlib
+import ctypes
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from django import db
+from django_q import cluster as django_q_cluster
+from django_q.conf import Conf
+
+log = logging.getLogger(__name__)
+PR_SET_PDEATHSIG = 1
+PULSE_LIMIT_S = 10.0
+STOP_LIMIT_S = 8.0
+
+
+class ProcessTree:
+    """This process and all it forks, in one process group."""
+
+    def __init__(self) -> None:
+        with contextlib.suppress(PermissionError):  # already the leader of its session
+            os.setpgid(0, 0)
+        self.group = os.getpgid(0)
+        os.register_at_fork(after_in_child=_die_with_parent)
+
+    def end(self, why: str) -> None:
+        """Kill the whole tree, this process included."""
+        log.critical("%s: ending the whole process tree", why)
+        os.killpg(self.group, signal.SIGKILL)
+
+
+def _die_with_parent() -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before we asked
+        os._exit(1)
+
+
+def _crash_only_sentinel(tree: ProcessTree) -> type[Any]:
+    class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]  # django-q2 has no types
+        """Never replaces a child that a signal killed: it may have died with a lock in its hands."""
+
+        def reincarnate(self, process: Any) -> None:
+            process.join(0)
+            if process.exitcode is not None and process.exitcode < 0:
+                tree.end(f"child {process.pid} died of signal {-process.exitcode}")
+            timer = getattr(process, "timer", None)
+            was_timed_out = timer is not None and timer.value == 0
+            super().reincarnate(process)
+            if was_timed_out:
+                tree.end("a worker was terminated on timeout")
+
+    return CrashOnlySentinel
+
+
+class CrashOnlyCluster:
+    """Start with `run`; it returns after SIGTERM or SIGINT, or the process dies."""
+
+    def __init__(self, *, queue: str, workers: int) -> None:
+        self.queue, self.workers = queue, workers
+        self.stopping = threading.Event()
+        self._pulse = multiprocessing.RawValue("d", time.monotonic())
+
+    def run(self, periodic: list[tuple[float, Callable[[], object]]]) -> None:
+        """Serve the queue; run each (seconds, call) beside it in a thread of the main process."""
+        tree = ProcessTree()
+        self._prepare(tree)
+        cluster = django_q_cluster.Cluster()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        db.connections.close_all()  # no connection crosses the fork
+        cluster.start()
+        for seconds, call in periodic:
+            self._every(seconds, call)
+        self._every(1.0, lambda: self._check_pulse(tree))
+        while not self.stopping.wait(0.3):
+            if not cluster.sentinel.is_alive():
+                tree.end("the sentinel is gone")
+        limit = threading.Timer(STOP_LIMIT_S, tree.end, ["stopping took too long"])
+        limit.daemon = True
+        limit.start()
+        cluster.stop()
+        limit.cancel()
+
+    def _prepare(self, tree: ProcessTree) -> None:
+        Conf.CLUSTER_NAME = self.queue
+        Conf.WORKERS = self.workers
+        django_q_cluster.Sentinel = _crash_only_sentinel(tree)
+        # The guard saves its status once a cycle: that is its pulse, and it saves a write to a cache.
+        django_q_cluster.Stat.save = lambda _stat: setattr(self._pulse, "value", time.monotonic())
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.stopping.set()
+
+    def _check_pulse(self, tree: ProcessTree) -> None:
+        if time.monotonic() - self._pulse.value > PULSE_LIMIT_S:
+            tree.end("the guard loop stands still")
+
+    def _every(self, seconds: float, call: Callable[[], object]) -> None:
+        def loop() -> None:
+            while not self.stopping.wait(seconds):
+                try:
+                    db.close_old_connections()
+                    call()
+                except Exception:
+                    log.exception("periodic work failed; it runs again in %s s", seconds)
+
+        threading.Thread(target=loop, daemon=True, name=f"every-{seconds}s").start()

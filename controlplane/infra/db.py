@@ -1,0 +1,26 @@
+"""The database's clock, in expressions and as a value. Leases compare with it and with no other clock."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connections
+from django.db.models import DateTimeField, DurationField, ExpressionWrapper, Value
+from django.db.models.functions import Now
+
+
+def now_plus(seconds: float) -> "ExpressionWrapper[Any]":
+    """An expression: the database's now, `seconds` later (or earlier, when negative)."""
+    delta = Value(timedelta(seconds=seconds), output_field=DurationField())
+    return ExpressionWrapper(Now() + delta, output_field=DateTimeField())
+
+
+def db_now(using: str = "default") -> datetime:
+    """The database's now, as a value. One query."""
+    connection = connections[using]
+    sql = (
+        "SELECT now()" if connection.vendor == "postgresql" else "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        (value,) = cursor.fetchone()
+    return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)

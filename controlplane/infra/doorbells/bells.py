@@ -1,0 +1,166 @@
+"""Waiting for doorbells: LISTEN/NOTIFY on PostgreSQL, a blocking pop on Redis, a cheap poll on SQLite."""
+
+import contextlib
+import json
+import select
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import redis
+from django.conf import settings
+from django.db import Error, connection, connections, transaction
+
+from controlplane.infra.doorbells.channels import postgres_channel, redis_key
+from controlplane.infra.doorbells.redis_client import redis_client
+from controlplane.infra.models import Doorbell
+from controlplane.kernel.errors import Unavailable
+
+BATCH = 32
+SQLITE_POLL_S = 0.1
+SAFETY_POLL_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """One doorbell that rang."""
+
+    code: str
+    ref: str
+
+
+class Bell(Protocol):
+    """Where the server of one queue waits. Use from one thread only."""
+
+    def wait(self, timeout_s: float) -> list[Ring]:
+        """Rings that came, at the latest after `timeout_s` seconds. Raises Unavailable."""
+
+    def close(self) -> None:
+        """Give up what the bell holds."""
+
+
+def bell_open(queue: str) -> Bell:
+    """The bell of this installation for `queue`."""
+    if settings.REDIS_URL:
+        return RedisBell(queue)
+    return PostgresBell(queue) if connection.vendor == "postgresql" else PollingBell(queue)
+
+
+def _take_rows(queue: str) -> list[Ring]:
+    """Answer what rings now: the rows are deleted, for the work row remembers what is to be done."""
+    if not Doorbell.objects.filter(queue=queue).exists():
+        return []
+    with transaction.atomic():
+        due = Doorbell.objects.filter(queue=queue).order_by("id")
+        if connection.features.has_select_for_update_skip_locked:
+            due = due.select_for_update(skip_locked=True)
+        rows = list(due[:BATCH])
+        Doorbell.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    return [Ring(row.code, row.ref) for row in rows]
+
+
+class PollingBell:
+    """SQLite: looks ten times a second; reading does not disturb writers in WAL mode."""
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+
+    def wait(self, timeout_s: float) -> list[Ring]:
+        """See Bell."""
+        until = time.monotonic() + timeout_s
+        try:
+            while not (rings := _take_rows(self.queue)) and (left := until - time.monotonic()) > 0:
+                time.sleep(min(SQLITE_POLL_S, left))
+        except Error as error:
+            connection.close()
+            raise Unavailable(f"the database does not answer: {error}") from error
+        return rings
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class PostgresBell:
+    """PostgreSQL: a connection of its own LISTENs before the first look, so that no ring falls between."""
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+        self._listener: Any = None
+        self._looked_at = 0.0
+        self._has_more = True
+
+    def wait(self, timeout_s: float) -> list[Ring]:
+        """See Bell."""
+        until = time.monotonic() + timeout_s
+        try:
+            self._listen()
+            while not (rings := self._look()) and (left := until - time.monotonic()) > 0:
+                self._has_more = self._notified(left)
+        except Error as error:
+            self.close()
+            connection.close()
+            raise Unavailable(f"the database does not answer: {error}") from error
+        return rings
+
+    def close(self) -> None:
+        """Close the listening connection."""
+        if self._listener is not None:
+            with contextlib.suppress(Error):
+                self._listener.close()
+        self._listener = None
+
+    def _listen(self) -> None:
+        if self._listener is not None:
+            return
+        listener = connections["default"].copy()
+        with listener.cursor() as cursor:
+            cursor.execute(f'LISTEN "{postgres_channel(self.queue)}"')
+        self._listener, self._has_more = listener, True
+
+    def _look(self) -> list[Ring]:
+        if not self._has_more and time.monotonic() - self._looked_at < SAFETY_POLL_S:
+            return []
+        self._looked_at = time.monotonic()
+        rings = _take_rows(self.queue)
+        self._has_more = bool(rings)
+        return rings
+
+    def _notified(self, timeout_s: float) -> bool:
+        raw = self._listener.connection
+        if not raw.notifies:
+            select.select([raw], [], [], timeout_s)
+            with self._listener.wrap_database_errors:
+                raw.poll()
+        heard = bool(raw.notifies)
+        raw.notifies.clear()
+        return heard
+
+
+class RedisBell:
+    """Redis: a blocking pop on the queue's list, then whatever else is there."""
+
+    def __init__(self, queue: str) -> None:
+        self.key = redis_key(queue)
+
+    def wait(self, timeout_s: float) -> list[Ring]:
+        """See Bell."""
+        try:
+            popped: Any = redis_client().blpop([self.key], timeout=max(0.05, timeout_s))
+            if popped is None:
+                return []
+            more: Any = redis_client().lpop(self.key, BATCH - 1) or []
+        except redis.RedisError as error:
+            raise Unavailable(f"redis does not answer: {error}") from error
+        return [ring for raw in [popped[1], *more] if (ring := _parse(raw)) is not None]
+
+    def close(self) -> None:
+        """The client belongs to the process."""
+
+
+def _parse(raw: str) -> Ring | None:
+    """Whoever can write to Redis can write nonsense; it is dropped, never executed."""
+    with contextlib.suppress(ValueError, TypeError):
+        code, ref = json.loads(raw)
+        if isinstance(code, str) and isinstance(ref, str):
+            return Ring(code[:40], ref[:64])
+    return None

@@ -1,0 +1,8 @@
+"""Rows of the ground floor."""
+
+from controlplane.infra.models.base import Timestamped, UuidKeyed
+from controlplane.infra.models.doorbell import Doorbell
+from controlplane.infra.models.solo_lease import SoloLease
+from controlplane.infra.models.work import Work, WorkState
+
+__all__ = ["Doorbell", "SoloLease", "Timestamped", "UuidKeyed", "Work", "WorkState"]

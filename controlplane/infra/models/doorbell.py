@@ -1,0 +1,18 @@
+"""A doorbell: queue, code and identifier, nothing else; no pickle ever crosses a machine."""
+
+from django.db import models
+
+
+class Doorbell(models.Model):
+    """Ringing twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler rings again."""
+
+    queue = models.CharField(max_length=100)
+    code = models.CharField(max_length=40)
+    ref = models.CharField(max_length=64)
+    rung_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["queue", "code", "ref"], name="doorbell_once")]
+
+    def __str__(self) -> str:
+        return f"{self.queue}: {self.code} {self.ref}"

@@ -1,0 +1,76 @@
+"""The reconciler: rings again for what stands still, and ends what passed its deadline or ran out of attempts."""
+
+import logging
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.doorbells import doorbells_ring
+from controlplane.infra.jobs import KINDS
+from controlplane.infra.models import Work, WorkState
+from controlplane.infra.models.work import OPEN_STATES
+from controlplane.infra.request_id import request_id_scope
+
+log = logging.getLogger(__name__)
+RING_AGAIN_S = 3.0
+BATCH = 200
+
+
+def reconcile_once() -> tuple[int, int]:
+    """One round: (rung again, ended). Safe to run in many processes at once."""
+    return ring_again(), end_overdue()
+
+
+def ring_again() -> int:
+    """Ring for open work that nobody holds and whose last ring is older than RING_AGAIN_S."""
+    free = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
+    quiet = Q(rung_at__isnull=True) | Q(rung_at__lt=now_plus(-RING_AGAIN_S))
+    rows = Work.objects.filter(free, quiet, attempt__lt=F("max_attempts"), deadline_at__gt=Now())
+    still = list(rows.order_by("rung_at").values_list("id", "queue", "kind")[:BATCH])
+    if still:
+        with transaction.atomic():
+            Work.objects.filter(pk__in=[pk for pk, _, _ in still]).update(rung_at=Now())
+            doorbells_ring((queue, kind, str(pk)) for pk, queue, kind in still)
+    return len(still)
+
+
+def end_overdue() -> int:
+    """End as failed what passed its deadline, and what nobody may take any more."""
+    spent = Q(attempt__gte=F("max_attempts")) & (
+        Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
+    )
+    rows = Work.objects.filter(Q(deadline_at__lte=Now()) | spent, state__in=OPEN_STATES)
+    return sum(_end(work) for work in rows.order_by("deadline_at")[:BATCH])
+
+
+def _end(work: Work) -> bool:
+    """Fail one row together with its consequence; a bad one is logged and does not stop the others."""
+    try:
+        with transaction.atomic(), request_id_scope(work.request_id):
+            return _end_in_transaction(work)
+    except Exception:
+        log.exception("could not end %s", work)
+        return False
+
+
+def _end_in_transaction(work: Work) -> bool:
+    won = Work.objects.filter(pk=work.pk, attempt=work.attempt, state=work.state).update(
+        state=WorkState.FAILED,
+        attempt=F("attempt") + 1,  # fences off whoever still runs it
+        finished_at=Now(),
+        lease_until=None,
+        outcome={"error": (reason := _reason(work))},
+    )
+    if won and work.kind in KINDS:
+        KINDS[work.kind].overdue(work, reason)
+    return bool(won)
+
+
+def _reason(work: Work) -> str:
+    step = f" in step {work.step}" if work.step else ""
+    last = work.outcome.get("error", "")
+    if work.attempt >= work.max_attempts:
+        return f"{work.kind} gave up after {work.attempt} attempts{step}" + (f": {last}" if last else "")
+    return f"{work.kind} passed its deadline{step}; last held by {work.lease_owner or 'nobody'}"

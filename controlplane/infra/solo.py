@@ -1,0 +1,28 @@
+"""One at a time, for thrift: a named lease on the database's clock. Correctness never rests on it."""
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease
+
+
+def lease_renew(*, name: str, owner: str, seconds: float, steal: bool = False) -> bool:
+    """Hold `name` for `seconds`: True when it is ours now. With `steal`, whoever comes last holds it (a heartbeat)."""
+    mine = SoloLease.objects.filter(name=name)
+    if not steal:
+        mine = mine.filter(Q(owner=owner) | Q(until__lt=Now()))
+    if mine.update(owner=owner, until=now_plus(seconds)):
+        return True
+    try:
+        with transaction.atomic():
+            SoloLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
+    except IntegrityError:
+        return False
+    return True
+
+
+def lease_is_held(name: str) -> bool:
+    """Whether anybody holds `name` now."""
+    return SoloLease.objects.filter(name=name, until__gt=Now()).exists()

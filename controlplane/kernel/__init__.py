@@ -1,0 +1,1 @@
+"""The ground floor without Django: errors, refusal reasons, ids, units, clock. It imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""Settings, one module per way of running: dev (a laptop), prod, test."""

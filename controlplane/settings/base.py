@@ -1,0 +1,254 @@
+"""What every way of running shares. Values come from the environment through `env`."""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from controlplane.settings import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+STATE_DIR = Path(
+    env.text(
+        "KILONOVA_STATE", str(BASE_DIR / "state"), "Directory for all that a laptop installation writes."
+    )
+).resolve()
+
+SECRET_KEY = env.text(
+    "SECRET_KEY", "", "Signs sessions and the queue's packages. At least 50 random characters."
+)
+DEBUG = False
+ALLOWED_HOSTS = list(
+    env.words("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"), "Host names the web server answers to.")
+)
+CSRF_TRUSTED_ORIGINS = list(
+    env.words(
+        "CSRF_TRUSTED_ORIGINS", (), "Origins (https://name) whose forms are accepted, when behind a proxy."
+    )
+)
+
+INSTALLED_APPS = [
+    "controlplane.identity",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_filters",
+    "django_htmx",
+    "django_q",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "csp",
+    "controlplane.infra",
+    "placement",
+    "scheduling",
+    "servers",
+    "computeagent",
+    "controlplane.dashboard",
+]
+
+MIDDLEWARE = [
+    "controlplane.infra.request_id.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "controlplane.urls"
+WSGI_APPLICATION = "controlplane.wsgi.application"
+ASGI_APPLICATION = "controlplane.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DATABASE_URL = env.text(
+    "DATABASE_URL",
+    f"sqlite:///{STATE_DIR / 'kilonova.sqlite3'}",
+    "The database: sqlite:///FILE or postgres://...",
+)
+REDIS_URL = env.text(
+    "REDIS_URL", "", "Redis for doorbells (redis://...). Empty: doorbells go through the database."
+)
+
+
+def database(url: str) -> dict[str, Any]:
+    """One entry of DATABASES. Connections are kept; SQLite writes are immediate, in WAL (no lock upgrade fails)."""
+    config: dict[str, Any] = {**dj_database_url.parse(url)}
+    config["CONN_MAX_AGE"] = None
+    if config["ENGINE"].endswith("sqlite3"):
+        config["OPTIONS"] = {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
+    return config
+
+
+DATABASES = {"default": database(DATABASE_URL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "identity.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "static-collected"
+WHITENOISE_USE_FINDERS = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "controlplane.identity.api.authentication.TokenAuthentication",
+        "controlplane.identity.api.authentication.PageSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["controlplane.identity.api.permissions.RoleRequired"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_FILTER_BACKENDS": [
+        "django_filters.rest_framework.DjangoFilterBackend",
+        "rest_framework.filters.OrderingFilter",
+    ],
+    "DEFAULT_PAGINATION_CLASS": "controlplane.infra.api.pagination.Pages",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "controlplane.infra.api.errors.exception_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Kilonova",
+    "DESCRIPTION": "The control plane's own REST API.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# django-q2 carries doorbells only (controlplane.infra.doorbells): no result is kept, nothing is retried by it,
+# because the work row is the truth. `retry` stays above every wait that `timeout` and the read-ahead can add up to.
+Q_CLUSTER = {
+    "name": "kilonova",
+    "ALT_CLUSTERS": {},
+    "orm": "default",
+    "broker_class": "controlplane.infra.queue_broker.DoorbellBroker",
+    "workers": env.integer("CONDUCTOR_WORKERS", 2, "Processes of the conductor that do work.", least=1),
+    "queue_limit": 1,
+    "bulk": 1,
+    "timeout": 300,
+    "retry": 1200,
+    "ack_failures": True,
+    "max_attempts": 1,
+    "save_limit": -1,
+    "catch_up": False,
+    "scheduler": False,
+    "guard_cycle": 0.5,
+    "recycle": 500,
+    "log_level": "WARNING",
+}
+
+LOG_LEVEL = env.text("LOG_LEVEL", "INFO", "Least level that is logged.")
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "controlplane.infra.request_id.RequestIdFilter"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]},
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {"django.request": {"level": "ERROR"}, "django_q": {"level": "WARNING"}},
+}
+
+KILONOVA = {
+    "REPORT_INTERVAL_S": env.number(
+        "REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", least=0.1
+    ),
+    "SERVICE_DOWN_TIME_S": env.number(
+        "SERVICE_DOWN_TIME_S",
+        60.0,
+        "An agent silent for longer than this many seconds counts as down.",
+        least=0.5,
+    ),
+    "MAX_ATTEMPTS": env.integer(
+        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included.", least=1
+    ),
+    "LEASE_S": env.number(
+        "LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", least=1.0
+    ),
+    "RECONCILE_INTERVAL_S": env.number(
+        "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", least=0.1
+    ),
+    "BUILD_DEADLINE_S": env.number(
+        "BUILD_DEADLINE_S",
+        1800.0,
+        "Seconds after which a build that has not ended becomes ERROR.",
+        least=10.0,
+    ),
+    "TOKEN_LIFETIME_S": env.number(
+        "TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0
+    ),
+    "IMAGE_DIR": Path(
+        env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")
+    ),
+    "IMAGE_MAX_BYTES": env.integer(
+        "IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1
+    ),
+    "DEFAULT_QUOTA_INSTANCES": env.integer("DEFAULT_QUOTA_INSTANCES", 20, "Instances a project may have."),
+    "DEFAULT_QUOTA_CORES": env.integer("DEFAULT_QUOTA_CORES", 40, "vCPUs a project may have."),
+    "DEFAULT_QUOTA_RAM_MIB": env.integer(
+        "DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB."
+    ),
+    "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
+}

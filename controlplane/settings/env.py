@@ -1,0 +1,85 @@
+"""Typed readers of the environment, and the list of settings they declare.
+
+Only this module reads `os.environ`. Each setting of ours is declared once, with its type, default and the
+sentence that `docs/settings.md` prints. A value that does not parse stops the process.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting: where its value comes from and what it means."""
+
+    name: str
+    kind: str
+    default: str
+    help: str
+
+
+DECLARED: dict[str, Setting] = {}
+
+
+def _read(name: str, kind: str, default: T, parse: Callable[[str], T], help_text: str) -> T:
+    DECLARED[name] = Setting(name=name, kind=kind, default=str(default), help=help_text)
+    raw = os.environ.get(name)
+    if raw is None or raw == "":
+        return default
+    try:
+        return parse(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be {kind}, not {raw!r}: {error}") from error
+
+
+def text(name: str, default: str, help_text: str) -> str:
+    """A string, as it stands."""
+    return _read(name, "text", default, str, help_text)
+
+
+def integer(name: str, default: int, help_text: str, *, least: int = 0) -> int:
+    """A whole number, not below `least`."""
+    return _read(
+        name, f"a whole number >= {least}", default, lambda raw: _at_least(int(raw), least), help_text
+    )
+
+
+def number(name: str, default: float, help_text: str, *, least: float = 0.0) -> float:
+    """A number, not below `least`."""
+    return _read(name, f"a number >= {least:g}", default, lambda raw: _at_least(float(raw), least), help_text)
+
+
+def boolean(name: str, default: bool, help_text: str) -> bool:
+    """yes/no, true/false, on/off, 1/0."""
+    return _read(name, "yes or no", default, _parse_boolean, help_text)
+
+
+def words(name: str, default: tuple[str, ...], help_text: str) -> tuple[str, ...]:
+    """Words separated by commas; order is kept."""
+    DECLARED[name] = Setting(name, "words separated by commas", ",".join(default), help_text)
+    raw = os.environ.get(name, "")
+    return tuple(word.strip() for word in raw.split(",") if word.strip()) or default
+
+
+N = TypeVar("N", int, float)
+
+
+def _at_least(value: N, least: N) -> N:
+    if value < least:
+        raise ValueError(f"below {least}")
+    return value
+
+
+def _parse_boolean(raw: str) -> bool:
+    lowered = raw.strip().lower()
+    if lowered in {"1", "yes", "true", "on"}:
+        return True
+    if lowered in {"0", "no", "false", "off"}:
+        return False
+    raise ValueError("neither yes nor no")

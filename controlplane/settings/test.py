@@ -1,0 +1,18 @@
+"""For the test suite and the type checker: nothing is read from a developer's state directory."""
+
+import tempfile
+
+from controlplane.settings.base import *
+
+SECRET_KEY = "only-for-tests-" + "x" * 50
+STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
+KILONOVA = {**KILONOVA, "IMAGE_DIR": STATE_DIR / "images"}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+DATABASES = {
+    "default": database(DATABASE_URL if DATABASE_URL.startswith("postgres") else "sqlite:///:memory:")
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A shared in-memory database cannot be in WAL; the rest of the options stays.
+    DATABASES["default"]["OPTIONS"].pop("init_command")
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+ALLOWED_HOSTS = ["*"]

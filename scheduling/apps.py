@@ -1,0 +1,22 @@
+"""The app: rows that every installation has are made after migrating, checks are registered."""
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+from scheduling import checks
+from scheduling.services.cells import cells_ensure_after_migrate
+
+
+class SchedulingConfig(AppConfig):
+    """Fleet and scheduler."""
+
+    name = "scheduling"
+    label = "scheduling"
+    verbose_name = "Scheduling"
+
+    def ready(self) -> None:
+        """Connect once; `dispatch_uid` keeps a second import from doing it twice."""
+        checks.register_all()
+        post_migrate.connect(
+            cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"
+        )

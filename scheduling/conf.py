@@ -1,0 +1,39 @@
+"""Options of the fleet and of the scheduler: settings.KILONOVA read once into a frozen object."""
+
+from dataclasses import dataclass, fields
+
+from django.conf import settings
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingOptions:
+    """Names in settings.KILONOVA are these in capitals. Memory MiB, disk GiB, times seconds.
+
+    Ratios are Nova's initial ones: a new inventory starts with them, later edits in Placement stay.
+    """
+
+    report_interval_s: float = 10.0
+    service_down_time_s: float = 60.0
+    max_attempts: int = 3
+    default_zone: str = "nova"
+    initial_cpu_allocation_ratio: float = 4.0
+    initial_ram_allocation_ratio: float = 1.0
+    initial_disk_allocation_ratio: float = 1.0
+    reserved_host_cpus: int = 0
+    reserved_host_memory_mib: int = 512
+    reserved_host_disk_gib: int = 0
+    limit_tenants_to_placement_aggregate: bool = False
+    placement_aggregate_required_for_tenants: bool = False
+    claim_rounds: int = 10
+    consecutive_build_service_disable_threshold: int = 10
+
+
+def scheduling_options() -> SchedulingOptions:
+    """The options as settings have them now (tests override settings, so nothing is kept)."""
+    given = settings.KILONOVA
+    values = {
+        field.name: given[field.name.upper()]
+        for field in fields(SchedulingOptions)
+        if field.name.upper() in given
+    }
+    return SchedulingOptions(**values)

@@ -1,0 +1,18 @@
+"""What can go wrong in scheduling besides finding no host."""
+
+from controlplane.kernel.errors import Invalid, KilonovaError
+
+
+class PluginFailed(KilonovaError):
+    """A filter or weigher raised or answered nonsense; the request fails, the worker lives.
+
+    `extra` has `plugin` (its name) and, where one host was being asked about, `host`.
+    """
+
+    code = "plugin_failed"
+
+
+class PluginNotFound(Invalid):
+    """The policy names a filter or weigher that cannot be found or loaded; `extra` has `plugin`."""
+
+    code = "plugin_not_found"

@@ -1,0 +1,70 @@
+"""Plain rows from which a host table is made. Whoever reads the database fills these."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ZONE_KEY = "availability_zone"
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryRow:
+    """One resource class of one provider: Placement's inventory and what its allocations use of it."""
+
+    total: int
+    used: int = 0
+    reserved: int = 0
+    allocation_ratio: float = 1.0
+    min_unit: int = 1
+    max_unit: int = UNLIMITED
+    step_size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateRow:
+    """An aggregate. `hosts` are service host names; metadata maps text to text."""
+
+    uuid: str
+    name: str
+    hosts: frozenset[str]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def availability_zone(self) -> str | None:
+        """The zone this aggregate makes, if it makes one."""
+        return self.metadata.get(ZONE_KEY) or None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """One compute node. `uuid` is its row's and its resource provider's; `instances` are uuids on this host.
+
+    `up` is the service's liveness at the time of the snapshot. `status_detail` is said along with a refusal for
+    being disabled or down ('operator: new disks', 'last seen 93 s ago'). Memory, CPU and disk come from
+    `inventories` under VCPU, MEMORY_MB and DISK_GB; the free values weighers see are total - reserved - used.
+    `num_instances` None means as many as `instances`. `service` is shown to plug-ins as it is.
+    """
+
+    host: str
+    nodename: str
+    uuid: str
+    cell_uuid: str = ""
+    inventories: Mapping[str, InventoryRow] = field(default_factory=dict)
+    enabled: bool = True
+    up: bool = True
+    status_detail: str = ""
+    disk_available_least_gib: int | None = None
+    num_io_ops: int = 0
+    num_instances: int | None = None
+    failed_builds: int = 0
+    hypervisor_type: str = ""
+    hypervisor_version: int = 0
+    host_ip: str = ""
+    traits: frozenset[str] = frozenset()
+    instances: frozenset[str] = frozenset()
+    supported_instances: tuple[tuple[str, str, str], ...] = ()
+    cpu_info: Mapping[str, Any] = field(default_factory=dict)
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    service: Mapping[str, Any] = field(default_factory=dict)

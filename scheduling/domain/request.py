@@ -1,0 +1,202 @@
+"""What is asked of the scheduler: a batch of like instances, with their flavor and image as they were then."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CHECK_TYPE_HINT = "_nova_check_type"
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorSnapshot:
+    """A flavor as it was when the request came. Extra specs map text to text."""
+
+    id: str
+    name: str
+    vcpus: int
+    memory_mib: int
+    root_gib: int = 0
+    ephemeral_gib: int = 0
+    swap_mib: int = 0
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+
+    # Nova's names, for filters that were written for it.
+    @property
+    def flavorid(self) -> str:
+        """Nova's name of the flavor's public id."""
+        return self.id
+
+    @property
+    def memory_mb(self) -> int:
+        """Nova's name of memory_mib."""
+        return self.memory_mib
+
+    @property
+    def root_gb(self) -> int:
+        """Nova's name of root_gib."""
+        return self.root_gib
+
+    @property
+    def ephemeral_gb(self) -> int:
+        """Nova's name of ephemeral_gib."""
+        return self.ephemeral_gib
+
+    @property
+    def swap(self) -> int:
+        """Nova's name of swap_mib."""
+        return self.swap_mib
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSnapshot:
+    """An image as it was when the request came."""
+
+    id: str = ""
+    name: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    min_disk_gib: int = 0
+    min_ram_mib: int = 0
+    disk_format: str = ""
+    status: str = "active"
+    size_bytes: int = 0
+
+    @property
+    def min_disk(self) -> int:
+        """Nova's name of min_disk_gib."""
+        return self.min_disk_gib
+
+    @property
+    def min_ram(self) -> int:
+        """Nova's name of min_ram_mib."""
+        return self.min_ram_mib
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSnapshot:
+    """A server group: members by instance uuid, hosts by service host name, as known at the time."""
+
+    uuid: str
+    policy: str
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    members: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def policies(self) -> list[str]:
+        """Nova's older form of the policy."""
+        return [self.policy]
+
+    @property
+    def max_server_per_host(self) -> int:
+        """How many members one host may hold under anti-affinity; 1 unless a rule says more."""
+        return int(self.rules.get("max_server_per_host", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Exactly this host and/or node, yet subject to all filters (unlike forced hosts)."""
+
+    host: str | None = None
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest:
+    """A batch of like instances to be placed, each on one host.
+
+    `min_count` None means all or nothing; a number lets the batch succeed with at least that many.
+    `num_alternates` is per instance (Nova: max_attempts - 1). `hints` are scheduler hints, each a tuple of text.
+    `member_of` is a conjunction: the host must be in one aggregate (uuid) of each set.
+    """
+
+    request_id: str
+    project_id: str
+    user_id: str
+    instance_uuids: tuple[str, ...]
+    flavor: FlavorSnapshot
+    image: ImageSnapshot = field(default_factory=ImageSnapshot)
+    availability_zone: str | None = None
+    ignore_hosts: tuple[str, ...] = ()
+    force_hosts: tuple[str, ...] = ()
+    force_nodes: tuple[str, ...] = ()
+    requested_destination: Destination | None = None
+    hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    group: GroupSnapshot | None = None
+    num_alternates: int = 0
+    min_count: int | None = None
+    is_bfv: bool = False
+    required_traits: frozenset[str] = frozenset()
+    forbidden_traits: frozenset[str] = frozenset()
+    member_of: tuple[frozenset[str], ...] = ()
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether this only asks if the present host is still right for a new image (Nova's internal hint)."""
+        return "rebuild" in self.hints.get(CHECK_TYPE_HINT, ())
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether hosts are forced, so that filters are skipped."""
+        return bool(self.force_hosts or self.force_nodes) and not self.is_rebuild
+
+    @property
+    def least_count(self) -> int:
+        """How many instances must find a host for the batch to succeed."""
+        return len(self.instance_uuids) if self.min_count is None else max(1, self.min_count)
+
+
+def request_to_dict(request: ScheduleRequest) -> dict[str, Any]:
+    """Plain JSON values, to be stored with a decision and replayed."""
+    return {name: _plain(value) for name, value in _fields(request).items()}
+
+
+def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
+    """The inverse of `request_to_dict`."""
+    destination, group = data.get("requested_destination"), data.get("group")
+    return ScheduleRequest(
+        request_id=data["request_id"],
+        project_id=data["project_id"],
+        user_id=data["user_id"],
+        instance_uuids=tuple(data["instance_uuids"]),
+        flavor=FlavorSnapshot(**data["flavor"]),
+        image=ImageSnapshot(**data["image"]),
+        availability_zone=data.get("availability_zone"),
+        ignore_hosts=tuple(data.get("ignore_hosts", ())),
+        force_hosts=tuple(data.get("force_hosts", ())),
+        force_nodes=tuple(data.get("force_nodes", ())),
+        requested_destination=Destination(**destination) if destination else None,
+        hints={name: tuple(values) for name, values in data.get("hints", {}).items()},
+        group=_group_from_dict(group) if group else None,
+        num_alternates=data.get("num_alternates", 0),
+        min_count=data.get("min_count"),
+        is_bfv=data.get("is_bfv", False),
+        required_traits=frozenset(data.get("required_traits", ())),
+        forbidden_traits=frozenset(data.get("forbidden_traits", ())),
+        member_of=tuple(frozenset(one) for one in data.get("member_of", ())),
+    )
+
+
+def hints_normalised(hints: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Scheduler hints as the API takes them (text or list of text) in the one form used here."""
+    return {name: (value,) if isinstance(value, str) else tuple(value) for name, value in hints.items()}
+
+
+def _group_from_dict(data: Mapping[str, Any]) -> GroupSnapshot:
+    return GroupSnapshot(**{**data, "members": tuple(data["members"]), "hosts": tuple(data["hosts"])})
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(part) for name, part in _fields(value).items()}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value

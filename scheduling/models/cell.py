@@ -1,0 +1,26 @@
+"""A cell: a part of the fleet with a database of its own (by default all share one)."""
+
+import uuid
+
+from django.db import models
+
+from controlplane.infra.models import Timestamped, UuidKeyed
+
+CELL0_ID = uuid.UUID(int=0)
+CELL1_ID = uuid.UUID(int=1)
+
+
+class Cell(UuidKeyed, Timestamped):
+    """API scope. cell0 holds instances that never got a host; hosts live in the others."""
+
+    name = models.CharField(max_length=255, unique=True)
+    database = models.CharField(
+        max_length=64, default="default", help_text="Alias in DATABASES where rows of this cell's scope live."
+    )
+    disabled = models.BooleanField(default=False, help_text="No new instances here; what runs keeps running.")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

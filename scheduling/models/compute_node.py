@@ -1,0 +1,60 @@
+"""A compute node: one hypervisor, as its driver reported it."""
+
+from django.db import models
+from django.db.models import Q
+
+from controlplane.infra.models import Timestamped, UuidKeyed
+from scheduling.models.service import Service
+
+
+class ComputeNode(UuidKeyed, Timestamped):
+    """Cell scope. Its id is also the uuid of its resource provider in Placement.
+
+    Totals and `*_used` are the hypervisor's own view; what is promised to instances stands in Placement.
+    `disk_available_least_gib` may be negative (sparse disks that could grow past the pool).
+    """
+
+    service = models.ForeignKey(Service, on_delete=models.CASCADE, related_name="compute_nodes")
+    host = models.CharField(max_length=255, db_index=True)
+    hypervisor_hostname = models.CharField(max_length=255)
+    hypervisor_type = models.CharField(max_length=64)
+    hypervisor_version = models.PositiveBigIntegerField(default=0)
+    virt_type = models.CharField(max_length=32, blank=True, help_text="kvm, qemu, test ...")
+    arch = models.CharField(max_length=32, blank=True)
+    vcpus = models.PositiveIntegerField()
+    memory_mib = models.PositiveBigIntegerField()
+    disk_gib = models.PositiveBigIntegerField()
+    vcpus_used = models.PositiveIntegerField(default=0)
+    memory_used_mib = models.PositiveBigIntegerField(default=0)
+    disk_used_gib = models.PositiveBigIntegerField(default=0)
+    disk_available_least_gib = models.BigIntegerField(default=0)
+    running_guests = models.PositiveIntegerField(default=0)
+    host_ip = models.CharField(max_length=64, blank=True)
+    cpu_info = models.JSONField(default=dict, blank=True)
+    supported_instances = models.JSONField(
+        default=list, blank=True, help_text="Triples of architecture, hypervisor type and vm mode."
+    )
+    traits = models.JSONField(default=list, blank=True, help_text="Traits the driver reported, to tell them from others.")
+    stats = models.JSONField(default=dict, blank=True)
+    metrics = models.JSONField(default=dict, blank=True)
+    failed_builds = models.PositiveIntegerField(
+        default=0, help_text="Builds failed by this host since the last that worked; a weigher avoids it for a while."
+    )
+
+    class Meta:
+        ordering = ["host", "hypervisor_hostname"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "hypervisor_hostname"],
+                name="compute_node_once_per_host",
+                violation_error_message="This host has reported this hypervisor already.",
+            ),
+            models.CheckConstraint(
+                condition=~Q(hypervisor_hostname=""),
+                name="compute_node_has_name",
+                violation_error_message="A compute node has a hypervisor_hostname.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.hypervisor_hostname

@@ -1,0 +1,58 @@
+"""Scheduling decisions: what was asked, what was answered, and why, host by host."""
+
+from django.db import models
+
+from controlplane.infra.models import UuidKeyed
+
+
+class DecisionOutcome(models.TextChoices):
+    """How a decision ended. `error`: the scheduler itself failed, for instance all its claims were lost to others."""
+
+    SELECTED = "selected"
+    NO_VALID_HOST = "no_valid_host"
+    ERROR = "error"
+
+
+class SchedulingDecision(UuidKeyed):
+    """API scope. Written once, never changed. `trace` is zlib over JSON (per-host reasons as codes and numbers)."""
+
+    request_id = models.CharField(max_length=60, blank=True, db_index=True)
+    subject = models.UUIDField(db_index=True, help_text="The reservation of the batch, or the instance.")
+    project_id = models.UUIDField()
+    outcome = models.CharField(max_length=16, choices=DecisionOutcome)
+    verdict = models.TextField(help_text="One sentence for operators; names hosts where that helps.")
+    verdict_redacted = models.TextField(help_text="The same for tenants: counts and reasons, no host names.")
+    policy_version = models.CharField(max_length=80)
+    seed = models.BigIntegerField()
+    host_count = models.PositiveIntegerField(help_text="Hosts that were looked at.")
+    instance_count = models.PositiveIntegerField()
+    trace = models.BinaryField()
+    timings_us = models.JSONField(default=dict, help_text="Microseconds by stage.")
+    duration_us = models.PositiveBigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+        indexes = [models.Index(fields=["project_id", "-created_at"], name="decision_by_project")]
+
+    def __str__(self) -> str:
+        return self.verdict
+
+
+class DecisionInstance(models.Model):
+    """API scope. An instance that a decision was about, and the host it was given, if any."""
+
+    decision = models.ForeignKey(SchedulingDecision, on_delete=models.CASCADE, related_name="instances")
+    position = models.PositiveIntegerField(help_text="Place in the batch, from 0.")
+    instance_uuid = models.UUIDField(db_index=True)
+    host = models.CharField(max_length=255, blank=True, db_index=True)
+    compute_node_uuid = models.UUIDField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["decision", "instance_uuid"], name="decision_instance_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.instance_uuid} on {self.host or 'no host'}"

@@ -1,0 +1,38 @@
+"""A service: the agent process of one host, as the control plane knows it."""
+
+from django.db import models
+
+from controlplane.infra.models import Timestamped, UuidKeyed
+
+COMPUTE_BINARY = "nova-compute"
+
+
+class Service(UuidKeyed, Timestamped):
+    """Cell scope. Up or down is never stored: it follows from `forced_down` and `last_seen_up`
+    by the database's clock (`scheduling.selectors.liveness`).
+
+    `disabled` is an operator's word (no new instances), `forced_down` a fencing device's or operator's word
+    that the host is dead whatever it says.
+    """
+
+    host = models.CharField(max_length=255)
+    binary = models.CharField(max_length=255, default=COMPUTE_BINARY)
+    disabled = models.BooleanField(default=False)
+    disabled_reason = models.CharField(max_length=255, blank=True)
+    forced_down = models.BooleanField(default=False)
+    last_seen_up = models.DateTimeField(null=True, blank=True, help_text="By the database's clock.")
+    version = models.PositiveIntegerField(default=0)
+    report_count = models.PositiveBigIntegerField(default=0, help_text="Heartbeats since it was first registered.")
+
+    class Meta:
+        ordering = ["host", "binary"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "binary"],
+                name="service_once_per_host",
+                violation_error_message="This host has a service of this name already.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.binary} on {self.host}"

@@ -1,0 +1,1 @@
+"""Rules of what users own, without Django: states, transitions, allowed actions, input rules."""

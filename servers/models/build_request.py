@@ -1,0 +1,30 @@
+"""An instance that has no row in a cell yet."""
+
+from django.db import models
+
+from controlplane.infra.models import Timestamped
+
+
+class BuildRequest(Timestamped):
+    """API scope. Serves GET until the instance's row is in its cell; deleting it before that cancels the build.
+
+    `vcpus` and `memory_mib` repeat the flavor so that quota can be counted in one query.
+    """
+
+    instance_uuid = models.UUIDField(unique=True)
+    project = models.ForeignKey("identity.Project", on_delete=models.PROTECT, related_name="+")
+    user_id = models.UUIDField()
+    reservation_id = models.UUIDField(db_index=True)
+    batch_index = models.PositiveIntegerField(default=0, help_text="Place in its batch, from 0.")
+    request_id = models.CharField(max_length=60, blank=True)
+    vcpus = models.PositiveIntegerField()
+    memory_mib = models.PositiveIntegerField()
+    instance_body = models.JSONField(help_text="The instance as the API shows it until its row exists.")
+    decision_id = models.UUIDField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["project", "created_at"], name="buildrequest_project")]
+
+    def __str__(self) -> str:
+        return str(self.instance_uuid)

@@ -1,0 +1,48 @@
+"""What was done to an instance, by whom, and the steps of it: the rows behind the timeline."""
+
+from django.db import models
+
+
+class InstanceAction(models.Model):
+    """One verb (create, start, delete ...) from request to end. `result` is empty until it ended."""
+
+    instance_uuid = models.UUIDField()
+    action = models.CharField(max_length=40)
+    request_id = models.CharField(max_length=60, blank=True, db_index=True)
+    user_id = models.UUIDField(null=True, blank=True)
+    project_id = models.UUIDField(null=True, blank=True)
+    work_id = models.UUIDField(null=True, blank=True, db_index=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    message = models.TextField(blank=True)
+    result = models.CharField(
+        max_length=10, blank=True, choices=[("success", "success"), ("error", "error"), ("cancelled", "cancelled")]
+    )
+    attempt = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["-started_at", "-id"]
+        indexes = [models.Index(fields=["instance_uuid", "started_at"], name="action_instance")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.instance_uuid}"
+
+
+class InstanceActionEvent(models.Model):
+    """One step of an action on one attempt. Starting the same step of the same attempt again is the same row."""
+
+    action = models.ForeignKey(InstanceAction, on_delete=models.CASCADE, related_name="events")
+    name = models.CharField(max_length=60)
+    attempt = models.PositiveIntegerField(default=1)
+    host = models.CharField(max_length=255, blank=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    result = models.CharField(max_length=10, blank=True, choices=[("success", "success"), ("error", "error")])
+    details = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["started_at", "id"]
+        constraints = [models.UniqueConstraint(fields=["action", "name", "attempt", "host"], name="action_event_once")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,29 @@
+"""A public key that is put into a user's instances."""
+
+from django.conf import settings
+from django.db import models
+
+from controlplane.infra.models import Timestamped
+
+
+class KeyPair(Timestamped):
+    """Belongs to a user, not to a project. The private half is never stored."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=255)
+    public_key = models.TextField()
+    fingerprint = models.CharField(max_length=64, help_text="MD5 of the key, as pairs separated by colons.")
+    type = models.CharField(max_length=10, choices=[("ssh", "ssh")], default="ssh")
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"],
+                name="keypair_user_name",
+                violation_error_message="You have a key pair with this name already.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,21 @@
+"""What was asked for, kept for as long as the instance lives, so that it can be scheduled again."""
+
+from django.db import models
+
+from controlplane.infra.models import Timestamped
+
+
+class RequestSpec(Timestamped):
+    """API scope. `body` holds flavor and image snapshots, zone, hints, forced host, group and limits."""
+
+    instance_uuid = models.UUIDField(unique=True)
+    reservation_id = models.UUIDField(db_index=True, help_text="Names the request that made a batch.")
+    project_id = models.UUIDField(db_index=True)
+    user_id = models.UUIDField()
+    body = models.JSONField()
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return str(self.instance_uuid)

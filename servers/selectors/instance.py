@@ -1,0 +1,120 @@
+"""Instances as callers may see them: rows of the cell, and build requests that have no row yet."""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
+
+from django.db.models import QuerySet
+
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import NotFound
+from servers.models import (
+    AttemptRecord,
+    BuildRequest,
+    ConsoleLog,
+    Instance,
+    InstanceAction,
+    InstanceFault,
+    RequestSpec,
+)
+from servers.selectors.pending import instance_from_body
+
+
+def instance_row(instance_id: uuid.UUID) -> Instance:
+    """The row, whoever asks. Raises NotFound."""
+    instance = Instance.objects.filter(pk=instance_id).first()
+    if instance is None:
+        raise NotFound(f"Instance {instance_id} does not exist.")
+    return instance
+
+
+def instance_get(*, caller: Caller, instance_id: uuid.UUID) -> Instance:
+    """An instance of the caller's project, or any for an admin; a build request as an unsaved row. Raises NotFound."""
+    pending = BuildRequest.objects.filter(instance_uuid=instance_id).first()
+    instance = _pending_instance(pending) if pending else None
+    if instance is None:
+        instance = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
+    if instance is None or not (caller.is_admin or instance.project_id == caller.project_id):
+        raise NotFound(f"Instance {instance_id} does not exist.", field=None)
+    return instance
+
+
+def instances_visible(*, caller: Caller, all_projects: bool = False) -> QuerySet[Instance]:
+    """Living instances in the caller's project; of every project for an admin who asks."""
+    rows = Instance.objects.filter(deleted_at__isnull=True).prefetch_related("tags")
+    return rows if all_projects and caller.is_admin else rows.filter(project_id=caller.project_id)
+
+
+def pending_instances(*, caller: Caller, all_projects: bool = False) -> list[Instance]:
+    """Instances that have no row yet, newest first."""
+    rows = BuildRequest.objects.order_by("-created_at", "batch_index")
+    if not (all_projects and caller.is_admin):
+        rows = rows.filter(project_id=caller.project_id)
+    return [_pending_instance(row) for row in rows[:1000]]
+
+
+def _pending_instance(request: BuildRequest) -> Instance:
+    instance = instance_from_body(request.instance_body)
+    instance.created_at = instance.updated_at = request.created_at
+    return instance
+
+
+class PendingFirst(Sequence[Instance]):
+    """Instances without a row, then a query of those with one, as one sequence that a paginator can slice."""
+
+    def __init__(
+        self, pending: list[Instance], rows: QuerySet[Instance], keep: Callable[[Instance], bool] = lambda _: True
+    ) -> None:
+        self.pending = [one for one in pending if keep(one)]
+        # Read between two queries, one may show up in both: the build request wins.
+        self.rows = rows.exclude(pk__in=[one.pk for one in self.pending]) if self.pending else rows
+        self._count: int | None = None
+
+    def __len__(self) -> int:
+        if self._count is None:
+            self._count = len(self.pending) + self.rows.count()
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Instance: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Instance]: ...
+    def __getitem__(self, index: int | slice) -> Instance | list[Instance]:
+        if isinstance(index, int):
+            return self[index : index + 1][0]
+        start, stop, _ = index.indices(len(self))
+        ahead = len(self.pending)
+        head = self.pending[start:stop]
+        return [*head, *self.rows[max(0, start - ahead) : max(0, stop - ahead)]]
+
+    def __iter__(self) -> Iterator[Instance]:
+        yield from self.pending
+        yield from self.rows
+
+
+def latest_faults(instance_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, InstanceFault]:
+    """The newest fault of each, in one query."""
+    rows = InstanceFault.objects.filter(instance_uuid__in=instance_ids).order_by("created_at", "id")
+    return {row.instance_uuid: row for row in rows}
+
+
+def console_log_tail(*, instance_id: uuid.UUID, lines: int) -> str:
+    """The last `lines` lines of the serial log as last sent by the agent; empty when it has written nothing."""
+    row = ConsoleLog.objects.filter(pk=instance_id).first()
+    return "\n".join(row.output.splitlines()[-lines:]) if row and lines > 0 else ""
+
+
+def is_host_forced(instance_id: uuid.UUID) -> bool:
+    """Whether its creator, an admin, named the host (`zone:host`)."""
+    spec = RequestSpec.objects.filter(instance_uuid=instance_id).first()
+    return bool(spec and spec.body.get("force_host"))
+
+
+def journey(instance_id: uuid.UUID) -> dict[str, Any]:
+    """Everything behind the timeline: actions with their steps, attempts, faults. Four queries."""
+    actions = InstanceAction.objects.filter(instance_uuid=instance_id).prefetch_related("events").order_by("started_at")
+    return {
+        "actions": list(actions),
+        "attempts": list(AttemptRecord.objects.filter(instance_uuid=instance_id).order_by("number")),
+        "faults": list(InstanceFault.objects.filter(instance_uuid=instance_id).order_by("created_at")),
+    }

@@ -1,0 +1,112 @@
+"""What an agent reports of a build: it runs, or it failed and the host holds nothing of it any more."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Coalesce, Now
+
+from controlplane.infra.models import Work, WorkState
+from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
+from placement.services import allocations_free
+from scheduling.services import build_failure_count, build_failure_reset
+from servers.domain.states import TaskState, VmState
+from servers.models import Instance
+from servers.services.instance_journal import action_close, attempt_close, fault_record, steps_cut
+from servers.services.instance_state import instance_error_set, state_set
+from servers.services.kinds import RESCHEDULE
+from servers.selectors.instance import instance_row, is_host_forced
+
+USER = "user"
+HOST = "host"
+
+
+@dataclass(frozen=True, slots=True)
+class GuestState:
+    """What the hypervisor says of a guest."""
+
+    power_state: str
+    addresses: dict[str, list[str]]
+    console_host: str = ""
+    console_port: int = 0
+
+
+def build_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
+    """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted."""
+    with transaction.atomic():
+        work_finish(lease=lease)
+        state_set(
+            work.subject,
+            vm_in={VmState.BUILDING},
+            vm_state=VmState.ACTIVE,
+            task_state=TaskState.NONE,
+            power_state=guest.power_state,
+            addresses=guest.addresses,
+            console_host=guest.console_host,
+            console_port=guest.console_port,
+            launched_at=Coalesce("launched_at", Now()),
+            launched_on=instance_row(work.subject).host,
+        )
+        attempt_close(instance_id=work.subject, outcome="active")
+        action_close(instance_id=work.subject, actions=("create",), result="success")
+    build_failure_reset(host=instance_row(work.subject).host)
+
+
+def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, message: str, details: str) -> None:
+    """The host released everything: next host, or ERROR. Raises Fenced or Conflict as above."""
+    with transaction.atomic():
+        work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
+        instance = instance_row(work.subject)
+        allocations_free([instance.pk])
+        steps_cut(instance_id=instance.pk, error=message)
+        if failure_class == HOST:
+            build_failure_count(host=instance.host)
+        if _may_go_on(instance, failure_class):
+            _hand_back(instance, f"{step} on {instance.host}: {message}", details)
+        else:
+            _end_in_error(instance, step, message, details)
+
+
+def _may_go_on(instance: Instance, failure_class: str) -> bool:
+    """A user's mistake fails everywhere, a forced host allows no other, and attempts are counted."""
+    is_left = instance.attempts < settings.KILONOVA["MAX_ATTEMPTS"]
+    return failure_class != USER and is_left and not is_host_forced(instance.pk)
+
+
+def _hand_back(instance: Instance, reason: str, details: str) -> None:
+    attempt_close(instance_id=instance.pk, outcome="rescheduled", reason=f"{reason}\n{details}".strip())
+    state_set(
+        instance.pk,
+        vm_in={VmState.BUILDING},
+        task_state=TaskState.SCHEDULING,
+        host="",
+        node="",
+        compute_node_uuid=None,
+        hosts_tried=[*instance.hosts_tried, instance.host],
+    )
+    work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
+
+
+def _end_in_error(instance: Instance, step: str, message: str, details: str) -> None:
+    attempt_close(instance_id=instance.pk, outcome="failed", reason=f"{step}: {message}\n{details}".strip())
+    instance_error_set(
+        instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
+    )
+    fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
+    action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+
+
+def build_overdue(work: Work, reason: str) -> None:
+    """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
+    _fail_in_place(work, "create", f"The build did not finish: {reason}.")
+    attempt_close(instance_id=work.subject, outcome="failed", reason=reason)
+
+
+def _fail_in_place(work: Work, action: str, message: str) -> None:
+    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True).first()
+    if instance is None or instance.task_state == TaskState.DELETING:
+        return
+    instance_error_set(instance.pk)
+    steps_cut(instance_id=instance.pk, error=message)
+    fault_record(instance_id=instance.pk, message=message, step=work.step, host=instance.host)
+    action_close(instance_id=instance.pk, actions=(action,), result="error", message=message)

@@ -1,0 +1,151 @@
+"""The conductor's part: choose hosts for a batch, or the next host for one instance, and hand over to the agents."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db import transaction
+
+from controlplane.infra.models import Work
+from controlplane.infra.work import Lease, work_fence, work_finish
+from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity
+from placement.services import allocations_free
+from scheduling.services import (
+    CELL0_ID,
+    Destinations,
+    NoValidHost,
+    alternate_claim,
+    destinations_select,
+    selection_from_json,
+)
+from servers.domain.states import TaskState
+from servers.models import BuildRequest, Instance, RequestSpec
+from servers.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.services.instance_dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
+from servers.services.instance_journal import action_close, attempt_close, fault_record
+from servers.services.instance_state import instance_error_set
+
+
+def schedule_and_build(work: Work, lease: Lease) -> None:
+    """Kind `schedule_and_build`, subject a reservation: every build request of it that is still there.
+
+    Cut off anywhere and run again, it does the same: claims of the earlier run are given back first, and what was
+    dispatched has no build request any more.
+    """
+    requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
+    if not requests:
+        work_finish(lease=lease, outcome={"note": "nothing left to build"})
+        return
+    work_fence(lease=lease, step="select_destinations")
+    spec = RequestSpec.objects.get(instance_uuid=requests[0].instance_uuid)
+    uuids = [request.instance_uuid for request in requests]
+    try:
+        found = destinations_select(request=schedule_request(spec, uuids, work.request_id), fleet_facts=fleet_facts(spec))
+    except NoValidHost as error:
+        bury(lease, requests, error, decision_id=error.decision_id)
+        return
+    _dispatch(lease, requests, found)
+
+
+def _dispatch(lease: Lease, requests: Sequence[BuildRequest], found: Destinations) -> None:
+    chosen = {one.instance_uuid: [one.selected, *one.alternates] for one in found.instances}
+    with transaction.atomic():
+        work_fence(lease=lease, step="dispatch")
+        build_requests_dispatch(requests, chosen, found.decision_id)
+        work_finish(lease=lease, outcome={"decision": str(found.decision_id)})
+
+
+def bury(
+    lease: Lease | None, requests: Sequence[BuildRequest], error: KilonovaError, *, decision_id: uuid.UUID | None
+) -> None:
+    """The batch has no host: every instance of it to cell0, in ERROR, with the verdict as its fault."""
+    with transaction.atomic():
+        if lease is not None:
+            work_finish(lease=lease, outcome={"error": error.message, "decision": str(decision_id)})
+        instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=error.message)
+        for instance in instances:
+            fault_record(instance_id=instance.pk, message=error.message, step="select_destinations")
+
+
+def schedule_and_build_overdue(work: Work, reason: str) -> None:
+    """The batch was not scheduled in time: its claims go back, its instances are buried."""
+    requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
+    allocations_free([request.instance_uuid for request in requests])
+    bury(None, requests, KilonovaError(f"Scheduling did not finish: {reason}."), decision_id=None)
+
+
+def reschedule(work: Work, lease: Lease) -> None:
+    """Kind `reschedule`, subject an instance whose host gave it back: next alternate, then the scheduler again."""
+    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").first()
+    if instance is None or instance.task_state != TaskState.SCHEDULING:
+        work_finish(lease=lease, outcome={"note": "nothing to reschedule"})
+        return
+    work_fence(lease=lease, step="reschedule")
+    allocations_free([instance.pk])  # of an earlier run that was cut off after its claim
+    if not _try_alternates(instance, lease):
+        _schedule_again(instance, lease, work.request_id)
+
+
+def _try_alternates(instance: Instance, lease: Lease) -> bool:
+    rest = [selection_from_json(one) for one in instance.alternates]
+    while rest:
+        try:
+            alternate_claim(
+                instance_uuid=instance.pk,
+                selection=rest[0],
+                project_id=instance.project_id,
+                user_id=instance.user_id,
+            )
+        except NoCapacity:
+            rest.pop(0)
+            continue
+        _redispatch(instance, lease, rest, None)
+        return True
+    return False
+
+
+def _schedule_again(instance: Instance, lease: Lease, request_id: str) -> None:
+    spec = RequestSpec.objects.get(instance_uuid=instance.pk)
+    request = schedule_request(spec, [instance.pk], request_id, ignore_hosts=tuple(instance.hosts_tried))
+    try:
+        found = destinations_select(request=request, fleet_facts=fleet_facts(spec))
+    except NoValidHost as error:
+        _give_up(instance, lease, error)
+        return
+    one = found.instances[0]
+    _redispatch(instance, lease, [one.selected, *one.alternates], found.decision_id)
+
+
+def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uuid.UUID | None) -> None:  # type: ignore[type-arg]
+    try:
+        with transaction.atomic():
+            work_fence(lease=lease, step="dispatch")
+            work_finish(lease=lease, outcome={"host": choice[0].host})
+            instance_redispatch(instance, choice, decision_id)
+    except Fenced:
+        # Deleted while we chose, or another attempt runs: a claim without an owner is swept by the reconciler.
+        if not Instance.objects.filter(pk=instance.pk, deleted_at__isnull=True).exists():
+            allocations_free([instance.pk])
+        raise
+
+
+def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
+    last = instance.hosts_tried[-1] if instance.hosts_tried else ""
+    message = f"No host is left after {instance.attempts} of {settings.KILONOVA['MAX_ATTEMPTS']} attempts: {error.message}"
+    with transaction.atomic():
+        work_finish(lease=lease, outcome={"error": message})
+        instance_error_set(instance.pk, decision_id=error.decision_id)
+        fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
+        action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+
+
+def reschedule_overdue(work: Work, reason: str) -> None:
+    """Nobody could reschedule it in time."""
+    if not Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").exists():
+        return
+    allocations_free([work.subject])
+    message = f"Rescheduling did not finish: {reason}."
+    instance_error_set(work.subject)
+    attempt_close(instance_id=work.subject, outcome="failed", reason=message)
+    fault_record(instance_id=work.subject, message=message, step="reschedule")
+    action_close(instance_id=work.subject, actions=("create",), result="error", message=message)

@@ -1,0 +1,39 @@
+"""What every test gets: isolation from a developer's state, hypothesis profiles, private servers on demand.
+
+With DATABASE_URL=postgres://... the tests that use pytest-django's database run there instead of on SQLite
+(`tests/run_postgres.py` starts a private cluster and does that).
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+pytest_plugins = ["tests.fixtures.services", "tests.fixtures.processes"]
+
+# No deadline: on a small shared machine a slow example says nothing about the code.
+hypothesis_settings.register_profile("dev", deadline=None, max_examples=50)
+hypothesis_settings.register_profile(
+    "ci", deadline=None, max_examples=100, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.register_profile("thorough", deadline=None, max_examples=2000)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def isolated_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A state directory of this test process, for the settings here and for processes that tests start."""
+    state = tmp_path_factory.mktemp("state")
+    before = os.environ.get("KILONOVA_STATE")
+    os.environ["KILONOVA_STATE"] = str(state)
+    settings.STATE_DIR = state
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": state / "images"}
+    yield state
+    if before is None:
+        del os.environ["KILONOVA_STATE"]
+    else:
+        os.environ["KILONOVA_STATE"] = before

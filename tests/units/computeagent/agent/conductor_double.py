@@ -1,0 +1,284 @@
+"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, doorbells that may be lost."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from computeagent.conductor import (
+    BuildFailure,
+    GuestFacts,
+    GuestSpec,
+    HostReport,
+    InstanceOnHost,
+    Lease,
+    PolicyVerdict,
+    PowerState,
+    Registration,
+    Ring,
+    WorkKind,
+    WorkOrder,
+)
+from controlplane.kernel.errors import Fenced, Unavailable
+
+
+@dataclass
+class WorkRow:
+    """One piece of work and its lease."""
+
+    work_id: str
+    kind: WorkKind
+    instance_uuid: str
+    arguments: dict[str, str]
+    state: str = "waiting"
+    attempt: int = 0
+    owner: str = ""
+    lease_until: float = 0.0
+
+
+@dataclass
+class InstanceRow:
+    """One instance and all that was written about it."""
+
+    guest: GuestSpec
+    host: str
+    vm_state: str = "building"
+    task_state: str = ""
+    power_state: PowerState = PowerState.NOSTATE
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[BuildFailure] = field(default_factory=list)
+    action_failures: list[str] = field(default_factory=list)
+    guests_on_hypervisor_at_report: bool | None = None
+
+
+class ConductorDouble:
+    """Rows under one lock. `ring_bells=False` loses every doorbell; `away` makes every call Unavailable."""
+
+    def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
+        self.changed = threading.Condition(threading.RLock())
+        self.works: dict[str, WorkRow] = {}
+        self.instances: dict[str, InstanceRow] = {}
+        self.bells: list[Ring] = []
+        self.ring_bells = True
+        self.away = False
+        self.group_allows = True
+        self.fail_heartbeat: Exception | None = None
+        self.node_uuid = "node-1"
+        self.lease_s = lease_s
+        self.report_interval_s = report_interval_s
+        self.reports: list[HostReport] = []
+        self.heartbeats = 0
+        self.takes = 0
+        self.writes = 0
+        self.told: list[dict[str, GuestFacts]] = []
+        self.consoles: list[dict[str, str]] = []
+        self.image = b"image bytes"
+
+    # ---- the test's side -------------------------------------------------------------------------------------
+
+    def place(self, guest: GuestSpec, *, host: str = "h1", vm_state: str = "active") -> InstanceRow:
+        """An instance that exists on the host, without work."""
+        with self.changed:
+            row = InstanceRow(guest=guest, host=host, vm_state=vm_state)
+            self.instances[guest.uuid] = row
+            return row
+
+    def order(self, kind: WorkKind, guest: GuestSpec, *, rings: int = 1, **arguments: str) -> WorkRow:
+        """Write down work and ring for it. A delete cancels the open build, as the control plane does."""
+        with self.changed:
+            if guest.uuid not in self.instances:
+                self.place(guest, vm_state="building")
+            if kind is WorkKind.DELETE:
+                for other in self._open_of(guest.uuid):
+                    other.state = "cancelled"
+            work = WorkRow(f"{kind}-{guest.uuid}-{len(self.works)}", kind, guest.uuid, arguments)
+            self.works[work.work_id] = work
+            if self.ring_bells:
+                self.bells += [Ring(kind, work.work_id)] * rings
+            self.changed.notify_all()
+            return work
+
+    def fence(self, work: WorkRow) -> None:
+        """Another attempt took the work over: the present lease is void."""
+        with self.changed:
+            work.attempt += 1
+            work.owner = "somebody else"
+            work.lease_until = time.monotonic() + 3600
+
+    # ---- the Protocol ----------------------------------------------------------------------------------------
+
+    def register(self, *, host: str, report: HostReport) -> Registration:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            self.reports.append(report)
+            return self._registration(host)
+
+    def heartbeat(self, *, host: str) -> Registration:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            if self.fail_heartbeat is not None:
+                raise self.fail_heartbeat
+            self.heartbeats += 1
+            return self._registration(host)
+
+    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            self.changed.wait_for(lambda: bool(self.bells) or self.away, timeout=timeout_s)
+            rings, self.bells = self.bells, []
+            return rings
+
+    def waiting_work(self, *, host: str) -> list[Ring]:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            return [Ring(work.kind, work.work_id) for work in self.works.values() if self._takeable(work, host)]
+
+    def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            work = self.works[work_id]
+            if not self._takeable(work, host):
+                return None
+            self.takes += 1
+            work.state, work.owner, work.attempt = "running", owner, work.attempt + 1
+            work.lease_until = time.monotonic() + self.lease_s
+            lease = Lease(work_id, work.attempt, owner, self.lease_s)
+            guest = self.instances[work.instance_uuid].guest
+            return WorkOrder(lease, work.kind, guest, f"req-{work_id}", PowerState.RUNNING, dict(work.arguments))
+
+    def renew(self, *, lease: Lease) -> None:
+        """See Conductor."""
+        with self.changed:
+            self._held(lease)
+
+    def step_started(self, *, lease: Lease, step: str) -> None:
+        """See Conductor."""
+        self._row(lease).steps.append((step, "started"))
+
+    def step_finished(self, *, lease: Lease, step: str, error: str = "") -> None:
+        """See Conductor."""
+        self._row(lease).steps.append((step, error or "finished"))
+
+    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            return PolicyVerdict(True) if self.group_allows else PolicyVerdict(False, "group g: 1 of 1 on this host")
+
+    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+        """See Conductor."""
+        with self.changed:
+            self._held(lease)
+        yield self.image
+
+    def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+        """See Conductor."""
+        self._close(lease, "done", vm_state="active", power_state=facts.power_state)
+
+    def build_failed(self, *, lease: Lease, failure: BuildFailure) -> None:
+        """See Conductor. USER ends in ERROR; all else goes to another host, which is no longer this agent's."""
+        row = self._row(lease)
+        row.failures.append(failure)
+        retried = failure.failure_class in ("host", "policy")
+        self._close(lease, "failed", vm_state="building" if retried else "error")
+        if retried:
+            row.host = "another"
+
+    def action_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+        """See Conductor."""
+        vm_state = "active" if facts.power_state is PowerState.RUNNING else "stopped"
+        self._close(lease, "done", vm_state=vm_state, power_state=facts.power_state)
+
+    def action_failed(self, *, lease: Lease, step: str, message: str, details: str = "") -> None:
+        """See Conductor."""
+        row = self._row(lease)
+        row.action_failures.append(f"{step}: {message}")
+        self._close(lease, "failed", vm_state=row.vm_state)
+
+    def deleted(self, *, lease: Lease) -> None:
+        """See Conductor."""
+        self._close(lease, "done", vm_state="deleted")
+
+    def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            return [
+                InstanceOnHost(
+                    uuid=uuid,
+                    name=row.guest.name,
+                    vm_state=row.vm_state,
+                    task_state=row.task_state,
+                    power_state=row.power_state,
+                    has_open_work=bool(self._open_of(uuid)),
+                    guest=row.guest,
+                )
+                for uuid, row in self.instances.items()
+                if row.host == host and row.vm_state != "deleted"
+            ]
+
+    def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            self.told.append(facts)
+            for uuid, known in facts.items():
+                if uuid in self.instances and not self._open_of(uuid):
+                    self.instances[uuid].power_state = known.power_state
+            self.changed.notify_all()
+
+    def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            self.consoles.append(outputs)
+            self.changed.notify_all()
+
+    # ---- inside ----------------------------------------------------------------------------------------------
+
+    def _reach(self) -> None:
+        if self.away:
+            raise Unavailable("the control plane is away")
+
+    def _registration(self, host: str) -> Registration:
+        return Registration(f"service-{host}", self.node_uuid, False, self.report_interval_s, self.lease_s)
+
+    def _open_of(self, instance_uuid: str) -> list[WorkRow]:
+        return [
+            work
+            for work in self.works.values()
+            if work.instance_uuid == instance_uuid and work.state in ("waiting", "running")
+        ]
+
+    def _takeable(self, work: WorkRow, host: str) -> bool:
+        mine = self.instances[work.instance_uuid].host == host
+        leased = work.state == "running" and work.lease_until > time.monotonic()
+        return mine and work.state in ("waiting", "running") and not leased
+
+    def _held(self, lease: Lease) -> WorkRow:
+        self._reach()
+        work = self.works[lease.work_id]
+        valid = work.state == "running" and work.lease_until > time.monotonic()
+        if not valid or (work.attempt, work.owner) != (lease.attempt, lease.owner):
+            raise Fenced(f"work {lease.work_id}: attempt {lease.attempt} is not the one that holds it")
+        work.lease_until = time.monotonic() + self.lease_s
+        return work
+
+    def _row(self, lease: Lease) -> InstanceRow:
+        with self.changed:
+            work = self._held(lease)
+            self.writes += 1
+            self.changed.notify_all()
+            return self.instances[work.instance_uuid]
+
+    def _close(self, lease: Lease, state: str, *, vm_state: str, power_state: PowerState = PowerState.NOSTATE) -> None:
+        with self.changed:
+            row = self._row(lease)
+            row.vm_state, row.power_state = vm_state, power_state
+            self.works[lease.work_id].state = state
+            self.changed.notify_all()

@@ -1,0 +1,110 @@
+"""An agent that runs in this process, on a hypervisor in memory, against a control plane in memory."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from computeagent.agent.loop import Agent
+from computeagent.agent.options import AgentOptions
+from computeagent.conductor import GuestSpec
+from tests.units.computeagent.agent.conductor_double import ConductorDouble
+from tests.units.computeagent.agent.memory_driver import MemoryDriver
+
+QUICK = AgentOptions(
+    doorbell_wait_s=0.05,
+    reconcile_interval_s=0.05,
+    resource_interval_s=0.1,
+    power_sync_interval_s=0.05,
+    console_interval_s=0.02,
+    shutdown_s=3.0,
+    orphan_grace_s=0.2,
+)
+
+
+def eventually(holds: Callable[[], object], *, within_s: float = 10.0) -> None:
+    """Wait until `holds()` is true; fail the test when it does not become so."""
+    end = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def guest_spec(**changes: object) -> GuestSpec:
+    """A small guest with its own uuid."""
+    guest = GuestSpec(
+        uuid=str(uuid.uuid4()),
+        name="vm",
+        project_id="p",
+        vcpus=1,
+        memory_mib=128,
+        root_gib=1,
+        ephemeral_gib=0,
+        swap_mib=0,
+        image_id="i",
+        image_checksum="c",
+        image_size_bytes=11,
+        image_disk_format="raw",
+    )
+    return replace(guest, **changes)  # type: ignore[arg-type]
+
+
+@dataclass
+class RunningAgent:
+    """An agent and the thread that its `run` blocks."""
+
+    agent: Agent
+    thread: threading.Thread
+    exit_codes: list[int]
+
+    def end(self) -> int:
+        """Stop it and wait; its exit code."""
+        self.agent.stop()
+        return self.exit_code()
+
+    def exit_code(self) -> int:
+        """Wait for its end."""
+        self.thread.join(15)
+        assert not self.thread.is_alive()
+        return self.exit_codes[0]
+
+
+@dataclass
+class World:
+    """Both sides of the agents under test."""
+
+    conductor: ConductorDouble
+    driver: MemoryDriver
+    state_dir: Path
+    agents: list[RunningAgent]
+
+    def start(self, **options: object) -> RunningAgent:
+        """Run an agent for host h1."""
+        agent = Agent(
+            host="h1",
+            conductor=self.conductor,
+            driver=self.driver,
+            state_dir=self.state_dir,
+            options=replace(QUICK, **options),  # type: ignore[arg-type]
+        )
+        codes: list[int] = []
+        thread = threading.Thread(target=lambda: codes.append(agent.run()), daemon=True)
+        running = RunningAgent(agent, thread, codes)
+        self.agents.append(running)
+        thread.start()
+        return running
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A control plane and a hypervisor; agents that are left running are stopped at the end."""
+    world = World(ConductorDouble(), MemoryDriver(), tmp_path / "agent", [])
+    yield world
+    for gate in world.driver.gates.values():
+        gate.set()
+    for running in world.agents:
+        running.end()

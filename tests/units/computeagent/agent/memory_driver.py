@@ -1,0 +1,107 @@
+"""A hypervisor in memory for the agent's tests: it can fail at a verb, hang at a verb, and lose its guests."""
+
+import threading
+from collections.abc import Callable
+
+from computeagent.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+
+
+class MemoryDriver:
+    """Guests by uuid. `failures[verb]` are raised one after the other, `gates[verb]` are waited for."""
+
+    def __init__(self, *, memory_mib: int = 4096) -> None:
+        self.memory_mib = memory_mib
+        self.running: dict[str, PowerState] = {}
+        self.disks: set[str] = set()
+        self.logs: dict[str, bytes] = {}
+        self.verbs: list[str] = []
+        self.failures: dict[str, list[Exception]] = {}
+        self.gates: dict[str, threading.Event] = {}
+        self.entered: dict[str, threading.Event] = {}
+        self.on_destroy: Callable[[], None] = lambda: None
+
+    def gate(self, verb: str) -> threading.Event:
+        """Make `verb` wait; the answer opens it."""
+        self.entered[verb] = threading.Event()
+        self.gates[verb] = threading.Event()
+        return self.gates[verb]
+
+    def _begin(self, verb: str) -> None:
+        self.verbs.append(verb)
+        if (gate := self.gates.get(verb)) is not None:
+            self.entered[verb].set()
+            gate.wait(20)
+        if waiting := self.failures.get(verb):
+            raise waiting.pop(0)
+
+    def _facts(self, guest_uuid: str) -> GuestFacts:
+        return GuestFacts(power_state=self.running[guest_uuid])
+
+    def open(self) -> None:
+        """See Driver."""
+        self._begin("open")
+
+    def close(self) -> None:
+        """See Driver."""
+        self._begin("close")
+
+    def host_report(self) -> HostReport:
+        """See Driver."""
+        return HostReport("h1", "memory", 1, vcpus=4, memory_mib=self.memory_mib, disk_gib=100)
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """See Driver."""
+        self._begin("prepare_image")
+        if not b"".join(source()):
+            raise DriverError("empty image")
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """See Driver."""
+        self._begin("prepare_disks")
+        self.disks.add(guest.uuid)
+
+    def spawn(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        self._begin("spawn")
+        self.running[guest.uuid] = PowerState.RUNNING
+        return self._facts(guest.uuid)
+
+    def destroy(self, guest_uuid: str) -> None:
+        """See Driver."""
+        self._begin("destroy")
+        self.on_destroy()
+        self.running.pop(guest_uuid, None)
+        self.disks.discard(guest_uuid)
+
+    def start(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        self._begin("start")
+        self.running[guest.uuid] = PowerState.RUNNING
+        return self._facts(guest.uuid)
+
+    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+        """See Driver."""
+        self._begin("stop")
+        self.running[guest_uuid] = PowerState.SHUTDOWN
+        return self._facts(guest_uuid)
+
+    def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        self._begin("hard_reboot")
+        self.running[guest.uuid] = PowerState.RUNNING
+        return self._facts(guest.uuid)
+
+    def facts(self, guest_uuid: str) -> GuestFacts | None:
+        """See Driver."""
+        return self._facts(guest_uuid) if guest_uuid in self.running else None
+
+    def guests(self) -> list[GuestOnHypervisor]:
+        """See Driver."""
+        if waiting := self.failures.get("guests"):
+            raise waiting.pop(0)
+        return [GuestOnHypervisor(uuid, uuid, state) for uuid, state in list(self.running.items())]
+
+    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
+        """See Driver."""
+        return self.logs.get(guest_uuid, b"")[-max_bytes:]

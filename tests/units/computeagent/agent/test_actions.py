@@ -1,0 +1,77 @@
+"""Delete, start, stop, reboot."""
+
+from computeagent.conductor import PowerState, WorkKind
+from computeagent.drivers.base import DriverError
+from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+
+
+def test_delete_leaves_nothing_on_the_host(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.driver.disks.add(guest.uuid)
+    world.conductor.order(WorkKind.DELETE, guest)
+    world.start()
+    eventually(lambda: row.vm_state == "deleted")
+    assert world.driver.running == {}
+    assert world.driver.disks == set()
+    assert not list((world.state_dir / "locks").iterdir())
+
+
+def test_delete_that_keeps_failing_is_reported(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.failures["destroy"] = [DriverError("device busy")] * 3
+    world.conductor.order(WorkKind.DELETE, guest)
+    world.start()
+    eventually(lambda: row.action_failures)
+    assert "device busy" in row.action_failures[0]
+    assert row.vm_state == "active"
+
+
+def test_delete_during_build_waits_for_the_effect_and_then_removes_it(world: World) -> None:
+    guest = guest_spec()
+    gate = world.driver.gate("spawn")
+    world.conductor.order(WorkKind.BUILD, guest)
+    running = world.start()
+    assert world.driver.entered["spawn"].wait(10)
+    world.conductor.order(WorkKind.DELETE, guest)
+    eventually(lambda: world.conductor.takes == 2)
+    assert "destroy" not in world.driver.verbs
+    gate.set()
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "deleted")
+    assert running.agent.context.counts["fenced"] == 1
+    assert world.driver.running == {}
+
+
+def test_delete_does_not_wait_behind_builds_of_others(world: World) -> None:
+    world.driver.gate("prepare_image")
+    for _ in range(4):
+        world.conductor.order(WorkKind.BUILD, guest_spec())
+    victim = guest_spec()
+    row = world.conductor.place(victim)
+    world.conductor.order(WorkKind.DELETE, victim)
+    world.start()
+    eventually(lambda: row.vm_state == "deleted")
+
+
+def test_stop_start_and_reboot_tell_the_power_state(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    for kind, vm_state in ((WorkKind.STOP, "stopped"), (WorkKind.START, "active"), (WorkKind.REBOOT, "active")):
+        work = world.conductor.order(kind, guest)
+        eventually(lambda work=work: work.state == "done")
+        assert row.vm_state == vm_state
+    assert [step for step, end in row.steps if end == "finished"] == ["powering-off", "powering-on", "rebooting_hard"]
+
+
+def test_failed_start_keeps_the_instance_as_it_was(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="stopped")
+    world.driver.failures["start"] = [DriverError("no kvm")]
+    world.conductor.order(WorkKind.START, guest)
+    world.start()
+    eventually(lambda: row.action_failures == ["powering-on: no kvm"])
+    assert row.vm_state == "stopped"

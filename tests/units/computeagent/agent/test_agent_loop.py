@@ -1,0 +1,146 @@
+"""Doorbells, heartbeats, failures of threads, the end of the process."""
+
+import threading
+
+import pytest
+
+from computeagent.agent.instance_lock import AgentAlreadyRunning, instance_lock
+from computeagent.agent.loop import Agent
+from computeagent.conductor import WorkKind
+from computeagent.drivers.base import DriverError
+from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+
+
+def test_lost_doorbell_is_found_by_looking_for_work(world: World) -> None:
+    world.conductor.ring_bells = False
+    running = world.start()
+    guest = guest_spec()
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    assert running.agent.context.counts["found"] >= 1
+
+
+def test_double_doorbell_runs_once(world: World) -> None:
+    gate = world.driver.gate("spawn")
+    world.start()
+    guest = guest_spec()
+    work = world.conductor.order(WorkKind.BUILD, guest, rings=3)
+    assert world.driver.entered["spawn"].wait(10)
+    gate.set()
+    eventually(lambda: work.state == "done")
+    assert (work.attempt, world.driver.verbs.count("spawn")) == (1, 1)
+
+
+def test_heartbeat_goes_on_while_builds_hang(world: World) -> None:
+    world.driver.gate("prepare_image")
+    world.start()
+    for _ in range(3):
+        world.conductor.order(WorkKind.BUILD, guest_spec())
+    assert world.driver.entered["prepare_image"].wait(10)
+    before = world.conductor.heartbeats
+    eventually(lambda: world.conductor.heartbeats > before + 3)
+
+
+def test_at_most_the_allowed_builds_run_at_once(world: World) -> None:
+    gate = world.driver.gate("prepare_image")
+    world.start(max_concurrent_builds=2)
+    works = [world.conductor.order(WorkKind.BUILD, guest_spec()) for _ in range(5)]
+    eventually(lambda: world.driver.verbs.count("prepare_image") == 2)
+    assert world.conductor.takes == 2
+    gate.set()
+    eventually(lambda: all(work.state == "done" for work in works))
+
+
+def test_poisonous_item_does_not_stop_the_others(world: World) -> None:
+    poison, healthy = guest_spec(uuid="../../etc/passwd"), guest_spec()
+    running = world.start()
+    world.conductor.order(WorkKind.BUILD, poison)
+    world.conductor.order(WorkKind.BUILD, healthy)
+    eventually(lambda: world.conductor.instances[healthy.uuid].vm_state == "active")
+    eventually(lambda: running.agent.context.counts["broken"] == 1)
+    assert not running.exit_codes
+
+
+def test_failing_hypervisor_listing_is_counted_and_tried_again(world: World) -> None:
+    running = world.start()
+    eventually(lambda: world.conductor.heartbeats > 0)
+    world.driver.failures["guests"] = [DriverError("libvirt is away")] * 5
+    eventually(lambda: not world.driver.failures["guests"])
+    guest = guest_spec()
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    assert not running.exit_codes
+
+
+def test_death_of_a_thread_ends_the_process_with_an_error(world: World) -> None:
+    running = world.start()
+    eventually(lambda: world.conductor.heartbeats > 0)
+    world.conductor.fail_heartbeat = KeyError("a defect")
+    assert running.exit_code() == 1
+
+
+def test_silent_thread_ends_the_process_with_an_error(world: World) -> None:
+    hang = threading.Event()
+    running = world.start(watchdog_s=0.3)
+    eventually(lambda: world.conductor.heartbeats > 0)
+    world.driver.console_log = lambda uuid, *, max_bytes: hang.wait(20) and b""  # type: ignore[method-assign]
+    world.conductor.order(WorkKind.BUILD, guest_spec())
+    assert running.exit_code() == 1
+    hang.set()
+
+
+def test_stop_lets_work_end_and_exits_zero(world: World) -> None:
+    gate = world.driver.gate("spawn")
+    running = world.start()
+    work = world.conductor.order(WorkKind.BUILD, guest_spec())
+    assert world.driver.entered["spawn"].wait(10)
+    running.agent.stop()
+    gate.set()
+    assert running.exit_code() == 0
+    assert work.state == "done"
+    assert world.driver.verbs[-1] == "close"
+
+
+def test_stop_abandons_work_that_does_not_end(world: World) -> None:
+    world.driver.gate("spawn")
+    running = world.start(shutdown_s=2.3)
+    work = world.conductor.order(WorkKind.BUILD, guest_spec())
+    assert world.driver.entered["spawn"].wait(10)
+    assert running.end() == 0
+    assert work.state == "running"
+
+
+def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
+    world.conductor.away = True
+    running = world.start()
+    eventually(lambda: "open" in world.driver.verbs)
+    assert running.end() == 0
+
+
+def test_second_agent_of_a_host_is_refused(world: World) -> None:
+    world.start()
+    eventually(lambda: world.conductor.heartbeats > 0)
+    second = Agent(host="h1", conductor=world.conductor, driver=world.driver, state_dir=world.state_dir)
+    with pytest.raises(AgentAlreadyRunning, match="host h1 already runs"):
+        second.run()
+
+
+def test_instance_locked_elsewhere_is_left_for_later(world: World) -> None:
+    world.conductor.lease_s = 0.4
+    guest = guest_spec()
+    with instance_lock(world.state_dir, guest.uuid):
+        running = world.start()
+        work = world.conductor.order(WorkKind.BUILD, guest)
+        eventually(lambda: running.agent.context.counts["left"] >= 1)
+        assert "prepare_image" not in world.driver.verbs
+    eventually(lambda: work.state == "done")
+
+
+def test_report_has_overrides_and_usage(world: World) -> None:
+    guest = guest_spec(memory_mib=512, swap_mib=100)
+    world.start(vcpus=64, memory_mib=65536, disk_gib=1000)
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: world.conductor.reports and world.conductor.reports[-1].memory_used_mib == 512)
+    report = world.conductor.reports[-1]
+    assert (report.vcpus, report.memory_mib, report.disk_gib) == (64, 65536, 1000)
+    assert (report.vcpus_used, report.disk_used_gib) == (1, 2)

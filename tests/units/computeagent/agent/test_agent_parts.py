@@ -1,0 +1,111 @@
+"""The small parts, without threads."""
+
+import pytest
+
+from computeagent.agent.crew import Pulses, ThreadSilent
+from computeagent.agent.failures import ComputeResourcesUnavailable
+from computeagent.agent.holds import Hold
+from computeagent.agent.inbox import Inbox, Lane
+from computeagent.agent.instance_lock import InstanceBusy, instance_lock
+from computeagent.agent.patience import Patience
+from computeagent.agent.resource_tracker import ResourceTracker, Usage
+from computeagent.agent.turns import Turns
+from computeagent.conductor import HostReport, Lease, PowerState, Ring, WorkKind, WorkOrder
+from controlplane.kernel.errors import Invalid, Unavailable
+from tests.units.computeagent.agent.conftest import guest_spec
+
+REPORT = HostReport("h1", "memory", 1, vcpus=2, memory_mib=1024, disk_gib=10)
+
+
+def hold_on(instance_uuid: str) -> Hold:
+    lease = Lease("w", 1, "me", 30.0)
+    return Hold(WorkOrder(lease, WorkKind.BUILD, guest_spec(uuid=instance_uuid), "req", PowerState.RUNNING))
+
+
+def test_claims_over_the_total_are_allowed_since_placement_overcommits() -> None:
+    tracker = ResourceTracker()
+    for _ in range(3):
+        tracker.claim(guest_spec(memory_mib=1024), REPORT)
+    assert tracker.used() == Usage(vcpus=3, memory_mib=3072, disk_gib=3)
+
+
+def test_claim_larger_than_the_machine_names_every_shortage() -> None:
+    with pytest.raises(ComputeResourcesUnavailable) as refused:
+        ResourceTracker().claim(guest_spec(memory_mib=2048, vcpus=3, root_gib=11), REPORT)
+    assert refused.value.message == (
+        "memory: wants 2048 MiB, host has 1024 MiB; vcpus: wants 3, host has 2; disk: wants 11 GiB, host has 10 GiB"
+    )
+
+
+def test_claim_of_a_placed_instance_counts_once() -> None:
+    tracker, guest = ResourceTracker(), guest_spec()
+    tracker.rebuild([guest])
+    tracker.claim(guest, REPORT)
+    assert tracker.used().memory_mib == 128
+
+
+def test_aborted_claim_is_given_back() -> None:
+    tracker, guest = ResourceTracker(), guest_spec()
+    tracker.claim(guest, REPORT)
+    tracker.abort(guest.uuid)
+    assert tracker.used() == Usage()
+
+
+def test_instance_lock_refuses_a_second_holder(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    guest = guest_spec()
+    with instance_lock(tmp_path, guest.uuid), pytest.raises(InstanceBusy), instance_lock(tmp_path, guest.uuid):
+        pass
+
+
+def test_instance_lock_refuses_a_name_that_is_no_uuid(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Invalid), instance_lock(tmp_path, "../x"):
+        pass
+
+
+def test_parked_work_comes_back_when_the_turn_ends() -> None:
+    turns, first, second = Turns(), hold_on("a"), hold_on("a")
+    assert turns.enter_or_park(first)
+    assert not turns.enter_or_park(second)
+    assert turns.leave("a") == [second]
+    assert turns.try_enter("a")
+
+
+def test_instance_entered_after_the_mark_is_disturbed() -> None:
+    turns = Turns()
+    mark = turns.mark()
+    turns.try_enter("a")
+    turns.leave("a")
+    assert not turns.undisturbed_since(mark, "a")
+    assert turns.undisturbed_since(turns.mark(), "a")
+
+
+def test_ring_of_known_work_is_dropped_until_forgotten() -> None:
+    inbox, ring = Inbox(), Ring(WorkKind.DELETE, "w1")
+    assert inbox.put(ring)
+    assert not inbox.put(ring)
+    assert inbox.next(Lane.ACTIONS) == ring
+    inbox.forget("w1")
+    assert inbox.put(ring)
+
+
+def test_patience_gives_up_when_stopping() -> None:
+    calls: list[int] = []
+
+    def verb() -> None:
+        calls.append(1)
+        raise Unavailable("away")
+
+    with pytest.raises(Unavailable):
+        Patience(stopping=lambda: len(calls) == 3, pause=lambda _s: None).call(verb)
+    assert len(calls) == 3
+
+
+def test_overdue_pulse_names_the_thread() -> None:
+    now = [0.0]
+    pulses = Pulses(lambda: now[0])
+    pulses.beat("console", next_within_s=1.0)
+    now[0] = 100.0
+    pulses.check(allowance_s=120.0)
+    now[0] = 122.0
+    with pytest.raises(ThreadSilent, match="console"):
+        pulses.check(allowance_s=120.0)

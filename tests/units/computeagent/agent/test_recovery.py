@@ -1,0 +1,110 @@
+"""What an agent does about what it finds after a start, and about guests that nobody explains."""
+
+import time
+
+from computeagent.conductor import PowerState, WorkKind
+from computeagent.drivers.base import DriverError
+from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+
+STRANGER = "11111111-1111-1111-1111-111111111111"
+
+
+def test_restart_adopts_what_runs(world: World) -> None:
+    guest = guest_spec()
+    world.start()
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    world.agents[0].end()
+    world.conductor.reports.clear()
+    world.start()
+    eventually(lambda: world.conductor.reports and world.conductor.reports[-1].memory_used_mib == 128)
+    assert world.driver.verbs.count("spawn") == 1
+    assert world.driver.running == {guest.uuid: PowerState.RUNNING}
+
+
+def test_guest_lost_with_a_simulated_host_is_spawned_again(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    assert world.driver.verbs[:2] == ["open", "spawn"]
+
+
+def test_guest_that_is_off_though_active_is_started(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
+    world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    assert world.driver.verbs[:2] == ["open", "start"]
+
+
+def test_stopped_instance_stays_off(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="stopped")
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
+    world.start()
+    eventually(lambda: row.power_state is PowerState.SHUTDOWN)
+    assert "start" not in world.driver.verbs
+
+
+def test_option_off_leaves_active_guests_off_and_tells_so(world: World) -> None:
+    row = world.conductor.place(guest_spec())
+    row.power_state = PowerState.RUNNING
+    world.start(resume_guests_state_on_host_boot=False)
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
+    assert "spawn" not in world.driver.verbs
+
+
+def test_one_guest_that_cannot_come_back_does_not_hold_up_the_others(world: World) -> None:
+    rows = [world.conductor.place(guest_spec()) for _ in range(3)]
+    world.driver.failures["spawn"] = [DriverError("disk is gone")]
+    world.start()
+    eventually(lambda: sum(row.power_state is PowerState.RUNNING for row in rows) == 2)
+
+
+def test_cut_off_build_is_finished_after_a_restart(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.ring_bells = False
+    work = world.conductor.order(WorkKind.BUILD, guest)
+    work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
+    world.start()
+    eventually(lambda: work.state == "done")
+    assert work.attempt == 2
+
+
+def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
+    world.start()
+    eventually(lambda: (world.state_dir / "compute_id").exists())
+    world.driver.running[STRANGER] = PowerState.RUNNING
+    began = time.monotonic()
+    eventually(lambda: STRANGER not in world.driver.running)
+    assert time.monotonic() - began >= 0.2
+
+
+def test_orphan_stays_during_the_grace_period(world: World) -> None:
+    world.start(orphan_grace_s=3600.0)
+    world.driver.running[STRANGER] = PowerState.RUNNING
+    reports = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > reports + 4)
+    assert STRANGER in world.driver.running
+
+
+def test_orphan_stays_when_reaping_is_off(world: World) -> None:
+    world.start(reap_orphans=False, orphan_grace_s=0.0)
+    world.driver.running[STRANGER] = PowerState.RUNNING
+    reports = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > reports + 4)
+    assert STRANGER in world.driver.running
+
+
+def test_control_plane_that_does_not_know_the_node_costs_no_guest(world: World) -> None:
+    world.start()
+    eventually(lambda: (world.state_dir / "compute_id").exists())
+    world.agents[0].end()
+    world.driver.running[STRANGER] = PowerState.RUNNING
+    world.conductor.node_uuid = "another database"
+    world.start(orphan_grace_s=0.0)
+    reports = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > reports + 4)
+    assert STRANGER in world.driver.running

@@ -1,0 +1,85 @@
+"""Console logs and power states: what is sent, and when."""
+
+from computeagent.agent.console import console_text
+from computeagent.conductor import GuestFacts, PowerState, WorkKind
+from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+
+
+def test_console_ships_only_what_changed(world: World) -> None:
+    quiet, chatty = guest_spec(), guest_spec()
+    for guest in (quiet, chatty):
+        world.conductor.place(guest)
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+        world.driver.logs[guest.uuid] = b"boot"
+    world.start()
+    eventually(lambda: world.conductor.consoles)
+    world.driver.logs[chatty.uuid] = b"boot\nlogin:"
+    eventually(lambda: len(world.conductor.consoles) > 1)
+    assert world.conductor.consoles == [
+        {quiet.uuid: "boot", chatty.uuid: "boot"},
+        {chatty.uuid: "boot\nlogin:"},
+    ]
+
+
+def test_console_of_a_new_guest_is_shipped_at_once(world: World) -> None:
+    guest = guest_spec()
+    world.driver.logs[guest.uuid] = b"hello"
+    world.start()
+    eventually(lambda: world.conductor.heartbeats > 0)
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: {guest.uuid: "hello"} in world.conductor.consoles, within_s=5.0)
+
+
+def test_console_that_could_not_be_sent_is_sent_later(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    running = world.start()
+    eventually(lambda: world.conductor.told)
+    world.conductor.away = True
+    world.driver.logs[guest.uuid] = b"said while away"
+    eventually(lambda: running.agent.context.counts["unavailable"] > 2)
+    world.conductor.away = False
+    eventually(lambda: world.conductor.consoles == [{guest.uuid: "said while away"}])
+
+
+def test_console_tail_is_bounded(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.driver.logs[guest.uuid] = b"x" * 10_000 + b"end"
+    world.start(console_max_bytes=100)
+    eventually(lambda: world.conductor.consoles)
+    assert world.conductor.consoles[0][guest.uuid] == "x" * 97 + "end"
+
+
+def test_console_bytes_that_are_no_text_become_storable_text() -> None:
+    assert console_text(b"a\x00b\xff\xc3\xa9") == "ab\ufffd\u00e9"
+
+
+def test_power_state_is_told_once_until_it_changes(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
+    eventually(lambda: row.power_state is PowerState.SHUTDOWN)
+    off = {guest.uuid: GuestFacts(power_state=PowerState.SHUTDOWN)}
+    assert world.conductor.told.count(off) == 1
+
+
+def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    gate = world.driver.gate("hard_reboot")
+    world.start()
+    world.conductor.order(WorkKind.REBOOT, guest)
+    assert world.driver.entered["hard_reboot"].wait(10)
+    world.conductor.told.clear()
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
+    heartbeats = world.conductor.heartbeats
+    eventually(lambda: world.conductor.heartbeats > heartbeats + 5)
+    assert world.conductor.told == []
+    gate.set()
