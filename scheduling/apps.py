@@ -4,7 +4,6 @@ from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 from scheduling import checks
-from scheduling.services.cells import cells_ensure_after_migrate
 
 
 class SchedulingConfig(AppConfig):
@@ -16,6 +15,9 @@ class SchedulingConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect once; `dispatch_uid` keeps a second import from doing it twice."""
+        # Models cannot be imported before all apps are loaded, and services import models.
+        from scheduling.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
+
         checks.register_all()
         post_migrate.connect(
             cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"

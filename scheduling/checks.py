@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error
 
 from scheduling.conf import SchedulingOptions, scheduling_options
 
@@ -22,7 +23,7 @@ def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
         )
     elif options.service_down_time_s < 2 * options.report_interval_s:
         problems.append(
-            Warning(
+            checks.Warning(
                 "SERVICE_DOWN_TIME_S is below two report intervals: one lost heartbeat takes a host down.",
                 id="scheduling.W001",
             )
@@ -46,4 +47,4 @@ def check_options(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Chec
 
 def register_all() -> None:
     """Called once by the app config."""
-    register(check_options, "scheduling")
+    checks.register(check_options, "scheduling")

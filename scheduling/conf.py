@@ -32,8 +32,6 @@ def scheduling_options() -> SchedulingOptions:
     """The options as settings have them now (tests override settings, so nothing is kept)."""
     given = settings.KILONOVA
     values = {
-        field.name: given[field.name.upper()]
-        for field in fields(SchedulingOptions)
-        if field.name.upper() in given
+        field.name: given[field.name.upper()] for field in fields(SchedulingOptions) if field.name.upper() in given
     }
     return SchedulingOptions(**values)

@@ -9,3 +9,9 @@ class ServersConfig(AppConfig):
     name = "servers"
     label = "servers"
     verbose_name = "Servers"
+
+    def ready(self) -> None:
+        """Declare this app's kinds of work. Imported here: services need the models to be loaded."""
+        from servers.jobs import kinds_register  # noqa: PLC0415
+
+        kinds_register()

@@ -12,9 +12,9 @@ from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import GroupPolicyViolated, NetworkRefused, StepFailed
 from computeagent.agent.holds import Hold
 from computeagent.agent.steps import Steps
-from computeagent.conductor import BuildFailure, GuestFacts, GuestSpec, PowerState
+from computeagent.conductor import BuildFailure, FailureClass, GuestFacts, GuestSpec, PowerState
 from computeagent.drivers.base import DriverError
-from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.errors import NotFound, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +100,8 @@ def _fetch_image(context: AgentContext, hold: Hold) -> None:
         context.patience.call(lambda: context.driver.prepare_image(hold.guest, chunks), tries=IMAGE_TRIES)
     except Unavailable as error:
         raise DriverError(f"image {hold.guest.image_id} could not be read: {error.message}") from error
+    except NotFound as error:
+        raise DriverError(error.message, failure_class=FailureClass.USER) from error
 
 
 def _undo(context: AgentContext, hold: Hold, steps: Steps, failure: BuildFailure) -> None:

@@ -41,11 +41,10 @@ class Crew:
         try:
             body()
             failed = not may_end
-        except BaseException as error:
+        except BaseException as error:  # whatever it is, the process ends of it
             cause = f"thread {name} died: {type(error).__name__}: {error}"
             if not self._stopping.is_set():
                 log.critical("%s", cause, exc_info=True)
-            raise SystemExit from error
         finally:
             if failed and not self._stopping.is_set():
                 self.cause = self.cause or cause

@@ -15,19 +15,13 @@ DESTROY_TRIES = 3
 
 
 def delete(context: AgentContext, hold: Hold) -> None:
-    """Destroy and say so; after some failures the action fails and the user may ask again. Raises Fenced."""
+    """Destroy and say so. Raises Fenced, or CleanupFailed: then it is tried again until the work's deadline."""
     steps = Steps(context, hold)
     try:
         with steps.step("deleting"):
-            _destroy_for_user(context, hold)
+            _destroy_as_step(context, hold)
     except StepFailed as failed:
-        failure = failed.failure
-        steps.write(
-            lambda: context.conductor.action_failed(
-                lease=hold.lease, step=failure.step, message=failure.message, details=failure.details
-            )
-        )
-        return
+        raise CleanupFailed(failed.message) from failed
     steps.write(lambda: context.conductor.deleted(lease=hold.lease))
     log.info("instance %s is deleted", hold.guest.uuid)
 
@@ -47,7 +41,7 @@ def destroy_surely(context: AgentContext, instance_uuid: str) -> None:
             return
 
 
-def _destroy_for_user(context: AgentContext, hold: Hold) -> None:
+def _destroy_as_step(context: AgentContext, hold: Hold) -> None:
     try:
         destroy_surely(context, hold.guest.uuid)
     except CleanupFailed as error:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.agent.host_report import with_overrides
-from computeagent.agent.options import AgentOptions
 from computeagent.conductor import GuestFacts, GuestSpec, HostReport
 from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
 from controlplane.kernel.errors import KilonovaError
@@ -23,15 +21,21 @@ def guarded(verb: Callable[[], Answer]) -> Answer:
 
 
 class GuardedDriver:
-    """The Driver Protocol around another driver; the host report has the operator's totals in it."""
+    """The Driver Protocol around a driver that `open_driver` opens. No other verb may be called before `open`."""
 
-    def __init__(self, driver: Driver, options: AgentOptions) -> None:
-        self._driver = driver
-        self._options = options
+    def __init__(self, open_driver: Callable[[], Driver]) -> None:
+        self._open_driver = open_driver
+        self._opened: Driver | None = None
+
+    @property
+    def _driver(self) -> Driver:
+        if self._opened is None:
+            raise DriverError("the driver is not open")
+        return self._opened
 
     def open(self) -> None:
         """See Driver."""
-        guarded(self._driver.open)
+        self._opened = guarded(self._open_driver)
 
     def close(self) -> None:
         """See Driver."""
@@ -39,7 +43,7 @@ class GuardedDriver:
 
     def host_report(self) -> HostReport:
         """See Driver."""
-        return with_overrides(guarded(self._driver.host_report), self._options)
+        return guarded(self._driver.host_report)
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""

@@ -32,6 +32,7 @@ WORK_PREFIX = "work-"
 LOOK_EVERY_S = 0.1
 CLOSE_S = 2.0
 WATCHDOG_EVERY_S = 1.0
+OWNER_SEPARATOR = ":"
 
 
 def no_scope(_request_id: str) -> AbstractContextManager[object]:
@@ -39,11 +40,17 @@ def no_scope(_request_id: str) -> AbstractContextManager[object]:
     return nullcontext()
 
 
+def nothing_to_void(_owner_prefix: str) -> None:
+    """Leases of earlier runs end by themselves."""
+
+
 class Agent:
     """One host's agent. `run` blocks; `stop` may be called from a signal handler or another thread.
 
-    `clock` is monotonic seconds, `sleep` rests for seconds (by default it ends early on stop). `request_scope` is
-    entered with the request id around each piece of work, for logs.
+    `open_driver` gives the opened driver; it is called once, under the host's lock. `clock` is monotonic seconds,
+    `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id
+    around each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given
+    text: earlier runs on this host, which are dead because this one holds the host's lock.
     """
 
     def __init__(
@@ -51,12 +58,13 @@ class Agent:
         *,
         host: str,
         conductor: Conductor,
-        driver: Driver,
+        open_driver: Callable[[], Driver],
         state_dir: Path,
         options: AgentOptions | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
         request_scope: RequestScope = no_scope,
+        void_earlier_leases: Callable[[str], object] = nothing_to_void,
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
@@ -64,9 +72,9 @@ class Agent:
         pause = sleep or self._stopping.wait
         self._context = AgentContext(
             host=host,
-            owner=f"{host}:{os.getpid()}:{secrets.token_hex(4)}",
+            owner=f"{host}{OWNER_SEPARATOR}{os.getpid()}:{secrets.token_hex(4)}",
             conductor=conductor,
-            driver=GuardedDriver(driver, options),
+            driver=GuardedDriver(open_driver),
             state_dir=state_dir,
             options=options,
             clock=clock,
@@ -74,6 +82,7 @@ class Agent:
             patience=Patience(stopping=self._stopping.is_set, pause=pause),
         )
         self._request_scope = request_scope
+        self._void_earlier_leases = void_earlier_leases
         self._crew = Crew(self._stopping)
         self._pulses = Pulses(clock)
         self._standing = Standing()
@@ -104,6 +113,7 @@ class Agent:
         """Register, be alive, recover, and only then take work and tell power states."""
         context = self._context
         context.patience.call(self._upkeep.register)
+        context.patience.call(lambda: self._void_earlier_leases(context.host + OWNER_SEPARATOR))
         log.info("host %s is registered", context.host)
         self._start_vital_threads()
         guests = {guest.uuid for guest in context.driver.guests()}

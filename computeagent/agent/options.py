@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """Limits and intervals of one agent. Times are seconds; memory MiB; disk GiB."""
+    """Limits and intervals of one agent. Times are seconds."""
 
     max_concurrent_builds: int = 2
     concurrent_actions: int = 2
@@ -25,7 +25,3 @@ class AgentOptions:
     resume_guests_state_on_host_boot: bool = True
     reap_orphans: bool = True
     orphan_grace_s: float = 60.0
-    vcpus: int | None = None
-    memory_mib: int | None = None
-    disk_gib: int | None = None
-    """Amounts to report instead of those that the driver finds."""

@@ -7,20 +7,23 @@ FULL_EVERY_S = 60.0
 
 
 class PowerSync:
-    """Guests that somebody works on are left out: what was read of them may be over before it arrives."""
+    """Guests that somebody works on are left out: what was read of them may be over before it arrives.
+
+    Afterwards they are told anew, since the work changed what the control plane holds of them.
+    """
 
     def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._told: dict[str, GuestFacts] = {}
         self._full_at: float | None = None
+        self._last_mark = 0
 
     def tick(self) -> None:
         """Send the changes, and once a minute everything."""
         context = self._context
         mark = context.turns.mark()
         seen = self._read()
-        if self._is_full_due():
-            self._told = {}
+        self._forget_stale()
         news = {
             uuid: facts
             for uuid, facts in seen.items()
@@ -29,12 +32,19 @@ class PowerSync:
         if news:
             context.conductor.power_states(host=context.host, facts=news)
         self._told = {uuid: facts for uuid, facts in {**self._told, **news}.items() if uuid in seen}
+        self._last_mark = mark
         context.turns.forget_until(mark)
 
     def _read(self) -> dict[str, GuestFacts]:
         driver = self._context.driver
         facts = {guest.uuid: driver.facts(guest.uuid) for guest in driver.guests()}
         return {uuid: known for uuid, known in facts.items() if known is not None}
+
+    def _forget_stale(self) -> None:
+        if self._is_full_due():
+            self._told = {}
+        quiet = self._context.turns.undisturbed_since
+        self._told = {uuid: facts for uuid, facts in self._told.items() if quiet(self._last_mark, uuid)}
 
     def _is_full_due(self) -> bool:
         now = self._context.clock()

@@ -37,7 +37,7 @@ def refusal(guest: GuestSpec, report: HostReport) -> str:
     """Why the guest cannot be on this machine whatever else is on it; empty when it can."""
     wanted = usage_of(guest)
     shortages = [
-        f"{name}: wants {wants}{unit}, host has {has}"
+        f"{name}: wants {wants}{unit}, host has {has}{unit}"
         for name, wants, has, unit in (
             ("memory", wanted.memory_mib, report.memory_mib, " MiB"),
             ("vcpus", wanted.vcpus, report.vcpus, ""),

@@ -6,8 +6,8 @@ import threading
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import with_usage
 from computeagent.agent.orphans import Orphans
-from computeagent.conductor import Registration
-from controlplane.kernel.errors import Fenced
+from computeagent.conductor import GuestFacts, InstanceOnHost, PowerState, Registration
+from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)
 
@@ -50,17 +50,37 @@ class Upkeep:
         self._standing.set(context.conductor.register(host=context.host, report=report))
 
     def report_resources(self, orphans: Orphans) -> None:
-        """Count from zero, look for orphans, register again."""
+        """Count from zero, look for orphans, tell which guests are missing, register again."""
         context = self._context
-        guests = [guest.uuid for guest in context.driver.guests()]
+        mark = context.turns.mark()
+        guests = {guest.uuid for guest in context.driver.guests()}
         placed = context.conductor.instances_on_host(host=context.host)
         context.tracker.rebuild(instance.guest for instance in placed)
         orphans.look(guests, [instance.uuid for instance in placed])
+        self._tell_missing([instance for instance in placed if instance.uuid not in guests], mark)
         self.register()
 
+    def _tell_missing(self, missing: list[InstanceOnHost], mark: int) -> None:
+        """Power states speak of guests that are there; one that vanished has to be named by its instance."""
+        nothing = GuestFacts(power_state=PowerState.NOSTATE)
+        quiet = self._context.turns.undisturbed_since
+        facts = {
+            instance.uuid: nothing
+            for instance in missing
+            if not instance.has_open_work
+            and instance.power_state is not PowerState.NOSTATE
+            and quiet(mark, instance.uuid)
+        }
+        if facts:
+            self._context.conductor.power_states(host=self._context.host, facts=facts)
+
     def heartbeat(self) -> None:
-        """Say 'alive'."""
-        self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
+        """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
+        try:
+            self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
+        except (Fenced, NotFound) as error:
+            log.warning("this host is not known to the control plane, registering again: %s", error.message)
+            self.register()
 
     def renew_leases(self) -> None:
         """Prolong every lease held; what is fenced stops at its next look."""

@@ -1,0 +1,1 @@
+"""Who may do what: users, projects, roles, tokens, quota limits, and the table of actions."""

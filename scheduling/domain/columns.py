@@ -27,7 +27,8 @@ class Interned(Generic[V]):
     codes: IntArray
 
     def __getitem__(self, row: int) -> V:
-        return self.values[self.codes[row]]
+        value: V = self.values[int(self.codes[row])]
+        return value
 
 
 def intern(values: Sequence[V], key: Callable[[V], Hashable] | None = None) -> Interned[V]:
@@ -37,7 +38,7 @@ def intern(values: Sequence[V], key: Callable[[V], Hashable] | None = None) -> I
     codes = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
         name = value if key is None else key(value)
-        code = positions.setdefault(name, len(distinct))  # type: ignore[arg-type]  # hashable where there is no key
+        code = positions.setdefault(name, len(distinct))
         if code == len(distinct):
             distinct.append(value)
         codes[row] = code

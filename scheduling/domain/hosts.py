@@ -95,10 +95,8 @@ class Hosts:
         """The group of hosts where `refused` is true; arrays are beside these hosts. Empty if there is none."""
         if not refused.any():
             return []
-        many = isinstance(available, np.ndarray)
-        refusal = Refusal(
-            reason, wanted=wanted, available=None if many else available, unit=unit, detail=detail, stage=self.stage
-        )
+        same = None if isinstance(available, np.ndarray) else available
+        refusal = Refusal(reason, wanted=wanted, available=same, unit=unit, detail=detail, stage=self.stage)
         return [
             RefusalGroup(
                 refusal,

@@ -147,7 +147,7 @@ def _multiplier(name: object, value: Any) -> float | None:
 
 
 def _count(data: Mapping[str, Any], name: str, default: int) -> int:
-    value = data.get(name, default)
+    value: object = data.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise Invalid(f"{name} is a whole number of at least 1", field=name)
     return value

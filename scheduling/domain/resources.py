@@ -9,9 +9,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
 
 VCPU, MEMORY_MB, DISK_GB = "VCPU", "MEMORY_MB", "DISK_GB"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceWords:
+    """How one resource class is spoken of: the reason when short, the unit, and the words after a number."""
+
+    short: RefusalReason
+    unit: str
+    words: str
+
+
+_WORDS = {
+    VCPU: ResourceWords(RefusalReason.VCPU_SHORT, "", "vcpu"),
+    MEMORY_MB: ResourceWords(RefusalReason.RAM_SHORT, "MB", "MB ram"),
+    DISK_GB: ResourceWords(RefusalReason.DISK_SHORT, "GB", "GB disk"),
+}
+
+
+def resource_words(resource_class: str) -> ResourceWords:
+    """The words of a resource class; classes without words of their own are called by name."""
+    return _WORDS.get(resource_class) or ResourceWords(RefusalReason.RESOURCE_SHORT, "", resource_class)
+
 
 _RESOURCE_KEY = re.compile(r"^resources([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")
 _TRAIT_KEY = re.compile(r"^trait([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")

@@ -34,7 +34,9 @@ class ComputeNode(UuidKeyed, Timestamped):
     supported_instances = models.JSONField(
         default=list, blank=True, help_text="Triples of architecture, hypervisor type and vm mode."
     )
-    traits = models.JSONField(default=list, blank=True, help_text="Traits the driver reported, to tell them from others.")
+    traits = models.JSONField(
+        default=list, blank=True, help_text="Traits the driver reported, to tell them from others."
+    )
     stats = models.JSONField(default=dict, blank=True)
     metrics = models.JSONField(default=dict, blank=True)
     failed_builds = models.PositiveIntegerField(

@@ -50,9 +50,7 @@ class DecisionInstance(models.Model):
 
     class Meta:
         ordering = ["position"]
-        constraints = [
-            models.UniqueConstraint(fields=["decision", "instance_uuid"], name="decision_instance_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["decision", "instance_uuid"], name="decision_instance_once")]
 
     def __str__(self) -> str:
         return f"{self.instance_uuid} on {self.host or 'no host'}"

@@ -21,9 +21,7 @@ def up_condition(prefix: str = "") -> Q:
 
 def _is_up(prefix: str = "") -> Case:
     """A Case, because the bare condition is NULL for a service that was never seen."""
-    return Case(
-        When(up_condition(prefix), then=Value(True)), default=Value(False), output_field=BooleanField()
-    )
+    return Case(When(up_condition(prefix), then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
 def with_is_up(services: QuerySet[Service]) -> QuerySet[Service]:

@@ -53,9 +53,7 @@ def aggregate_delete(*, aggregate_id: UUID) -> None:
         aggregate = _locked(aggregate_id)
         hosts = aggregate.members.count()
         if hosts:
-            raise HostInUse(
-                f"Aggregate {aggregate.name} still has {hosts} host(s): remove them first.", hosts=hosts
-            )
+            raise HostInUse(f"Aggregate {aggregate.name} still has {hosts} host(s): remove them first.", hosts=hosts)
         aggregate.delete()
 
 

@@ -1,12 +1,11 @@
-"""Cells: the two that every installation has, and those an operator adds."""
+"""Cells: the two that every installation has, and whether new instances may go to one."""
 
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-from django.db import transaction
+from django.db.models.functions import Now
 
-from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.errors import Invalid, NotFound
 from scheduling.models import CELL0_ID, CELL1_ID, Cell
 
 
@@ -17,31 +16,16 @@ def cells_ensure(*, using: str = "default") -> None:
 
 
 def cells_ensure_after_migrate(*, using: str = "default", **kwargs: Any) -> None:
-    """Receiver of post_migrate: also runs after a test database was flushed. Does nothing without the table."""
+    """Receiver of post_migrate, which also fires after a flush. Does nothing where the table is not migrated to."""
     apps = kwargs.get("apps")
-    try:
-        if apps is not None:
-            apps.get_model("scheduling", "Cell")
-    except LookupError:
-        return  # migrated back to before this app had tables
+    if apps is not None and "cell" not in apps.all_models.get("scheduling", {}):
+        return
     cells_ensure(using=using)
-
-
-@transaction.atomic
-def cell_create(*, name: str, database: str = "default") -> Cell:
-    """A further cell over an alias of DATABASES. Raises Invalid, Conflict."""
-    if not name.strip() or len(name) > 255:
-        raise Invalid("A cell needs a name of 1 to 255 characters.", field="name")
-    if database not in settings.DATABASES:
-        raise Invalid(f"There is no database alias {database!r} in settings.", field="database")
-    if Cell.objects.filter(name=name).exists():
-        raise Conflict(f"A cell named {name} exists already.", field="name")
-    return Cell.objects.create(name=name, database=database)
 
 
 def cell_set_disabled(*, cell_id: UUID, disabled: bool) -> None:
     """Whether new instances may go to the cell. cell0 never takes any, so it cannot be switched."""
     if cell_id == CELL0_ID:
         raise Invalid("cell0 holds instances without a host and cannot be switched on or off.", field="id")
-    if not Cell.objects.filter(id=cell_id).update(disabled=disabled):
+    if not Cell.objects.filter(id=cell_id).update(disabled=disabled, updated_at=Now()):
         raise NotFound(f"There is no cell {cell_id}.")

@@ -30,7 +30,7 @@ class HypervisorReport:
 
 @dataclass(frozen=True, slots=True)
 class HostRegistration:
-    """The answer to a registration or heartbeat. `compute_node_uuids` in order of hypervisor_hostname."""
+    """The answer to a registration or heartbeat."""
 
     service_id: str
     host: str

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
+from servers.domain.guards import GUARDS
 from servers.domain.states import TaskState, VmState
-
-_V, _T = VmState, TaskState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +18,19 @@ class PowerAction:
     vm_state_after: VmState
 
 
+def _power(name: str, guard: str, during: TaskState, after: VmState) -> PowerAction:
+    rule = GUARDS[guard]
+    return PowerAction(name, name, rule.vm_states, rule.task_states, during, after)
+
+
+# A hard reboot may replace other tasks in Nova; here one piece of work per instance runs at a time.
+_REBOOT = GUARDS["reboot_hard"]
 POWER_ACTIONS: dict[str, PowerAction] = {
-    rule.name: rule
-    for rule in (
-        PowerAction("start", "start", frozenset({_V.STOPPED}), frozenset({_T.NONE}), _T.POWERING_ON, _V.ACTIVE),
-        PowerAction("stop", "stop", frozenset({_V.ACTIVE, _V.ERROR}), frozenset({_T.NONE}), _T.POWERING_OFF, _V.STOPPED),
-        PowerAction(
-            "reboot",
-            "reboot",
-            frozenset({_V.ACTIVE, _V.STOPPED, _V.PAUSED, _V.SUSPENDED, _V.ERROR}),
-            frozenset({_T.NONE}),
-            _T.REBOOTING_HARD,
-            _V.ACTIVE,
-        ),
-    )
+    "start": _power("start", "start", TaskState.POWERING_ON, VmState.ACTIVE),
+    "stop": _power("stop", "stop", TaskState.POWERING_OFF, VmState.STOPPED),
+    "reboot": PowerAction(
+        "reboot", "reboot", _REBOOT.vm_states, frozenset({TaskState.NONE}), TaskState.REBOOTING_HARD, VmState.ACTIVE
+    ),
 }
 
 

@@ -72,6 +72,10 @@ class Instance(UuidKeyed, Timestamped):
     terminated_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
+    # Of an unsaved instance that stands for its build request.
+    is_pending = False
+    pending_tags: list[str] = []
+
     class Meta:
         ordering = ["-created_at", "id"]
         indexes = [

@@ -17,7 +17,7 @@ from servers.models import (
     InstanceFault,
     RequestSpec,
 )
-from servers.selectors.pending import instance_from_body
+from servers.selectors.pending import pending_instance
 
 
 def instance_row(instance_id: uuid.UUID) -> Instance:
@@ -31,7 +31,7 @@ def instance_row(instance_id: uuid.UUID) -> Instance:
 def instance_get(*, caller: Caller, instance_id: uuid.UUID) -> Instance:
     """An instance of the caller's project, or any for an admin; a build request as an unsaved row. Raises NotFound."""
     pending = BuildRequest.objects.filter(instance_uuid=instance_id).first()
-    instance = _pending_instance(pending) if pending else None
+    instance = pending_instance(pending) if pending else None
     if instance is None:
         instance = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
     if instance is None or not (caller.is_admin or instance.project_id == caller.project_id):
@@ -50,13 +50,21 @@ def pending_instances(*, caller: Caller, all_projects: bool = False) -> list[Ins
     rows = BuildRequest.objects.order_by("-created_at", "batch_index")
     if not (all_projects and caller.is_admin):
         rows = rows.filter(project_id=caller.project_id)
-    return [_pending_instance(row) for row in rows[:1000]]
+    return [pending_instance(row) for row in rows[:1000]]
 
 
-def _pending_instance(request: BuildRequest) -> Instance:
-    instance = instance_from_body(request.instance_body)
-    instance.created_at = instance.updated_at = request.created_at
-    return instance
+def instances_unknown(*, caller: Caller, ids: list[uuid.UUID]) -> list[uuid.UUID]:
+    """Which of these are no living instances of the caller's project."""
+    rows = Instance.objects.filter(pk__in=ids, deleted_at__isnull=True)
+    if not caller.is_admin:
+        rows = rows.filter(project_id=caller.project_id)
+    known = set(rows.values_list("pk", flat=True))
+    return [one for one in ids if one not in known]
+
+
+def instances_on(*, host: str) -> list[Instance]:
+    """Living instances of a host, newest first, at most 500. For admins."""
+    return list(Instance.objects.filter(host=host, deleted_at__isnull=True).order_by("-created_at")[:500])
 
 
 class PendingFirst(Sequence[Instance]):

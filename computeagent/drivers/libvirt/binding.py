@@ -1,6 +1,7 @@
 """The one import of libvirt, its event loop, and the translation of its errors."""
 
 import functools
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -13,11 +14,11 @@ from computeagent.drivers.base import DriverError
 # exceptions, so a second copy would only disturb the terminal; whoever debugs libvirt sets the variable.
 os.environ.setdefault("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null")
 
-libvirt: Any
 try:
-    import libvirt
+    _loaded: Any = importlib.import_module("libvirt")
 except ImportError:  # pragma: no cover - the machine that runs the tests has it
-    libvirt = None
+    _loaded = None
+libvirt: Final[Any] = _loaded
 
 
 class _NeverRaised(Exception):
@@ -55,12 +56,12 @@ def error_text(error: Exception) -> str:
 
 def is_no_domain(error: Exception) -> bool:
     """Whether libvirt says that there is no such domain."""
-    return _code(error) == libvirt.VIR_ERR_NO_DOMAIN
+    return bool(_code(error) == libvirt.VIR_ERR_NO_DOMAIN)
 
 
 def is_not_running(error: Exception) -> bool:
     """Whether libvirt refused because the domain is not (or no longer) in a state for the verb."""
-    return _code(error) == libvirt.VIR_ERR_OPERATION_INVALID
+    return bool(_code(error) == libvirt.VIR_ERR_OPERATION_INVALID)
 
 
 def _code(error: Exception) -> int | None:

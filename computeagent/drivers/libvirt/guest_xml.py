@@ -145,15 +145,15 @@ def mark_element(mark: GuestMark) -> ET.Element:
 
 
 def mark_parse(text: str) -> GuestMark:
-    """The mark from the element libvirt kept for us. It may have dropped our prefix, never the namespace."""
+    """The mark from what libvirt answers when asked for our namespace: the element, with or without namespaces."""
     element = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
-    disk = element.find(f"{{{MARK_NAMESPACE}}}disk")
+    disk = element.find("{*}disk")
     sizes = {} if disk is None else disk.attrib
     return GuestMark(
         uuid=element.get("uuid", ""),
-        name=element.findtext(f"{{{MARK_NAMESPACE}}}name", ""),
-        project_id=element.findtext(f"{{{MARK_NAMESPACE}}}project", ""),
-        image_id=element.findtext(f"{{{MARK_NAMESPACE}}}image", ""),
+        name=element.findtext("{*}name", ""),
+        project_id=element.findtext("{*}project", ""),
+        image_id=element.findtext("{*}image", ""),
         root_gib=int(sizes.get("root_gib", "0")),
         ephemeral_gib=int(sizes.get("ephemeral_gib", "0")),
         swap_mib=int(sizes.get("swap_mib", "0")),

@@ -1,7 +1,8 @@
 """Writer of the "newc" cpio archive that the kernel unpacks as its first root file system.
 
-Format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Written here so that building needs no root
-(device nodes) and the result depends on nothing but its content (all times and owners are 0).
+Format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel.
+Written here so that building needs no root (device nodes) and the result depends on nothing but its content
+(all times and owners are 0).
 """
 
 import gzip

@@ -22,7 +22,7 @@ BUILD_EPOCH = "1000000000"  # the time stamp of every file, so that equal inputs
 
 
 def bootable_qcow2(*, files: dict[str, bytes], target: Path, scratch: Path) -> None:
-    """Write `target`: a qcow2 that boots `files["syslinux.cfg"]`. `scratch` is an empty directory to work in."""
+    """Write `target`: a qcow2 that boots `files["syslinux.cfg"]`. `scratch`: an empty directory."""
     raw = scratch / "disk.raw"
     payload_mib = -(-sum(len(data) for data in files.values()) // MIB)
     size_bytes = (1 + payload_mib + SPARE_MIB) * MIB

@@ -1,4 +1,4 @@
-"""What the demo guest is made from: Debian's cloud kernel, busybox, and the tools that make a disk of them."""
+"""What the demo guest is made from: Debian's cloud kernel, busybox, and the tools that make a disk."""
 
 import re
 import shutil
@@ -51,8 +51,10 @@ def _is_dynamic(program: Path) -> bool:
 
 
 def kernel_package(directory: Path) -> Path:
-    """The newest kernel .deb in `directory`; fetched with apt when there is none. The machine's own boot is not
-    touched: the package is only unpacked."""
+    """The newest kernel .deb in `directory`; fetched with apt when there is none.
+
+    The machine's own boot is not touched: the package is only unpacked.
+    """
     kept = sorted(directory.glob("linux-image-*.deb"), key=lambda path: path.stat().st_mtime)
     return kept[-1] if kept else _download_kernel(directory)
 
@@ -80,13 +82,9 @@ def _kernel_package_name() -> str:
 
 def _run(*command: str, cwd: Path | None = None) -> str:
     try:
-        done = subprocess.run(
-            command, cwd=cwd, check=True, capture_output=True, text=True, timeout=APT_TIMEOUT_S
-        )
+        done = subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=APT_TIMEOUT_S)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        detail = (
-            (error.stderr or "").strip() if isinstance(error, subprocess.CalledProcessError) else "timed out"
-        )
+        detail = (error.stderr or "").strip() if isinstance(error, subprocess.CalledProcessError) else "timed out"
         raise DemoImageUnavailable(f"{' '.join(command)}: {detail}") from error
     return done.stdout
 
@@ -100,15 +98,13 @@ class KernelPackage:
     @cached_property
     def _files(self) -> dict[str, bytes]:
         """`vmlinuz` and every module by name (as `modprobe` spells it, underscores) with its bytes."""
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", self.path], stdout=subprocess.PIPE) as unpack:
-            with tarfile.open(fileobj=cast(IO[bytes], unpack.stdout), mode="r|") as archive:
-                files = {
-                    name: data for name, data in (_wanted(archive, member) for member in archive) if name
-                }
+        with (
+            subprocess.Popen(["dpkg-deb", "--fsys-tarfile", self.path], stdout=subprocess.PIPE) as unpack,
+            tarfile.open(fileobj=cast("IO[bytes]", unpack.stdout), mode="r|") as archive,
+        ):
+            files = {name: data for name, data in (_wanted(archive, member) for member in archive) if name}
         if unpack.returncode != 0 or "vmlinuz" not in files:
-            raise DemoImageUnavailable(
-                f"{self.path} is not a readable kernel package; remove it and try again"
-            )
+            raise DemoImageUnavailable(f"{self.path} is not a readable kernel package; remove it and try again")
         return files
 
     @property
@@ -121,7 +117,7 @@ class KernelPackage:
         return self._files[name]
 
     def load_order(self, *names: str) -> tuple[str, ...]:
-        """`names` and all they depend on, each after its dependencies. Names that this kernel lacks are left out."""
+        """`names` and all they depend on, dependencies first; names that this kernel lacks are left out."""
         order: dict[str, None] = {}
 
         def visit(name: str) -> None:

@@ -1,4 +1,4 @@
-"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, doorbells that may be lost."""
+"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, lossy doorbells."""
 
 import threading
 import time
@@ -104,6 +104,13 @@ class ConductorDouble:
             work.attempt += 1
             work.owner = "somebody else"
             work.lease_until = time.monotonic() + 3600
+
+    def void_leases(self, owner_prefix: str) -> None:
+        """A dead run's leases are over."""
+        with self.changed:
+            for work in self.works.values():
+                if work.owner.startswith(owner_prefix):
+                    work.lease_until = 0.0
 
     # ---- the Protocol ----------------------------------------------------------------------------------------
 

@@ -87,10 +87,14 @@ class World:
         agent = Agent(
             host="h1",
             conductor=self.conductor,
-            driver=self.driver,
+            open_driver=self.driver.opened,
             state_dir=self.state_dir,
             options=replace(QUICK, **options),  # type: ignore[arg-type]
         )
+        return self.run(agent)
+
+    def run(self, agent: Agent) -> RunningAgent:
+        """Run this agent until the end of the test."""
         codes: list[int] = []
         thread = threading.Thread(target=lambda: codes.append(agent.run()), daemon=True)
         running = RunningAgent(agent, thread, codes)

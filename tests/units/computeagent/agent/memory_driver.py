@@ -38,6 +38,11 @@ class MemoryDriver:
     def _facts(self, guest_uuid: str) -> GuestFacts:
         return GuestFacts(power_state=self.running[guest_uuid])
 
+    def opened(self) -> "MemoryDriver":
+        """Itself, open."""
+        self.open()
+        return self
+
     def open(self) -> None:
         """See Driver."""
         self._begin("open")

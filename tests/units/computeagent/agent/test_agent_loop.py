@@ -8,6 +8,7 @@ from computeagent.agent.instance_lock import AgentAlreadyRunning, instance_lock
 from computeagent.agent.loop import Agent
 from computeagent.conductor import WorkKind
 from computeagent.drivers.base import DriverError
+from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -110,6 +111,15 @@ def test_stop_abandons_work_that_does_not_end(world: World) -> None:
     assert work.state == "running"
 
 
+def test_host_unknown_to_the_control_plane_registers_again(world: World) -> None:
+    world.start(resource_interval_s=3600.0)
+    eventually(lambda: world.conductor.heartbeats > 0)
+    reports = len(world.conductor.reports)
+    world.conductor.fail_heartbeat = NotFound("no such service")
+    eventually(lambda: len(world.conductor.reports) > reports + 1)
+    world.conductor.fail_heartbeat = None
+
+
 def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
     world.conductor.away = True
     running = world.start()
@@ -120,7 +130,7 @@ def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
 def test_second_agent_of_a_host_is_refused(world: World) -> None:
     world.start()
     eventually(lambda: world.conductor.heartbeats > 0)
-    second = Agent(host="h1", conductor=world.conductor, driver=world.driver, state_dir=world.state_dir)
+    second = Agent(host="h1", conductor=world.conductor, open_driver=world.driver.opened, state_dir=world.state_dir)
     with pytest.raises(AgentAlreadyRunning, match="host h1 already runs"):
         second.run()
 
@@ -136,11 +146,10 @@ def test_instance_locked_elsewhere_is_left_for_later(world: World) -> None:
     eventually(lambda: work.state == "done")
 
 
-def test_report_has_overrides_and_usage(world: World) -> None:
+def test_report_counts_what_instances_take(world: World) -> None:
     guest = guest_spec(memory_mib=512, swap_mib=100)
-    world.start(vcpus=64, memory_mib=65536, disk_gib=1000)
+    world.start()
     world.conductor.order(WorkKind.BUILD, guest)
     eventually(lambda: world.conductor.reports and world.conductor.reports[-1].memory_used_mib == 512)
     report = world.conductor.reports[-1]
-    assert (report.vcpus, report.memory_mib, report.disk_gib) == (64, 65536, 1000)
     assert (report.vcpus_used, report.disk_used_gib) == (1, 2)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from computeagent.conductor import FailureClass, PortSpec, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
+from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -44,6 +45,16 @@ def test_host_failure_is_cleaned_up_before_it_is_reported(world: World) -> None:
     assert world.driver.disks == set()
     assert row.failures[0].failure_class is FailureClass.HOST
     assert row.failures[0].message == "RuntimeError: no such machine type"
+
+
+def test_image_that_is_gone_is_not_tried_elsewhere(world: World) -> None:
+    guest = guest_spec()
+    world.driver.failures["prepare_image"] = [NotFound("image i was deleted")]
+    world.conductor.order(WorkKind.BUILD, guest)
+    world.start()
+    row = world.conductor.instances[guest.uuid]
+    eventually(lambda: row.vm_state == "error")
+    assert (row.failures[0].failure_class, row.failures[0].message) == (FailureClass.USER, "image i was deleted")
 
 
 def test_failed_clean_up_reports_nothing_and_the_work_is_taken_again(world: World) -> None:

@@ -2,9 +2,10 @@
 
 import time
 
+from computeagent.agent.loop import Agent
 from computeagent.conductor import PowerState, WorkKind
 from computeagent.drivers.base import DriverError
-from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
 
 STRANGER = "11111111-1111-1111-1111-111111111111"
 
@@ -73,9 +74,27 @@ def test_cut_off_build_is_finished_after_a_restart(world: World) -> None:
     assert work.attempt == 2
 
 
+def test_leases_of_the_dead_run_are_ended_at_once(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.ring_bells = False
+    work = world.conductor.order(WorkKind.BUILD, guest)
+    work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
+    work.lease_until = time.monotonic() + 3600
+    agent = Agent(
+        host="h1",
+        conductor=world.conductor,
+        open_driver=world.driver.opened,
+        state_dir=world.state_dir,
+        options=QUICK,
+        void_earlier_leases=world.conductor.void_leases,
+    )
+    world.run(agent)
+    eventually(lambda: work.state == "done")
+
+
 def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
     world.start()
-    eventually(lambda: (world.state_dir / "compute_id").exists())
+    eventually((world.state_dir / "compute_id").exists)
     world.driver.running[STRANGER] = PowerState.RUNNING
     began = time.monotonic()
     eventually(lambda: STRANGER not in world.driver.running)
@@ -100,7 +119,7 @@ def test_orphan_stays_when_reaping_is_off(world: World) -> None:
 
 def test_control_plane_that_does_not_know_the_node_costs_no_guest(world: World) -> None:
     world.start()
-    eventually(lambda: (world.state_dir / "compute_id").exists())
+    eventually((world.state_dir / "compute_id").exists)
     world.agents[0].end()
     world.driver.running[STRANGER] = PowerState.RUNNING
     world.conductor.node_uuid = "another database"

@@ -2,6 +2,7 @@
 
 from computeagent.agent.console import console_text
 from computeagent.conductor import GuestFacts, PowerState, WorkKind
+from computeagent.drivers.base import DriverError
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -67,6 +68,29 @@ def test_power_state_is_told_once_until_it_changes(world: World) -> None:
     eventually(lambda: row.power_state is PowerState.SHUTDOWN)
     off = {guest.uuid: GuestFacts(power_state=PowerState.SHUTDOWN)}
     assert world.conductor.told.count(off) == 1
+
+
+def test_guest_that_vanished_is_told_as_no_state(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    del world.driver.running[guest.uuid]
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
+
+
+def test_power_state_is_told_again_after_work_on_the_guest(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.failures["hard_reboot"] = [DriverError("no")]
+    told = len(world.conductor.told)
+    world.conductor.order(WorkKind.REBOOT, guest)
+    eventually(lambda: row.action_failures)
+    eventually(lambda: len(world.conductor.told) > told)
 
 
 def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> None:

@@ -1,0 +1,68 @@
+"""From a URI to a driver: `fake:///`, `test:///...`, `qemu:///...`."""
+
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from computeagent.drivers.base import Driver, DriverError
+from computeagent.drivers.fake import FakeDriver, FakeSizes
+from computeagent.drivers.libvirt.driver import LibvirtDriver
+from computeagent.drivers.libvirt.host_profile import SizeOverrides
+
+SCHEMES = ("fake", "test", "qemu", "qemu+ssh", "qemu+tls", "qemu+tcp", "qemu+unix")
+
+
+def driver_open(
+    uri: str,
+    state_dir: Path,
+    hostname: str,
+    *,
+    vcpus: int | None = None,
+    memory_mib: int | None = None,
+    disk_gib: int | None = None,
+    image_dir: Path | None = None,
+    has_nat_network: bool = False,
+    host_ip: str = "127.0.0.1",
+) -> Driver:
+    """The opened driver of `uri`. Sizes given here are reported instead of the hypervisor's own.
+
+    `fake:///?latency_s=0.1&memory=1` is the in-memory driver; it keeps its guests in `state_dir` unless `memory=1`.
+    Raises DriverError that says what is wrong with the URI, missing on the machine, or not answering.
+    """
+    scheme = urlsplit(uri).scheme
+    if scheme not in SCHEMES:
+        raise DriverError(f"{uri!r} is no hypervisor: the URI begins with one of {', '.join(SCHEMES)}")
+    overrides = SizeOverrides(vcpus=vcpus, memory_mib=memory_mib, disk_gib=disk_gib)
+    driver: Driver
+    if scheme == "fake":
+        driver = _fake(uri, state_dir, hostname, overrides)
+    else:
+        driver = LibvirtDriver(
+            uri,
+            state_dir,
+            hostname,
+            overrides=overrides,
+            image_dir=image_dir,
+            has_nat_network=has_nat_network,
+            host_ip=host_ip,
+        )
+    driver.open()
+    return driver
+
+
+def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides) -> FakeDriver:
+    options = parse_qs(urlsplit(uri).query)
+    sizes = FakeSizes()
+    try:
+        latency_s = float(options.get("latency_s", ["0"])[0])
+    except ValueError as error:
+        raise DriverError(f"{uri}: latency_s must be a number of seconds") from error
+    return FakeDriver(
+        hostname,
+        sizes=FakeSizes(
+            vcpus=sizes.vcpus if overrides.vcpus is None else overrides.vcpus,
+            memory_mib=sizes.memory_mib if overrides.memory_mib is None else overrides.memory_mib,
+            disk_gib=sizes.disk_gib if overrides.disk_gib is None else overrides.disk_gib,
+        ),
+        latency_s=latency_s,
+        state_file=None if options.get("memory") == ["1"] else state_dir / "fake_guests.json",
+    )

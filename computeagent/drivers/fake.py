@@ -1,0 +1,207 @@
+"""A hypervisor without a hypervisor: guests are entries in memory, and in a JSON file if they are to survive.
+
+For tests and benches of everything above the drivers. It verifies images as the real ones do, because that is a
+part of the contract, and keeps only their checksums.
+"""
+
+import hashlib
+import json
+import os
+import threading
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+
+HYPERVISOR_VERSION = 1_000_000
+ARCH = "x86_64"
+TRAITS = (
+    "COMPUTE_ARCH_X86_64",
+    "COMPUTE_IMAGE_TYPE_QCOW2",
+    "COMPUTE_IMAGE_TYPE_RAW",
+    "COMPUTE_NODE",
+    "HW_ARCH_X86_64",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FakeSizes:
+    """What the fake host says it has."""
+
+    vcpus: int = 64
+    memory_mib: int = 256 * 1024
+    disk_gib: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class FakeGuest:
+    """One guest. `power_state` is a value of PowerState."""
+
+    uuid: str
+    name: str
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    power_state: str
+
+
+class FakeDriver:
+    """A Driver whose verbs each take `latency_s` seconds. `state_file` belongs to one driver at a time."""
+
+    def __init__(
+        self,
+        hypervisor_hostname: str,
+        *,
+        sizes: FakeSizes | None = None,
+        latency_s: float = 0.0,
+        state_file: Path | None = None,
+    ) -> None:
+        self._hostname = hypervisor_hostname
+        self._sizes = sizes or FakeSizes()
+        self._latency_s = latency_s
+        self._state_file = state_file
+        self._lock = threading.RLock()
+        self._guests: dict[str, FakeGuest] = {}
+        self._images: set[str] = set()
+
+    def open(self) -> None:
+        """Load the guests that an earlier driver left in the state file."""
+        if self._state_file is None or not self._state_file.exists():
+            return
+        try:
+            entries = json.loads(self._state_file.read_text())
+            self._guests = {entry["uuid"]: FakeGuest(**entry) for entry in entries}
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise DriverError(f"cannot read {self._state_file}: {error}") from error
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def host_report(self) -> HostReport:
+        """The sizes given to the constructor, and what the guests take of them."""
+        with self._lock:
+            guests = list(self._guests.values())
+        active = [guest for guest in guests if guest.power_state == PowerState.RUNNING]
+        disk_used_gib = sum(guest.disk_gib for guest in guests)
+        return HostReport(
+            hypervisor_hostname=self._hostname,
+            hypervisor_type="fake",
+            hypervisor_version=HYPERVISOR_VERSION,
+            vcpus=self._sizes.vcpus,
+            memory_mib=self._sizes.memory_mib,
+            disk_gib=self._sizes.disk_gib,
+            vcpus_used=sum(guest.vcpus for guest in active),
+            memory_used_mib=sum(guest.memory_mib for guest in active),
+            disk_used_gib=disk_used_gib,
+            disk_available_least_gib=self._sizes.disk_gib - disk_used_gib,
+            running_guests=len(active),
+            virt_type="fake",
+            arch=ARCH,
+            cpu_info={"arch": ARCH, "model": "fake", "vendor": "fake", "features": []},
+            supported_instances=((ARCH, "fake", "hvm"),),
+            traits=TRAITS,
+        )
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """Read the image once and verify its checksum. Raises DriverError (NETWORK) when it differs."""
+        checksum = guest.image_checksum.removeprefix("sha256:").lower()
+        with self._lock:
+            if checksum in self._images:
+                return
+            digest = hashlib.sha256()
+            for chunk in source():
+                digest.update(chunk)
+            if digest.hexdigest() != checksum:
+                raise DriverError(
+                    f"image {guest.image_id} does not match its checksum", failure_class=FailureClass.NETWORK
+                )
+            self._images.add(checksum)
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """No disks; takes its time."""
+        del guest
+        self._pause()
+
+    def spawn(self, guest: GuestSpec) -> GuestFacts:
+        """Have the guest running."""
+        self._pause()
+        return self._running(guest)
+
+    def destroy(self, guest_uuid: str) -> None:
+        """Forget the guest."""
+        self._pause()
+        with self._lock:
+            if self._guests.pop(guest_uuid, None) is not None:
+                self._save()
+
+    def start(self, guest: GuestSpec) -> GuestFacts:
+        """Have the guest running."""
+        self._pause()
+        return self._running(guest)
+
+    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+        """Have the guest off; it obeys at once."""
+        del grace_s
+        self._pause()
+        with self._lock:
+            guest = self._guests.get(guest_uuid)
+            if guest is not None:
+                self._guests[guest_uuid] = replace(guest, power_state=PowerState.SHUTDOWN.value)
+                self._save()
+        return GuestFacts(power_state=PowerState.SHUTDOWN)
+
+    def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
+        """Off and on."""
+        self._pause()
+        return self._running(guest)
+
+    def facts(self, guest_uuid: str) -> GuestFacts | None:
+        """The power state; None when there is no such guest."""
+        with self._lock:
+            guest = self._guests.get(guest_uuid)
+        return None if guest is None else GuestFacts(power_state=PowerState(guest.power_state))
+
+    def guests(self) -> list[GuestOnHypervisor]:
+        """Every guest."""
+        with self._lock:
+            return [
+                GuestOnHypervisor(guest.uuid, guest.name, PowerState(guest.power_state))
+                for guest in self._guests.values()
+            ]
+
+    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
+        """One line, so that a log is there to be shown."""
+        with self._lock:
+            guest = self._guests.get(guest_uuid)
+        return b"" if guest is None else f"fake guest {guest.name}\n".encode(errors="replace")[-max_bytes:]
+
+    def _running(self, guest: GuestSpec) -> GuestFacts:
+        with self._lock:
+            self._guests[guest.uuid] = FakeGuest(
+                uuid=guest.uuid,
+                name=guest.name,
+                vcpus=guest.vcpus,
+                memory_mib=guest.memory_mib,
+                disk_gib=guest.root_gib + guest.ephemeral_gib,
+                power_state=PowerState.RUNNING.value,
+            )
+            self._save()
+        return GuestFacts(power_state=PowerState.RUNNING)
+
+    def _pause(self) -> None:
+        if self._latency_s:
+            time.sleep(self._latency_s)
+
+    def _save(self) -> None:
+        """Called with the lock held. The rename makes the file whole whenever the process dies."""
+        if self._state_file is None:
+            return
+        part = self._state_file.with_suffix(f".{os.getpid()}.part")
+        try:
+            self._state_file.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps([asdict(guest) for guest in self._guests.values()]))
+            part.replace(self._state_file)
+        except OSError as error:
+            raise DriverError(f"cannot write {self._state_file}: {error}") from error

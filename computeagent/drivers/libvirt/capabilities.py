@@ -1,0 +1,112 @@
+"""What libvirt's capabilities document says of a host: CPU, supported guests, and the traits that follow."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+# Names of os_traits, by libvirt's names of CPU features. Only features that guests are known to ask for.
+CPU_TRAITS = {
+    "aes": "HW_CPU_X86_AESNI",
+    "avx": "HW_CPU_X86_AVX",
+    "avx2": "HW_CPU_X86_AVX2",
+    "avx512f": "HW_CPU_X86_AVX512F",
+    "bmi1": "HW_CPU_X86_BMI",
+    "bmi2": "HW_CPU_X86_BMI2",
+    "f16c": "HW_CPU_X86_F16C",
+    "fma": "HW_CPU_X86_FMA3",
+    "mmx": "HW_CPU_X86_MMX",
+    "sha-ni": "HW_CPU_X86_SHA",
+    "sse": "HW_CPU_X86_SSE",
+    "sse2": "HW_CPU_X86_SSE2",
+    "sse4.1": "HW_CPU_X86_SSE41",
+    "sse4.2": "HW_CPU_X86_SSE42",
+    "ssse3": "HW_CPU_X86_SSSE3",
+    "svm": "HW_CPU_X86_SVM",
+    "vmx": "HW_CPU_X86_VMX",
+}
+
+# What `guest_hardware` can give, in os_traits' names.
+DEVICE_TRAITS = (
+    "COMPUTE_NODE",
+    "COMPUTE_FIRMWARE_BIOS",
+    "COMPUTE_GRAPHICS_MODEL_CIRRUS",
+    "COMPUTE_GRAPHICS_MODEL_NONE",
+    "COMPUTE_GRAPHICS_MODEL_VGA",
+    "COMPUTE_IMAGE_TYPE_QCOW2",
+    "COMPUTE_IMAGE_TYPE_RAW",
+    "COMPUTE_NET_VIF_MODEL_E1000",
+    "COMPUTE_NET_VIF_MODEL_E1000E",
+    "COMPUTE_NET_VIF_MODEL_RTL8139",
+    "COMPUTE_NET_VIF_MODEL_VIRTIO",
+    "COMPUTE_STORAGE_BUS_IDE",
+    "COMPUTE_STORAGE_BUS_SATA",
+    "COMPUTE_STORAGE_BUS_VIRTIO",
+)
+ARCH_TRAITS = {
+    "x86_64": ("COMPUTE_ARCH_X86_64", "HW_ARCH_X86_64"),
+    "aarch64": ("COMPUTE_ARCH_AARCH64", "HW_ARCH_AARCH64"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """The host's CPU and the kinds of guests it can run, as (arch, hypervisor type, vm_mode)."""
+
+    arch: str
+    cpu_model: str
+    cpu_vendor: str
+    cpu_features: tuple[str, ...]
+    sockets: int
+    cores: int
+    threads: int
+    supported_instances: tuple[tuple[str, str, str], ...]
+
+    @property
+    def cpu_info(self) -> dict[str, object]:
+        """`cpu_info` in the shape that Nova gives it."""
+        return {
+            "arch": self.arch,
+            "model": self.cpu_model,
+            "vendor": self.cpu_vendor,
+            "topology": {"sockets": self.sockets, "cores": self.cores, "threads": self.threads},
+            "features": list(self.cpu_features),
+        }
+
+
+def capabilities_parse(text: str) -> Capabilities:
+    """The facts in libvirt's capabilities XML."""
+    root = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
+    cpu = root.find("host/cpu")
+    topology = None if cpu is None else cpu.find("topology")
+    sizes = {} if topology is None else topology.attrib
+    features = [] if cpu is None else [feature.get("name", "") for feature in cpu.findall("feature")]
+    return Capabilities(
+        arch=root.findtext("host/cpu/arch", ""),
+        cpu_model=root.findtext("host/cpu/model", ""),
+        cpu_vendor=root.findtext("host/cpu/vendor", ""),
+        cpu_features=tuple(sorted(features)),
+        sockets=int(sizes.get("sockets", "1")),
+        cores=int(sizes.get("cores", "1")),
+        threads=int(sizes.get("threads", "1")),
+        supported_instances=_supported(root),
+    )
+
+
+def traits_of(arch: str, cpu_features: tuple[str, ...]) -> tuple[str, ...]:
+    """The traits of a host with this architecture, whose guests see these CPU features."""
+    cpu = {CPU_TRAITS[name] for name in cpu_features if name in CPU_TRAITS}
+    return tuple(sorted({*DEVICE_TRAITS, *ARCH_TRAITS.get(arch, ()), *cpu}))
+
+
+def _supported(root: ET.Element) -> tuple[tuple[str, str, str], ...]:
+    found = set()
+    for guest in root.findall("guest"):
+        vm_mode = guest.findtext("os_type", "hvm")
+        for arch in guest.findall("arch"):
+            for domain in arch.findall("domain"):
+                found.add((_word(arch.get("name", "")), _word(domain.get("type", "")), _word(vm_mode)))
+    return tuple(sorted(found))
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z0-9_]", "", text.lower())

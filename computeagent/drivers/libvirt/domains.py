@@ -1,0 +1,122 @@
+"""Single verbs on libvirt domains: find ours, state, start, stop. Each takes 'already so' as success."""
+
+import time
+import xml.etree.ElementTree as ET
+from typing import Any
+
+from computeagent.conductor import PowerState
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_not_running, libvirt
+from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
+
+STOP_POLL_S = 0.2
+START_TRIES = 3
+START_RETRY_S = 0.3
+
+
+def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
+    """Our domain of this uuid, or None. Raises DriverError when somebody else's domain has it."""
+    try:
+        domain = conn.lookupByUUIDString(canonical_uuid(guest_uuid))
+    except LibvirtError as error:
+        if is_no_domain(error):
+            return None
+        raise
+    if mark_of(domain) is None:
+        if is_gone(domain):
+            return None
+        raise DriverError(f"the hypervisor has a domain {guest_uuid} that is not ours")
+    return domain
+
+
+def is_gone(domain: Any) -> bool:
+    """Whether the domain vanished since it was looked up."""
+    try:
+        domain.isActive()
+    except LibvirtError as error:
+        return is_no_domain(error)
+    return False
+
+
+def mark_of(domain: Any) -> GuestMark | None:
+    """The mark in the domain's metadata; None for a domain that is not ours (or gone)."""
+    try:
+        text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, MARK_NAMESPACE, 0)
+    except LibvirtError:
+        return None
+    try:
+        return mark_parse(text)
+    except (ET.ParseError, ValueError):
+        return None
+
+
+def power_state(domain: Any) -> PowerState:
+    """The domain's state in Nova's terms. One that ended by a crash says so, although libvirt calls it shut off."""
+    state, reason = domain.state()
+    if (state, reason) == (libvirt.VIR_DOMAIN_SHUTOFF, libvirt.VIR_DOMAIN_SHUTOFF_CRASHED):
+        return PowerState.CRASHED
+    return _states().get(state, PowerState.NOSTATE)
+
+
+def domain_start(domain: Any) -> None:
+    """Power on. A VNC port that another process took in between is tried again with the next one."""
+    for tries_left in reversed(range(START_TRIES)):
+        try:
+            domain.create()
+        except LibvirtError as error:
+            if domain.isActive():
+                return
+            if not tries_left or "vnc" not in str(error).lower():
+                raise
+            time.sleep(START_RETRY_S)
+        else:
+            return
+
+
+def domain_stop(domain: Any, *, grace_s: float) -> None:
+    """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once."""
+    deadline = time.monotonic() + grace_s
+    if grace_s > 0 and _ask(domain):
+        while domain.isActive() and time.monotonic() < deadline:
+            time.sleep(min(STOP_POLL_S, max(0.01, deadline - time.monotonic())))
+    domain_kill(domain)
+
+
+def domain_kill(domain: Any) -> None:
+    """Pull the plug."""
+    try:
+        if domain.isActive():
+            domain.destroy()
+    except LibvirtError as error:
+        if not (is_no_domain(error) or is_not_running(error)):
+            raise
+
+
+def vnc_port(domain_xml: str) -> int:
+    """The VNC port in the XML of a running domain; 0 when there is none."""
+    root = ET.fromstring(domain_xml)  # noqa: S314 - libvirt's own output, no document from outside
+    graphics = root.find("devices/graphics[@type='vnc']")
+    port = int(graphics.get("port", "0")) if graphics is not None else 0
+    return max(0, port)
+
+
+def _ask(domain: Any) -> bool:
+    """Press the power button; False when the guest cannot be asked."""
+    try:
+        if domain.isActive():
+            domain.shutdown()
+    except LibvirtError:
+        return False
+    return True
+
+
+def _states() -> dict[int, PowerState]:
+    return {
+        libvirt.VIR_DOMAIN_RUNNING: PowerState.RUNNING,
+        libvirt.VIR_DOMAIN_BLOCKED: PowerState.RUNNING,
+        libvirt.VIR_DOMAIN_PAUSED: PowerState.PAUSED,
+        libvirt.VIR_DOMAIN_SHUTDOWN: PowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_SHUTOFF: PowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_CRASHED: PowerState.CRASHED,
+        libvirt.VIR_DOMAIN_PMSUSPENDED: PowerState.SUSPENDED,
+    }

@@ -1,0 +1,228 @@
+"""The Driver of libvirt hosts: the verbs of `drivers.base`, each idempotent by instance uuid."""
+
+from pathlib import Path
+from typing import Any
+
+from computeagent.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.drivers.base import GuestOnHypervisor, ImageSource
+from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, translated
+from computeagent.drivers.libvirt.connection import Connection
+from computeagent.drivers.libvirt.domains import (
+    domain_kill,
+    domain_lookup,
+    domain_start,
+    domain_stop,
+    mark_of,
+    power_state,
+    vnc_port,
+)
+from computeagent.drivers.libvirt.guest_xml import GuestMark, guest_xml
+from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, SizeOverrides
+from computeagent.drivers.libvirt.real_host import RealHost
+from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
+
+VNC_HOST = "127.0.0.1"
+NO_OVERRIDES = SizeOverrides()
+
+
+class LibvirtDriver:
+    """One libvirt URI. All files of its guests are below `state_dir`, which must be this driver's alone.
+
+    `image_dir` (default: below `state_dir`) may be shared by the drivers of one machine. `overrides` are sizes to
+    report instead of the measured ones. `has_nat_network` defines and starts libvirt's default network.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        state_dir: Path,
+        hypervisor_hostname: str,
+        *,
+        overrides: SizeOverrides = NO_OVERRIDES,
+        image_dir: Path | None = None,
+        has_nat_network: bool = False,
+        host_ip: str = "127.0.0.1",
+    ) -> None:
+        self._hostname = hypervisor_hostname
+        self._overrides = overrides
+        self._host_ip = host_ip
+        state_dir = state_dir.absolute()
+        self._profile: HostProfile = (
+            SimulatedHost(uri, state_dir)
+            if is_simulated(uri)
+            else RealHost(
+                uri,
+                state_dir,
+                image_dir=image_dir.absolute() if image_dir else None,
+                has_nat_network=has_nat_network,
+            )
+        )
+        self._connection = Connection(uri)
+
+    def open(self) -> None:
+        """Connect, and find out once how guests run here."""
+        self._profile.before_open()
+        self._connection = Connection(self._profile.uri)
+        self._connection.open()
+        with translated("preparing the hypervisor"):
+            self._profile.after_open(self._connection.handle())
+
+    def close(self) -> None:
+        """Let go of the connection; guests keep running."""
+        self._connection.close()
+
+    def host_report(self) -> HostReport:
+        """What this hypervisor is and has now. Memory and vCPUs used are those of our running guests."""
+        conn = self._connection.handle()
+        with translated("reading the host"):
+            ours = self._ours(conn)
+            active = [domain.info() for domain, _ in ours if domain.isActive()]
+            facts = self._profile.host_facts(conn, [mark for _, mark in ours])
+            hypervisor_type, version = conn.getType(), conn.getVersion()
+        return HostReport(
+            hypervisor_hostname=self._hostname,
+            hypervisor_type=hypervisor_type,
+            hypervisor_version=version,
+            vcpus=_or(self._overrides.vcpus, facts.vcpus),
+            memory_mib=_or(self._overrides.memory_mib, facts.memory_mib),
+            vcpus_used=sum(info[3] for info in active),
+            memory_used_mib=sum(info[1] for info in active) // 1024,
+            running_guests=len(active),
+            host_ip=self._host_ip,
+            virt_type=facts.virt_type,
+            arch=facts.arch,
+            cpu_info=facts.cpu_info,
+            supported_instances=facts.supported_instances,
+            traits=facts.traits,
+            **_disk_sizes(self._overrides, facts, [mark for _, mark in ours]),
+        )
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """Have the image's base file, verified."""
+        self._profile.prepare_image(guest, source)
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """Make the guest's disks anew. A guest that runs from them already keeps them."""
+        conn = self._connection.handle()
+        with translated(f"looking for {guest.uuid}"):
+            domain = domain_lookup(conn, guest.uuid)
+            if domain is not None and domain.isActive():
+                return
+        self._profile.prepare_disks(guest)
+
+    def spawn(self, guest: GuestSpec) -> GuestFacts:
+        """Define and start the guest. One that runs already is left alone."""
+        return self._run(guest, f"starting {guest.uuid}")
+
+    def destroy(self, guest_uuid: str) -> None:
+        """Stop it, forget it, remove its files."""
+        conn = self._connection.handle()
+        with translated(f"destroying {guest_uuid}"):
+            domain = domain_lookup(conn, guest_uuid)
+            if domain is not None:
+                self._forget(domain)
+        self._profile.remove_files(guest_uuid)
+
+    def start(self, guest: GuestSpec) -> GuestFacts:
+        """Power on, with a freshly made definition."""
+        return self._run(guest, f"starting {guest.uuid}")
+
+    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+        """Power off. A guest that is not there is off."""
+        conn = self._connection.handle()
+        with translated(f"stopping {guest_uuid}"):
+            domain = domain_lookup(conn, guest_uuid)
+            if domain is not None:
+                domain_stop(domain, grace_s=grace_s)
+        return GuestFacts(power_state=PowerState.SHUTDOWN)
+
+    def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
+        """Pull the plug and start again."""
+        self.stop(guest.uuid, grace_s=0)
+        return self._run(guest, f"rebooting {guest.uuid}")
+
+    def facts(self, guest_uuid: str) -> GuestFacts | None:
+        """What is known of the guest; None when there is none."""
+        conn = self._connection.handle()
+        with translated(f"reading {guest_uuid}"):
+            domain = domain_lookup(conn, guest_uuid)
+            return None if domain is None else self._facts(conn, domain)
+
+    def guests(self) -> list[GuestOnHypervisor]:
+        """Every domain that bears our mark."""
+        self._profile.housekeeping()
+        with translated("listing the guests"):
+            found = []
+            for domain, mark in self._ours(self._connection.handle()):
+                state = _state_or_none(domain)
+                if state is not None:
+                    found.append(GuestOnHypervisor(uuid=mark.uuid, name=mark.name, power_state=state))
+            return found
+
+    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
+        """The end of the serial log."""
+        return self._profile.console_tail(guest_uuid, max_bytes)
+
+    def _run(self, guest: GuestSpec, doing: str) -> GuestFacts:
+        """Have the guest running: nothing to do, or defined anew and started."""
+        conn = self._connection.handle()
+        with translated(doing):
+            domain = domain_lookup(conn, guest.uuid)
+            if domain is None or not domain.isActive():
+                domain = conn.defineXML(guest_xml(self._profile.definition(conn, guest)))
+                domain_start(domain)
+                self._profile.started(guest.uuid)
+            return self._facts(conn, domain)
+
+    def _forget(self, domain: Any) -> None:
+        try:
+            domain_kill(domain)
+            self._profile.undefine(domain)
+        except LibvirtError as error:
+            if not is_no_domain(error):
+                raise
+
+    def _facts(self, conn: Any, domain: Any) -> GuestFacts:
+        if not domain.isActive():
+            return GuestFacts(power_state=power_state(domain))
+        port = vnc_port(domain.XMLDesc(0))
+        return GuestFacts(
+            power_state=power_state(domain),
+            addresses=self._profile.addresses(conn, domain),
+            vnc_host=VNC_HOST if port else "",
+            vnc_port=port,
+        )
+
+    def _ours(self, conn: Any) -> list[tuple[Any, GuestMark]]:
+        marked = ((domain, mark_of(domain)) for domain in conn.listAllDomains(0))
+        return [(domain, mark) for domain, mark in marked if mark is not None]
+
+
+def _state_or_none(domain: Any) -> PowerState | None:
+    """The state, or None when the domain vanished since it was listed."""
+    try:
+        return power_state(domain)
+    except LibvirtError as error:
+        if is_no_domain(error):
+            return None
+        raise
+
+
+def _or(override: int | None, measured: int) -> int:
+    return measured if override is None else override
+
+
+def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMark]) -> dict[str, int]:
+    """Disk figures in GiB. A share of the machine's disk counts as used what the guests' flavors take."""
+    if overrides.disk_gib is None:
+        return {
+            "disk_gib": facts.disk_gib,
+            "disk_used_gib": facts.disk_used_gib,
+            "disk_available_least_gib": facts.disk_available_gib,
+        }
+    used = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
+    return {
+        "disk_gib": overrides.disk_gib,
+        "disk_used_gib": used,
+        "disk_available_least_gib": min(facts.disk_available_gib, overrides.disk_gib - used),
+    }

@@ -1,0 +1,77 @@
+"""What differs between a real hypervisor and a simulated one, as a Protocol with two implementations."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from computeagent.conductor import GuestSpec
+from computeagent.drivers.base import ImageSource
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOverrides:
+    """Sizes to report instead of the measured ones: several hypervisors on one machine report a share each."""
+
+    vcpus: int | None = None
+    memory_mib: int | None = None
+    disk_gib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What a host is and has, before overrides. Disk figures are of the file system that holds the guests."""
+
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    disk_used_gib: int
+    disk_available_gib: int
+    arch: str
+    virt_type: str
+    cpu_info: dict[str, object]
+    supported_instances: tuple[tuple[str, str, str], ...]
+    traits: tuple[str, ...]
+
+
+class HostProfile(Protocol):
+    """A kind of host. `conn` is a live libvirt connection, `domain` a libvirt domain."""
+
+    @property
+    def uri(self) -> str:
+        """The URI to open."""
+
+    def before_open(self) -> None:
+        """Prepare what libvirt needs to be able to open the URI."""
+
+    def after_open(self, conn: Any) -> None:
+        """Learn from the open connection what later verbs need."""
+
+    def host_facts(self, conn: Any, marks: list[GuestMark]) -> HostFacts:
+        """Measure the host, which has the guests with these marks."""
+
+    def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
+        """Have the base image."""
+
+    def prepare_disks(self, guest: GuestSpec) -> None:
+        """Have the guest's own files, new."""
+
+    def definition(self, conn: Any, guest: GuestSpec) -> GuestDefinition:
+        """The guest's devices. Raises DriverError when its disks are not there."""
+
+    def started(self, guest_uuid: str) -> None:
+        """Note that the guest was just started."""
+
+    def undefine(self, domain: Any) -> None:
+        """Make libvirt forget a stopped domain and all it kept for it."""
+
+    def remove_files(self, guest_uuid: str) -> None:
+        """Leave no file of the guest."""
+
+    def addresses(self, conn: Any, domain: Any) -> dict[str, tuple[str, ...]]:
+        """The guest's addresses by network, as far as they are certain."""
+
+    def console_tail(self, guest_uuid: str, max_bytes: int) -> bytes:
+        """The end of the serial log."""
+
+    def housekeeping(self) -> None:
+        """What is to be done now and then."""

@@ -1,0 +1,82 @@
+"""libvirt's networks where a URI has them; QEMU's user-mode network where it has not (embedded hypervisors)."""
+
+import logging
+import xml.etree.ElementTree as ET
+from typing import Any
+
+from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
+from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
+
+NAT_BRIDGE = "virbr-kn0"
+NAT_SUBNET = "192.168.177"
+
+logger = logging.getLogger(__name__)
+
+
+def network_ready(conn: Any, name: str) -> str:
+    """`name` if libvirt has that network and it runs or can be started; else '', which means user-mode."""
+    try:
+        network = conn.networkLookupByName(name)
+        if not network.isActive():
+            network.create()
+    except LibvirtError as error:
+        logger.debug("network %s is not usable: %s", name, error_text(error))
+        return ""
+    return name
+
+
+def nat_network_ensure(conn: Any) -> None:
+    """Define and start the default NAT network unless there is one. Hosts without a network driver go without."""
+    try:
+        if DEFAULT_NETWORK not in {network.name() for network in conn.listAllNetworks()}:
+            conn.networkDefineXML(nat_network_xml())
+        network = conn.networkLookupByName(DEFAULT_NETWORK)
+        if not network.isActive():
+            network.create()
+        network.setAutostart(True)
+    except LibvirtError as error:
+        logger.warning("no NAT network; guests get QEMU's user-mode network: %s", error_text(error))
+
+
+def nat_network_xml() -> str:
+    """A NAT network with DHCP. Its subnet is not libvirt's usual one, which the host itself may be in."""
+    network = ET.Element("network")
+    ET.SubElement(network, "name").text = DEFAULT_NETWORK
+    ET.SubElement(network, "forward", mode="nat")
+    ET.SubElement(network, "bridge", name=NAT_BRIDGE, stp="off", delay="0")
+    ip = ET.SubElement(network, "ip", address=f"{NAT_SUBNET}.1", netmask="255.255.255.0")
+    dhcp = ET.SubElement(ip, "dhcp")
+    ET.SubElement(dhcp, "range", start=f"{NAT_SUBNET}.2", end=f"{NAT_SUBNET}.254")
+    return ET.tostring(network, encoding="unicode")
+
+
+def lease_addresses(domain: Any) -> dict[str, tuple[str, ...]]:
+    """Addresses that libvirt's DHCP server gave to the guest, by network.
+
+    A user-mode network has no leases, and what its guest took is not known: it stays empty.
+    """
+    networks = network_by_mac(domain.XMLDesc(0))
+    if not networks:
+        return {}
+    try:
+        interfaces = domain.interfaceAddresses(libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE)
+    except LibvirtError:
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    for interface in interfaces.values():
+        network = networks.get(str(interface.get("hwaddr", "")).lower())
+        if network:
+            fresh = tuple(str(address["addr"]) for address in interface.get("addrs") or ())
+            found[network] = found.get(network, ()) + fresh
+    return found
+
+
+def network_by_mac(domain_xml: str) -> dict[str, str]:
+    """MAC -> libvirt network, of the guest's cards that are in one."""
+    root = ET.fromstring(domain_xml)  # noqa: S314 - libvirt's own output, no document from outside
+    found: dict[str, str] = {}
+    for interface in root.findall("devices/interface[@type='network']"):
+        mac, source = interface.find("mac"), interface.find("source")
+        if mac is not None and source is not None:
+            found[mac.get("address", "").lower()] = source.get("network", "")
+    return found

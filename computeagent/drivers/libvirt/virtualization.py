@@ -1,0 +1,135 @@
+"""KVM or QEMU's emulation: decided by a trial guest, because having /dev/kvm does not say that KVM is usable.
+
+Where nested virtualisation is restricted, a KVM guest starts but runs real-mode code slowly, several seconds for
+what emulation does in 0.2 s. So a boot sector has to speak within `TRIAL_LIMIT_S`. The answer is kept in a file
+until libvirt, QEMU or the kernel changes.
+"""
+
+import json
+import logging
+import platform
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
+from computeagent.drivers.libvirt.boot_sector import boot_sector
+from computeagent.drivers.libvirt.files import file_replace, host_errors
+from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMark, guest_xml
+
+TRIAL_LIMIT_S = 2.0
+TRIAL_UUID = "6b766d20-7472-4961-8c20-677565737421"
+_POLL_S = 0.02
+_WORDS = "kvm speaks"
+_MEMORY_MIB = 32
+
+logger = logging.getLogger(__name__)
+
+
+def virt_type_choose(conn: Any, state_dir: Path) -> str:
+    """'kvm' or 'qemu', from the file of an earlier trial or from a trial now."""
+    answer_file = state_dir / "virt_type.json"
+    host = _host_identity(conn)
+    known = _remembered(answer_file, host)
+    if known:
+        return known
+    chosen, reason = _decide(conn, state_dir / "trial")
+    logger.info("guests run with type %s: %s", chosen, reason)
+    answer = {"host": host, "virt_type": chosen, "reason": reason}
+    with host_errors("remembering the virtualization type"):
+        file_replace(answer_file, json.dumps(answer, indent=1).encode())
+    return chosen
+
+
+def _decide(conn: Any, directory: Path) -> tuple[str, str]:
+    if not Path("/dev/kvm").exists():
+        return "qemu", "there is no /dev/kvm"
+    if not _libvirt_offers_kvm(conn):
+        return "qemu", "libvirt does not offer KVM here"
+    return _trial(conn, directory)
+
+
+def _trial(conn: Any, directory: Path) -> tuple[str, str]:
+    """Run the trial guest and remove it again, whatever happens."""
+    with host_errors("trying KVM"):
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(mode=0o711, parents=True)
+        (directory / "disk").write_bytes(boot_sector(_WORDS).ljust(2**20, b"\0"))
+        console = directory / "console.log"
+        console.touch()
+    _trial_end(conn)
+    try:
+        conn.createXML(guest_xml(_trial_definition(directory)), 0)
+        elapsed_s = _wait_for_words(console)
+    except LibvirtError as error:
+        return "qemu", f"a trial guest under KVM did not start: {error_text(error)}"
+    finally:
+        _trial_end(conn)
+        shutil.rmtree(directory, ignore_errors=True)
+    if elapsed_s is None:
+        return "qemu", f"a trial guest under KVM said nothing within {TRIAL_LIMIT_S} s"
+    return "kvm", f"a trial guest under KVM spoke after {elapsed_s:.2f} s"
+
+
+def _trial_definition(directory: Path) -> GuestDefinition:
+    return GuestDefinition(
+        mark=GuestMark(TRIAL_UUID, "trial of KVM", "", "", 0, 0, 0),
+        virt_type="kvm",
+        vcpus=1,
+        memory_mib=_MEMORY_MIB,
+        arch=platform.machine(),
+        machine="pc",
+        cpu_mode="host-passthrough",
+        disks=(DiskDevice(directory / "disk", "raw", "virtio", "vda"),),
+        serial_path=directory / "console.log",
+    )
+
+
+def _wait_for_words(console: Path) -> float | None:
+    """Seconds until the guest spoke, or None when it stayed silent too long."""
+    start = time.monotonic()
+    while (elapsed_s := time.monotonic() - start) < TRIAL_LIMIT_S:
+        if _WORDS.encode() in console.read_bytes():
+            return elapsed_s
+        time.sleep(_POLL_S)
+    return None
+
+
+def _trial_end(conn: Any) -> None:
+    """Destroy the trial guest, this one or one that a killed process left; it is transient, so that ends it."""
+    with suppress(LibvirtError):
+        conn.lookupByUUIDString(TRIAL_UUID).destroy()
+
+
+def _libvirt_offers_kvm(conn: Any) -> bool:
+    try:
+        conn.getDomainCapabilities(None, platform.machine(), None, "kvm", 0)
+    except LibvirtError:
+        return False
+    return True
+
+
+def _host_identity(conn: Any) -> dict[str, object]:
+    """What the answer depends on. libvirt numbers versions as major * 1000000 + minor * 1000 + release."""
+    try:
+        hypervisor = conn.getVersion()
+    except LibvirtError:
+        hypervisor = 0
+    return {
+        "hypervisor": hypervisor,
+        "libvirt": libvirt.getVersion(),
+        "kernel": platform.release(),
+        "kvm": Path("/dev/kvm").exists(),
+    }
+
+
+def _remembered(answer_file: Path, host: dict[str, object]) -> str:
+    try:
+        answer = json.loads(answer_file.read_bytes())
+    except (OSError, ValueError):
+        return ""
+    if not isinstance(answer, dict) or answer.get("host") != host:
+        return ""
+    return str(answer["virt_type"]) if answer.get("virt_type") in {"kvm", "qemu"} else ""

@@ -1,0 +1,54 @@
+"""The processes of an installation: web server, conductor, one agent per hypervisor."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from controlplane.dashboard.launcher.hypervisors import Hypervisor
+from controlplane.dashboard.launcher.options import UpOptions
+from controlplane.dashboard.launcher.supervisor import ChildSpec
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+MANAGE = str(ROOT / "manage.py")
+WEB_PROCESSES = 2
+WEB_THREADS = 8
+WEB_GRACE_S = 5
+
+
+def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[str, str]) -> list[ChildSpec]:
+    """Every process to keep running. `env` holds the settings that they all share."""
+    logs = options.state_dir / "logs"
+
+    def spec(name: str, *command: str) -> ChildSpec:
+        return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env=env, cwd=ROOT)
+
+    return [
+        spec("web", *_web_command(options.port)),
+        spec("conductor", sys.executable, MANAGE, "conductor", "--workers", str(options.workers)),
+        *(spec(f"agent-{each.host}", sys.executable, MANAGE, *agent_arguments(each)) for each in hypervisors),
+    ]
+
+
+def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
+    """Arguments of `manage.py` for the agent of one hypervisor."""
+    arguments = (
+        "compute_agent", "--host", hypervisor.host, "--libvirt-uri", hypervisor.uri,
+        "--state", str(hypervisor.state_dir),
+    )  # fmt: skip
+    share = hypervisor.share
+    if share is None:
+        return arguments
+    return (
+        *arguments, "--vcpus", str(share.vcpus), "--memory-mib", str(share.memory_mib),
+        "--disk-gib", str(share.disk_gib),
+    )  # fmt: skip
+
+
+def _web_command(port: int) -> tuple[str, ...]:
+    return (
+        sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
+        "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread",
+        "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS),
+        "--graceful-timeout", str(WEB_GRACE_S), "--worker-tmp-dir", "/dev/shm",
+        "--no-control-socket",
+    )  # fmt: skip

@@ -1,0 +1,67 @@
+"""The hypervisors of one machine: where each keeps its things, and which part of the machine it may give away."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from computeagent.drivers.libvirt.simulated_host import simulated_host_write
+from controlplane.dashboard.launcher.options import HypervisorKind
+
+SIMULATED_VCPUS = 16
+SIMULATED_MEMORY_MIB = 65536
+KEPT_MEMORY_MIB = 1024  # for the machine itself and the control plane
+LEAST_MEMORY_MIB = 512
+MIB = 1024 * 1024
+GIB = 1024 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one of several hypervisors on a machine reports as its own."""
+
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hypervisor:
+    """One agent's hypervisor. `share` None means that it reports what it finds."""
+
+    host: str
+    uri: str
+    state_dir: Path
+    share: Share | None = None
+
+
+def hypervisors_prepare(kind: HypervisorKind, *, count: int, state_dir: Path) -> list[Hypervisor]:
+    """`count` hypervisors named hv-1, hv-2, ... with their directories under `state_dir`/hv."""
+    base = state_dir / "hv"
+    base.mkdir(parents=True, exist_ok=True)
+    return [_prepare(kind, number, base, count) for number in range(1, count + 1)]
+
+
+def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hypervisor:
+    host, state_dir = f"hv-{number}", base.parent / "agents" / f"hv-{number}"
+    if kind is HypervisorKind.QEMU:
+        share = machine_share(count, disk_of=base)
+        return Hypervisor(host, f"qemu:///embed?root={base / str(number)}", state_dir, share)
+    if kind is HypervisorKind.TEST:
+        uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
+        return Hypervisor(host, uri, state_dir)
+    return Hypervisor(host, f"fake:///{base / str(number)}", state_dir)
+
+
+def machine_share(count: int, *, disk_of: Path) -> Share:
+    """This machine divided by `count`, so that its memory and disk are not promised twice.
+
+    vCPUs share time and are not divided.
+    """
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB
+    disk_gib = shutil.disk_usage(disk_of).free // GIB
+    return Share(
+        vcpus=os.cpu_count() or 1,
+        memory_mib=max((memory_mib - KEPT_MEMORY_MIB) // count, LEAST_MEMORY_MIB),
+        disk_gib=max(disk_gib // count, 1),
+    )

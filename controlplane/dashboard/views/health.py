@@ -1,0 +1,22 @@
+"""`/healthz` and `/readyz`: for supervisors and load balancers. No login, nothing secret."""
+
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from servers.selectors.readiness import readiness_reasons
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> JsonResponse:
+    """The process answers."""
+    return JsonResponse({"status": "alive"})
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when a VM can be created, else 503 with the reasons."""
+    reasons = readiness_reasons()
+    return JsonResponse({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)

@@ -1,0 +1,51 @@
+"""Pages of hosts, for admins: who is up, what is promised of each, and switching one off."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from controlplane.dashboard.views.pages import page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Invalid
+from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.services.service_states import service_disable, service_enable
+from servers.selectors.instance import instances_on
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@page("hosts:read")
+def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Every hypervisor with state and usage; a page costs a constant number of queries."""
+    nodes = host_nodes()
+    if wanted := request.GET.get("name", ""):
+        nodes = nodes.filter(host__icontains=wanted)
+    here = Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": here, "hosts": host_overviews(here.object_list), "name": wanted}
+    return show(request, caller, "dashboard/host_list.html", "hosts", **context)
+
+
+@require_safe
+@page("hosts:read")
+def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
+    """One hypervisor: facts, usage, instances."""
+    context = {"host": host_get(host=host), "instances": instances_on(host=host)}
+    return show(request, caller, "dashboard/host_detail.html", "hosts", **context)
+
+
+@require_POST
+@page("hosts:write")
+def host_act(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
+    """Enable or disable for new instances; what runs there keeps running."""
+    action = request.POST.get("action", "")
+    if action == "enable":
+        service_enable(host=host)
+    elif action == "disable":
+        service_disable(host=host, reason=request.POST.get("reason", "").strip()[:255])
+    else:
+        raise Invalid("The action is neither enable nor disable.", field="action")
+    messages.success(request, f"{host} is now {action}d.", extra_tags="good")
+    return redirect("host", host=host)

@@ -1,0 +1,63 @@
+"""Identity on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.identity.domain import Role
+from controlplane.identity.models import Project, RoleAssignment, User
+
+
+class TokenInput(serializers.Serializer[Any]):
+    """Credentials."""
+
+    username = serializers.CharField(max_length=150)
+    password = serializers.CharField(max_length=4096, trim_whitespace=False)
+    project = serializers.CharField(required=False, allow_null=True, max_length=64, help_text="Name or id.")
+
+
+class TokenOutput(serializers.Serializer[Any]):
+    """The token, shown once."""
+
+    token = serializers.CharField()
+    expires_at = serializers.DateTimeField()
+    user = serializers.CharField(source="caller.username")
+    project = serializers.SerializerMethodField()
+    roles = serializers.SerializerMethodField()
+
+    def get_project(self, issued: Any) -> dict[str, str]:
+        """Id and name."""
+        return {"id": str(issued.caller.project_id), "name": issued.caller.project_name}
+
+    def get_roles(self, issued: Any) -> list[str]:
+        """Sorted."""
+        return sorted(issued.caller.roles)
+
+
+class ProjectBody(serializers.ModelSerializer[Project]):
+    """A project."""
+
+    class Meta:
+        model = Project
+        fields = ["id", "name", "description", "enabled", "quota_instances", "quota_cores", "quota_ram_mib", "created_at"]
+
+
+class UserBody(serializers.ModelSerializer[User]):
+    """A user. The password is never shown."""
+
+    password = serializers.CharField(write_only=True, required=False, max_length=4096)
+
+    class Meta:
+        model = User
+        fields = ["id", "username", "email", "is_active", "is_superuser", "password", "created_at"]
+        extra_kwargs = {"username": {"validators": []}}
+
+
+class RoleAssignmentBody(serializers.ModelSerializer[RoleAssignment]):
+    """Who has which role where."""
+
+    role = serializers.ChoiceField(choices=[role.value for role in Role])
+
+    class Meta:
+        model = RoleAssignment
+        fields = ["id", "user", "project", "role"]

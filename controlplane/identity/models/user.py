@@ -1,0 +1,56 @@
+"""A person or a program that logs in."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.db import models
+
+from controlplane.infra.models import Timestamped, UuidKeyed
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes users. Django's own commands call it; our code goes through the services."""
+
+    def create_user(self, username: str, email: str = "", password: str | None = None, **fields: Any) -> "User":
+        """A user without any power. No password means that nobody can log in with one."""
+        username = self.model.normalize_username(username)
+        user = self.model(username=username, email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, username: str, email: str = "", password: str | None = None, **fields: Any) -> "User":
+        """A user who may do everything, in the Django admin too."""
+        return self.create_user(username, email, password, **{"is_staff": True, "is_superuser": True, **fields})
+
+
+class User(UuidKeyed, Timestamped, AbstractBaseUser, PermissionsMixin):
+    """Who logs in. What they may do stands in their role assignments; a superuser is admin in every project.
+
+    `is_staff` opens the Django admin; `is_active` off closes every door at once, tokens and sessions included.
+    """
+
+    username = models.CharField(
+        max_length=150,
+        unique=True,
+        validators=[UnicodeUsernameValidator()],
+        help_text="At most 150 letters, digits and @ . + - _",
+        error_messages={"unique": "A user with this name exists already."},
+    )
+    email = models.EmailField(blank=True)
+    is_active = models.BooleanField("active", default=True, help_text="Off: the user is refused everywhere.")
+    is_staff = models.BooleanField("staff", default=False, help_text="May open the Django admin.")
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "username"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        ordering = ["username"]
+
+    def __str__(self) -> str:
+        return self.username

@@ -1,0 +1,82 @@
+"""Reading identity."""
+
+import hashlib
+import uuid
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from controlplane.identity.domain import Caller, QuotaLimits, Role
+from controlplane.identity.models import Project, RoleAssignment, Token, User
+from controlplane.kernel.errors import Forbidden, NotFound
+
+
+def token_digest(token: str) -> str:
+    """What is stored of a token. It is 256 random bits, so a plain hash is enough, and the look-up leaks nothing."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def caller_for_token(token: str) -> tuple[User, Caller, Token] | None:
+    """Who calls with this token; None when it is unknown, expired, revoked, or its owner is switched off."""
+    row = (
+        Token.objects.select_related("user", "project")
+        .filter(digest=token_digest(token), expires_at__gt=Now(), revoked_at__isnull=True)
+        .filter(user__is_active=True, project__enabled=True)
+        .first()
+    )
+    if row is None:
+        return None
+    roles = _roles(row.user, row.project)
+    return (row.user, _caller(row.user, row.project, roles), row) if roles else None
+
+
+def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Caller:
+    """The user in the named project, or in the first by name. Raises Forbidden where there is no role at all."""
+    projects = projects_of_user(user=user)
+    chosen = next((project for project in projects if project.pk == project_id), None)
+    if chosen is None and projects and project_id is None:
+        chosen = projects[0]
+    if chosen is None or not user.is_active:
+        raise Forbidden("You have no role in any enabled project." if project_id is None else "You have no role there.")
+    return _caller(user, chosen, _roles(user, chosen))
+
+
+def projects_of_user(*, user: User) -> list[Project]:
+    """Enabled projects where the user has a role, by name; all of them for a superuser."""
+    rows = Project.objects.filter(enabled=True).order_by("name")
+    return list(rows if user.is_superuser else rows.filter(role_assignments__user=user).distinct())
+
+
+def project_get(*, project_id: uuid.UUID) -> Project:
+    """Raises NotFound."""
+    project = Project.objects.filter(pk=project_id).first()
+    if project is None:
+        raise NotFound(f"Project {project_id} does not exist.")
+    return project
+
+
+def project_list() -> QuerySet[Project]:
+    """Every project."""
+    return Project.objects.all()
+
+
+def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
+    """The project's limits, where it has none of its own the installation's. Raises NotFound."""
+    project = project_get(project_id=project_id)
+    defaults = settings.KILONOVA
+    own = {"instances": project.quota_instances, "cores": project.quota_cores, "ram_mib": project.quota_ram_mib}
+    return QuotaLimits(
+        **{name: defaults[f"DEFAULT_QUOTA_{name.upper()}"] if value is None else value for name, value in own.items()}
+    )
+
+
+def _roles(user: User, project: Project) -> frozenset[Role]:
+    if user.is_superuser:
+        return frozenset({Role.ADMIN})
+    rows = RoleAssignment.objects.filter(user=user, project=project).values_list("role", flat=True)
+    return frozenset(Role(role) for role in rows)
+
+
+def _caller(user: User, project: Project, roles: frozenset[Role]) -> Caller:
+    return Caller(user.pk, user.username, project.pk, project.name, roles)

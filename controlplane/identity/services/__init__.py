@@ -1,0 +1,22 @@
+"""Changing identity."""
+
+from controlplane.identity.services.bootstrap import AdminBootstrap, admin_ensure
+from controlplane.identity.services.logins import credentials_check
+from controlplane.identity.services.projects import project_create, role_grant, role_revoke
+from controlplane.identity.services.tokens import IssuedToken, token_issue, token_revoke, tokens_purge_expired
+from controlplane.identity.services.users import user_create, user_password_set
+
+__all__ = [
+    "AdminBootstrap",
+    "IssuedToken",
+    "admin_ensure",
+    "credentials_check",
+    "project_create",
+    "role_grant",
+    "role_revoke",
+    "token_issue",
+    "token_revoke",
+    "tokens_purge_expired",
+    "user_create",
+    "user_password_set",
+]

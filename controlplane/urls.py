@@ -1,0 +1,20 @@
+"""Which door leads where. Composition only."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+api = [
+    path("", include("controlplane.identity.api.urls")),
+    path("", include("placement.api.urls")),
+    path("", include("scheduling.api.urls")),
+    path("", include("servers.api.urls")),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+]
+
+urlpatterns = [
+    path("", include("controlplane.dashboard.urls")),
+    path("api/", include(api)),
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,49 @@
+"""What other apps get to see of placement's rows: values, never models."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+
+class ProviderKind(StrEnum):
+    """What a provider stands for. Placement's own API does not know it: what comes from there is OTHER."""
+
+    COMPUTE = "compute"
+    NESTED = "nested"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderView:
+    """One provider. `root_uuid` is its own uuid when it has no parent."""
+
+    uuid: UUID
+    name: str
+    kind: ProviderKind
+    generation: int
+    parent_uuid: UUID | None
+    root_uuid: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerView:
+    """Somebody who holds allocations."""
+
+    uuid: UUID
+    project_id: str
+    user_id: str
+    consumer_type: str
+    generation: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationView:
+    """So much of one class of one provider, held by one consumer."""
+
+    consumer_uuid: UUID
+    provider_uuid: UUID
+    provider_name: str
+    resource_class: str
+    used: int

@@ -1,0 +1,36 @@
+"""Allocations: who holds how much of what."""
+
+from django.db import models
+from django.db.models import Q
+
+from placement.models.consumer import Consumer
+from placement.models.provider import ResourceProvider
+from placement.models.resource_class import ResourceClass
+
+
+class Allocation(models.Model):
+    """So much of one class of one provider, held by one consumer. Written by claim, free and move, never edited."""
+
+    # The database's foreign key refuses an orphan; Django need not look for allocations each time a consumer ends.
+    consumer = models.ForeignKey(Consumer, on_delete=models.DO_NOTHING, related_name="allocations")
+    provider = models.ForeignKey(ResourceProvider, on_delete=models.PROTECT, related_name="allocations")
+    resource_class = models.ForeignKey(ResourceClass, on_delete=models.PROTECT, related_name="allocations")
+    used = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["consumer", "provider", "resource_class"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["consumer", "provider", "resource_class"],
+                name="allocation_once",
+                violation_error_message="The consumer holds some of this class of this provider already.",
+            ),
+            models.CheckConstraint(
+                condition=Q(used__gte=1),
+                name="allocation_used_positive",
+                violation_error_message="An allocation is of at least 1.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.used} held by consumer {self.consumer_id}"

@@ -1,0 +1,31 @@
+"""Consumers: whoever holds allocations."""
+
+from django.core.validators import RegexValidator
+from django.db import models
+
+from controlplane.infra.models import Timestamped
+
+
+class Consumer(Timestamped):
+    """An instance, a migration, a build request: known here by uuid only. It exists exactly while it holds something.
+
+    `uuid` being unique is what lets one consumer claim only once. Project and user are text, because Placement's
+    clients may send any; ours are uuids.
+    """
+
+    uuid = models.UUIDField(unique=True, error_messages={"unique": "This consumer holds allocations already."})
+    project_id = models.CharField(max_length=255)
+    user_id = models.CharField(max_length=255)
+    consumer_type = models.CharField(
+        max_length=255,
+        default="INSTANCE",
+        validators=[RegexValidator(r"^[A-Z0-9_]+$", "Use capital letters, digits and underscores only.")],
+    )
+    generation = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["uuid"]
+        indexes = [models.Index(fields=["project_id", "user_id"], name="consumer_project_user")]
+
+    def __str__(self) -> str:
+        return f"{self.consumer_type} {self.uuid}"

@@ -1,0 +1,32 @@
+"""The change stamp: when a provider was last written, in a number that readers can ask for 'what is newer?'.
+
+One counter for the fleet would be a row on which all claims queue. So the stamp is, on PostgreSQL, the number of the
+writing transaction, which costs nothing; a reader remembers the oldest transaction that was still open when it
+looked, and next time asks for everything from there on (`selectors.changes`). On SQLite writers come one after
+another anyway, so the highest stamp plus one does it.
+"""
+
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BigIntegerField, Expression
+from django.db.models.sql.compiler import SQLCompiler
+
+_NEXT_STAMP = (
+    "(1 + MAX((SELECT COALESCE(MAX(changed), 0) FROM placement_resourceprovider),"
+    " (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval)))"
+)
+
+
+class ChangeStamp(Expression):
+    """Use it as the value of `changed` in an UPDATE or INSERT."""
+
+    output_field = BigIntegerField()
+
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> tuple[str, tuple[()]]:
+        """SQLite: the write lock is held already, so nobody else can compute the same number."""
+        return _NEXT_STAMP, ()
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> tuple[str, tuple[()]]:
+        """PostgreSQL: the 64-bit number of this transaction."""
+        return "pg_current_xact_id()::text::bigint", ()

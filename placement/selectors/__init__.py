@@ -1,0 +1,49 @@
+"""What placement tells: values and querysets for its own API, never models for others. Constant numbers of queries."""
+
+from placement.selectors.allocations import (
+    allocation_list,
+    allocations_by_consumer,
+    consumer_list,
+    consumer_list_of_provider,
+    consumers_older_than,
+)
+from placement.selectors.audit_facts import allocations_without_inventory, empty_consumers, inventory_facts
+from placement.selectors.changes import ChangeMark, Changes, change_mark, changes_since
+from placement.selectors.names import resource_class_list, trait_list
+from placement.selectors.providers import (
+    provider_aggregates_by_uuid,
+    provider_find,
+    provider_get,
+    provider_list,
+    provider_traits_by_uuid,
+    provider_views,
+)
+from placement.selectors.snapshot import FleetSnapshot, candidate_search, fleet_snapshot
+from placement.selectors.usage import fleet_usage
+
+__all__ = [
+    "ChangeMark",
+    "Changes",
+    "FleetSnapshot",
+    "allocation_list",
+    "allocations_by_consumer",
+    "allocations_without_inventory",
+    "candidate_search",
+    "change_mark",
+    "changes_since",
+    "consumer_list",
+    "consumer_list_of_provider",
+    "consumers_older_than",
+    "empty_consumers",
+    "fleet_snapshot",
+    "fleet_usage",
+    "inventory_facts",
+    "provider_aggregates_by_uuid",
+    "provider_find",
+    "provider_get",
+    "provider_list",
+    "provider_traits_by_uuid",
+    "provider_views",
+    "resource_class_list",
+    "trait_list",
+]

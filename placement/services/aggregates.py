@@ -1,0 +1,44 @@
+"""Aggregates of providers: plain uuids, whose meaning is known elsewhere."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from placement.domain import ProviderView
+from placement.models import PlacementAggregate, ProviderAggregate
+from placement.selectors.providers import aggregate_uuids_of, provider_get
+from placement.services.locks import provider_lock, providers_touch
+from placement.services.transactions import in_transaction
+
+
+def provider_aggregates_set(
+    provider_uuid: UUID, aggregate_uuids: Iterable[UUID], *, expected_generation: int | None = None
+) -> ProviderView:
+    """Make these the provider's aggregates, all of them. No write when they are so already.
+
+    Raises NotFound, and Conflict when `expected_generation` is not the present one.
+    """
+    wanted = frozenset(aggregate_uuids)
+    if expected_generation is None and aggregate_uuids_of(provider_uuid) == wanted:
+        return provider_get(provider_uuid)
+
+    def work() -> None:
+        provider = provider_lock(provider_uuid, expected_generation=expected_generation)
+        present = aggregate_uuids_of(provider_uuid)
+        if present != wanted:
+            _write(provider.pk, present, wanted)
+            providers_touch([provider.pk])
+
+    in_transaction(work)
+    return provider_get(provider_uuid)
+
+
+def _write(provider_id: int, present: frozenset[UUID], wanted: frozenset[UUID]) -> None:
+    if present - wanted:
+        ProviderAggregate.objects.filter(provider_id=provider_id, aggregate__uuid__in=present - wanted).delete()
+    if missing := sorted(wanted - present):
+        # Another process may name the same aggregate for the first time right now: that is no conflict.
+        PlacementAggregate.objects.bulk_create(
+            [PlacementAggregate(uuid=uuid) for uuid in missing], ignore_conflicts=True
+        )
+        ids = PlacementAggregate.objects.filter(uuid__in=missing).values_list("pk", flat=True)
+        ProviderAggregate.objects.bulk_create(ProviderAggregate(provider_id=provider_id, aggregate_id=pk) for pk in ids)

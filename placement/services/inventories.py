@@ -1,0 +1,112 @@
+"""Inventories are stated whole (a driver's report), or one class at a time (an operator)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from uuid import UUID
+
+from controlplane.kernel.errors import Conflict
+from placement.domain import InventorySpec, ProviderView
+from placement.models import Inventory, ResourceProvider
+from placement.selectors.providers import provider_get
+from placement.services.locks import provider_lock, providers_touch
+from placement.services.names import resource_class_ids
+from placement.services.transactions import in_transaction
+
+SPEC_FIELDS = ["total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio"]
+
+Specs = Mapping[str, InventorySpec]
+
+
+def inventory_set(provider_uuid: UUID, inventories: Specs, *, expected_generation: int | None = None) -> ProviderView:
+    """Make these the provider's inventories, all of them. Nothing is written, nor locked, when they are so already.
+
+    Shrinking below what is used is allowed; removing a class that is in use raises Conflict. Missing CUSTOM_
+    classes are made. Raises Invalid, NotFound, and Conflict when `expected_generation` is not the present one.
+    """
+    for name, spec in inventories.items():
+        spec.check(name)
+    wanted = dict(inventories)
+    if expected_generation is None and _stated(provider_uuid) == wanted:
+        return provider_get(provider_uuid)
+    return _change(provider_uuid, lambda _: wanted, expected_generation)
+
+
+def inventory_put(
+    provider_uuid: UUID, resource_class: str, spec: InventorySpec, *, expected_generation: int | None = None
+) -> ProviderView:
+    """State one class, leaving the others. Errors as `inventory_set`."""
+    spec.check(resource_class)
+    return _change(provider_uuid, lambda present: {**present, resource_class: spec}, expected_generation)
+
+
+def inventory_remove(
+    provider_uuid: UUID, resource_class: str, *, expected_generation: int | None = None
+) -> ProviderView:
+    """Take one class away, leaving the others; nothing happens when it is not there. Errors as `inventory_set`."""
+
+    def without(present: Specs) -> Specs:
+        return {name: spec for name, spec in present.items() if name != resource_class}
+
+    return _change(provider_uuid, without, expected_generation)
+
+
+def _stated(provider_uuid: UUID) -> dict[str, InventorySpec]:
+    rows = Inventory.objects.filter(provider__uuid=provider_uuid).values_list("resource_class__name", *SPEC_FIELDS)
+    return {name: InventorySpec(*numbers) for name, *numbers in rows}
+
+
+def _change(provider_uuid: UUID, change: Callable[[Specs], Specs], expected_generation: int | None) -> ProviderView:
+    def work() -> None:
+        provider = provider_lock(provider_uuid, expected_generation=expected_generation)
+        rows = {row.resource_class.name: row for row in provider.inventories.select_related("resource_class")}
+        present = {name: _spec_of(row) for name, row in rows.items()}
+        wanted = change(present)
+        if wanted != present:
+            _write(provider, rows, wanted)
+            providers_touch([provider.pk])
+
+    in_transaction(work)
+    return provider_get(provider_uuid)
+
+
+def _spec_of(row: Inventory) -> InventorySpec:
+    return InventorySpec(
+        total=row.total,
+        reserved=row.reserved,
+        min_unit=row.min_unit,
+        max_unit=row.max_unit,
+        step_size=row.step_size,
+        allocation_ratio=row.allocation_ratio,
+    )
+
+
+def _write(provider: ResourceProvider, rows: Mapping[str, Inventory], wanted: Specs) -> None:
+    _remove(provider, [row for name, row in rows.items() if name not in wanted])
+    kept = [(row, wanted[name]) for name, row in rows.items() if name in wanted]
+    changed = [_stated_anew(row, spec) for row, spec in kept if _spec_of(row) != spec]
+    Inventory.objects.bulk_update(changed, [*SPEC_FIELDS, "capacity", "used_when_set"])
+    fresh = {name: spec for name, spec in wanted.items() if name not in rows}
+    if fresh:
+        ids = resource_class_ids(fresh.keys())
+        Inventory.objects.bulk_create(
+            _stated_anew(Inventory(provider=provider, resource_class_id=ids[name]), spec)
+            for name, spec in fresh.items()
+        )
+
+
+def _remove(provider: ResourceProvider, rows: list[Inventory]) -> None:
+    in_use = {row.resource_class.name: row.used for row in rows if row.used}
+    if in_use:
+        named = ", ".join(f"{name} ({used} used)" for name, used in sorted(in_use.items()))
+        raise Conflict(f"Inventory of {provider.name} is in use: {named}.", field="inventories", in_use=in_use)
+    if rows:
+        Inventory.objects.filter(pk__in=[row.pk for row in rows]).delete()
+
+
+def _stated_anew(row: Inventory, spec: InventorySpec) -> Inventory:
+    """The row with new numbers. What is used now may stay, even above the new capacity; more may not come."""
+    for name, value in zip(SPEC_FIELDS, astuple(spec), strict=True):
+        setattr(row, name, value)
+    row.capacity = spec.capacity
+    row.used_when_set = row.used
+    return row

@@ -1,0 +1,66 @@
+"""Decisions on the wire. Tenants get counts of reasons; names of hosts, numbers and scores are for operators."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from scheduling.models import DecisionInstance, SchedulingDecision
+from scheduling.selectors.decision_report import decision_report
+
+
+class DecisionInstanceOutput(serializers.ModelSerializer[DecisionInstance]):
+    """An instance of the batch and the host it was given."""
+
+    class Meta:
+        model = DecisionInstance
+        fields = ["position", "instance_uuid", "host", "compute_node_uuid"]
+
+
+class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
+    """A decision in a list. `context["shows_hosts"]` says whether the caller may see hosts."""
+
+    verdict = serializers.SerializerMethodField()
+    instances = serializers.SerializerMethodField()
+
+    class Meta:
+        model = SchedulingDecision
+        fields = [
+            "id",
+            "created_at",
+            "request_id",
+            "subject",
+            "project_id",
+            "outcome",
+            "verdict",
+            "policy_version",
+            "seed",
+            "host_count",
+            "instance_count",
+            "instances",
+            "timings_us",
+            "duration_us",
+        ]
+
+    def get_verdict(self, decision: SchedulingDecision) -> str:
+        """One sentence."""
+        return decision.verdict if self.context.get("shows_hosts") else decision.verdict_redacted
+
+    def get_instances(self, decision: SchedulingDecision) -> list[dict[str, Any]]:
+        """In the order of the batch; without hosts for tenants."""
+        rows = DecisionInstanceOutput(decision.instances.all(), many=True).data
+        hidden = () if self.context.get("shows_hosts") else ("host", "compute_node_uuid")
+        return [{name: value for name, value in row.items() if name not in hidden} for row in rows]
+
+
+class DecisionDetailOutput(DecisionOutput):
+    """A decision whole: request, reasons, rounds with their stages; for operators also hosts, scores, selections."""
+
+    def to_representation(self, instance: SchedulingDecision) -> dict[str, Any]:
+        """The columns, and what the trace says."""
+        shown = super().to_representation(instance)
+        report = decision_report(
+            decision=instance,
+            redacted=not self.context.get("shows_hosts"),
+            round_number=self.context.get("round", 1),
+        )
+        return {**shown, **report}

@@ -1,0 +1,151 @@
+"""Cells, host mappings, services, compute nodes, hosts and zones on the wire. All read-only."""
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from scheduling.models import Cell, ComputeNode, HostMapping, Service
+from scheduling.selectors.hosts import HostOverview
+from scheduling.selectors.zones import Zone
+
+
+class CellOutput(serializers.ModelSerializer[Cell]):
+    """A cell. The database's alias stays inside."""
+
+    class Meta:
+        model = Cell
+        fields = ["id", "name", "disabled", "created_at", "updated_at"]
+
+
+class HostMappingOutput(serializers.ModelSerializer[HostMapping]):
+    """A host and its cell."""
+
+    cell_name = serializers.CharField(source="cell.name")
+
+    class Meta:
+        model = HostMapping
+        fields = ["id", "host", "cell", "cell_name", "created_at"]
+
+
+class ServiceOutput(serializers.ModelSerializer[Service]):
+    """A service with its state (up or down, by the database's clock) and status (enabled or disabled)."""
+
+    state = serializers.SerializerMethodField()
+    status = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Service
+        fields = [
+            "id",
+            "host",
+            "binary",
+            "state",
+            "status",
+            "disabled",
+            "disabled_reason",
+            "forced_down",
+            "last_seen_up",
+            "version",
+            "report_count",
+            "created_at",
+            "updated_at",
+        ]
+
+    def get_state(self, service: Service) -> str:
+        """`up` or `down`."""
+        return "up" if getattr(service, "is_up", False) else "down"
+
+    def get_status(self, service: Service) -> str:
+        """`enabled` or `disabled`."""
+        return "disabled" if service.disabled else "enabled"
+
+
+class ServiceDisableInput(serializers.Serializer[Any]):
+    """Why no new instances shall go there."""
+
+    reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
+
+
+class ServiceForceDownInput(serializers.Serializer[Any]):
+    """Whether the host is to count as dead."""
+
+    forced_down = serializers.BooleanField(default=True)
+
+
+class ComputeNodeOutput(serializers.ModelSerializer[ComputeNode]):
+    """A hypervisor as it reported itself. Memory MiB, disk GiB."""
+
+    class Meta:
+        model = ComputeNode
+        fields = [
+            "id",
+            "service",
+            "host",
+            "hypervisor_hostname",
+            "hypervisor_type",
+            "hypervisor_version",
+            "virt_type",
+            "arch",
+            "vcpus",
+            "vcpus_used",
+            "memory_mib",
+            "memory_used_mib",
+            "disk_gib",
+            "disk_used_gib",
+            "disk_available_least_gib",
+            "running_guests",
+            "host_ip",
+            "cpu_info",
+            "supported_instances",
+            "traits",
+            "stats",
+            "metrics",
+            "failed_builds",
+            "created_at",
+            "updated_at",
+        ]
+
+
+class HostOutput(serializers.Serializer[HostOverview]):
+    """A host: service, hypervisor, zone and what is promised of it."""
+
+    host = serializers.CharField()
+    compute_node_uuid = serializers.UUIDField()
+    hypervisor_hostname = serializers.CharField(source="node.hypervisor_hostname")
+    hypervisor_type = serializers.CharField(source="node.hypervisor_type")
+    hypervisor_version = serializers.IntegerField(source="node.hypervisor_version")
+    virt_type = serializers.CharField(source="node.virt_type")
+    arch = serializers.CharField(source="node.arch")
+    host_ip = serializers.CharField(source="node.host_ip")
+    service_id = serializers.UUIDField(source="node.service_id")
+    state = serializers.CharField()
+    status = serializers.CharField()
+    disabled_reason = serializers.CharField()
+    forced_down = serializers.BooleanField(source="node.service.forced_down")
+    last_seen_up = serializers.DateTimeField(allow_null=True)
+    cell = serializers.CharField()
+    cell_uuid = serializers.UUIDField(allow_null=True)
+    availability_zone = serializers.CharField()
+    aggregates = serializers.ListField(child=serializers.CharField())
+    running_guests = serializers.IntegerField(source="node.running_guests")
+    failed_builds = serializers.IntegerField(source="node.failed_builds")
+    usage = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=serializers.DictField()))
+    def get_usage(self, host: HostOverview) -> dict[str, Any]:
+        """Placement's inventory and usage by resource class."""
+        return {name: {**asdict(one), "free": one.free} for name, one in sorted(host.usage.items())}
+
+
+class ZoneOutput(serializers.Serializer[Zone]):
+    """An availability zone. Hosts are shown to operators only."""
+
+    name = serializers.CharField()
+    available = serializers.BooleanField(source="is_available")
+    hosts = serializers.SerializerMethodField()
+
+    def get_hosts(self, zone: Zone) -> list[str] | None:
+        """Names, or null for callers who may not see hosts."""
+        return list(zone.hosts) if self.context.get("shows_hosts") else None

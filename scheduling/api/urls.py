@@ -1,0 +1,28 @@
+"""Routes below /api/."""
+
+from rest_framework.routers import DefaultRouter
+
+from scheduling.api.views.aggregates import AggregateViewSet
+from scheduling.api.views.decisions import DecisionViewSet
+from scheduling.api.views.fleet import (
+    CellViewSet,
+    ComputeNodeViewSet,
+    HostMappingViewSet,
+    HostViewSet,
+    ServiceViewSet,
+    ZoneViewSet,
+)
+
+router = DefaultRouter()
+router.include_root_view = False
+router.include_format_suffixes = False
+router.register("cells", CellViewSet, basename="cell")
+router.register("host-mappings", HostMappingViewSet, basename="host-mapping")
+router.register("services", ServiceViewSet, basename="service")
+router.register("compute-nodes", ComputeNodeViewSet, basename="compute-node")
+router.register("hosts", HostViewSet, basename="host")
+router.register("aggregates", AggregateViewSet, basename="aggregate")
+router.register("availability-zones", ZoneViewSet, basename="availability-zone")
+router.register("decisions", DecisionViewSet, basename="decision")
+
+urlpatterns = router.urls

@@ -1,0 +1,1 @@
+"""Views, a file per resource family."""

@@ -1,0 +1,145 @@
+"""Cells, host mappings, services, compute nodes, hosts and zones."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.mixins import ListModelMixin, RetrieveModelMixin
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet, ViewSet
+
+from controlplane.identity.api.callers import caller_of
+from scheduling.api.serializers.fleet import (
+    CellOutput,
+    ComputeNodeOutput,
+    HostMappingOutput,
+    HostOutput,
+    ServiceDisableInput,
+    ServiceForceDownInput,
+    ServiceOutput,
+    ZoneOutput,
+)
+from scheduling.filtersets import (
+    CellFilterSet,
+    ComputeNodeFilterSet,
+    HostFilterSet,
+    HostMappingFilterSet,
+    ServiceFilterSet,
+)
+from scheduling.models import Cell, ComputeNode, HostMapping, Service
+from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.selectors.liveness import with_is_up
+from scheduling.selectors.zones import zone_list
+from scheduling.services.service_states import service_disable, service_enable, service_force_down
+
+READ = {"list": "hosts:read", "retrieve": "hosts:read"}
+UUID_PATTERN = "[0-9a-fA-F-]{32,36}"
+
+
+class CellViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Cell]):
+    """Cells; cell0 holds what never got a host."""
+
+    policy = READ
+    queryset = Cell.objects.all()
+    serializer_class = CellOutput
+    filterset_class = CellFilterSet
+    lookup_value_regex = UUID_PATTERN
+    ordering_fields = ["name", "created_at"]
+
+
+class HostMappingViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[HostMapping]):
+    """Which host is in which cell."""
+
+    policy = READ
+    queryset = HostMapping.objects.select_related("cell")
+    serializer_class = HostMappingOutput
+    filterset_class = HostMappingFilterSet
+    lookup_value_regex = "[0-9]+"
+    ordering_fields = ["host", "created_at"]
+
+
+class ServiceViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Service]):
+    """Services with their state by the database's clock; enable, disable, force down."""
+
+    policy = {**READ, "enable": "hosts:write", "disable": "hosts:write", "force_down": "hosts:write"}
+    queryset = Service.objects.all()
+    serializer_class = ServiceOutput
+    filterset_class = ServiceFilterSet
+    lookup_value_regex = UUID_PATTERN
+    ordering_fields = ["host", "binary", "last_seen_up", "created_at"]
+
+    def get_queryset(self) -> QuerySet[Service]:
+        """With `is_up`."""
+        return with_is_up(super().get_queryset())
+
+    @extend_schema(request=None, responses=ServiceOutput)
+    @action(detail=True, methods=["post"])
+    def enable(self, request: Request, pk: str) -> Response:
+        """New instances may come again."""
+        service_enable(host=self.get_object().host)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=ServiceDisableInput, responses=ServiceOutput)
+    @action(detail=True, methods=["post"])
+    def disable(self, request: Request, pk: str) -> Response:
+        """No new instances; what runs keeps running."""
+        body = ServiceDisableInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        service_disable(host=self.get_object().host, **body.validated_data)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=ServiceForceDownInput, responses=ServiceOutput)
+    @action(detail=True, methods=["post"])
+    def force_down(self, request: Request, pk: str) -> Response:
+        """Declare the host dead, or take that back with {"forced_down": false}."""
+        body = ServiceForceDownInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        service_force_down(host=self.get_object().host, **body.validated_data)
+        return Response(self.get_serializer(self.get_object()).data)
+
+
+class ComputeNodeViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[ComputeNode]):
+    """Hypervisors as they reported themselves."""
+
+    policy = READ
+    queryset = ComputeNode.objects.all()
+    serializer_class = ComputeNodeOutput
+    filterset_class = ComputeNodeFilterSet
+    lookup_value_regex = UUID_PATTERN
+    ordering_fields = ["host", "hypervisor_hostname", "vcpus", "memory_mib", "disk_gib", "running_guests"]
+
+
+class HostViewSet(GenericViewSet[ComputeNode]):
+    """Hosts: service, hypervisor, zone, state and promised resources in one."""
+
+    policy = READ
+    queryset = ComputeNode.objects.none()
+    serializer_class = HostOutput
+    filterset_class = HostFilterSet
+    lookup_field = "host"
+    lookup_value_regex = "[^/]+"
+    ordering_fields = ["host", "hypervisor_hostname", "vcpus", "memory_mib", "running_guests", "failed_builds"]
+
+    def list(self, request: Request) -> Response:
+        """By name."""
+        page = self.paginate_queryset(self.filter_queryset(host_nodes()))
+        return self.get_paginated_response(HostOutput(host_overviews(page or []), many=True).data)
+
+    def retrieve(self, request: Request, host: str) -> Response:
+        """One host by its service host name."""
+        return Response(HostOutput(host_get(host=host)).data)
+
+
+class ZoneViewSet(ViewSet):
+    """Availability zones, for everybody; their hosts for operators."""
+
+    policy = {"list": "zones:read"}
+
+    @extend_schema(responses=ZoneOutput(many=True))
+    def list(self, request: Request) -> Response:
+        """All zones by name, not paged: there are few."""
+        context: dict[str, Any] = {"shows_hosts": caller_of(request).is_admin}
+        zones = ZoneOutput(zone_list(), many=True, context=context).data
+        return Response({"count": len(zones), "next": None, "previous": None, "results": zones})

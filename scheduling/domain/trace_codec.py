@@ -1,0 +1,214 @@
+"""Traces as plain JSON values, small enough to keep each one: what can be computed again is not written.
+
+Scores, normalised values and the order follow from raw values and multipliers; the survivors of a stage follow
+from the refusals. A shuffled or subset choice is kept as the head of the order.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.columns import FloatArray, IntArray
+from scheduling.domain.compact import (
+    column_from_json,
+    column_to_json,
+    names_from_runs,
+    names_to_runs,
+    rows_from_text,
+    rows_to_text,
+)
+from scheduling.domain.hosts import RefusalGroup
+from scheduling.domain.trace import (
+    InstanceSelection,
+    Lack,
+    Nearest,
+    Outcome,
+    Round,
+    Selection,
+    Stage,
+    Trace,
+)
+from scheduling.domain.weighing import Ranking, WeigherColumn, best_first, score
+
+FORMAT = 1
+
+
+def trace_to_dict(trace: Trace) -> dict[str, Any]:
+    """Plain JSON values; `trace_from_dict` gives an equal trace, scores equal to the bit."""
+    rounds: list[Any] = []
+    before: Ranking | None = None
+    for each in trace.rounds:
+        rounds.append(_round_to_dict(each, before))
+        before = each.ranking
+    extra = trace.alternates_round
+    return {
+        "format": FORMAT,
+        "request_id": trace.request_id,
+        "policy_version": trace.policy_version,
+        "seed": trace.seed,
+        "outcome": trace.outcome.value,
+        "instance_count": trace.instance_count,
+        "hosts": names_to_runs(trace.hosts),
+        "nodes": None if trace.nodes == trace.hosts else names_to_runs(trace.nodes),
+        "resources": dict(trace.resources),
+        "rounds": rounds,
+        "alternates_round": None if extra is None else _round_to_dict(extra, before),
+        "selections": [_selection_to_dict(each) for each in trace.selections],
+        "nearest": None if trace.nearest is None else asdict(trace.nearest),
+        "notes": list(trace.notes),
+        "verdict": trace.verdict,
+        "verdict_redacted": trace.verdict_redacted,
+    }
+
+
+def trace_from_dict(data: Mapping[str, Any]) -> Trace:
+    """The inverse of `trace_to_dict`. Raises ValueError for a format it does not know."""
+    if data.get("format") != FORMAT:
+        raise ValueError(f"unknown trace format {data.get('format')!r}")
+    hosts = names_from_runs(data["hosts"])
+    rows: IntArray = np.arange(len(hosts), dtype=np.int64)
+    rounds, rows, before = _rounds_from(data["rounds"], rows)
+    extra = data["alternates_round"]
+    return Trace(
+        request_id=data["request_id"],
+        policy_version=data["policy_version"],
+        seed=data["seed"],
+        outcome=Outcome(data["outcome"]),
+        instance_count=data["instance_count"],
+        hosts=hosts,
+        nodes=hosts if data["nodes"] is None else names_from_runs(data["nodes"]),
+        resources=data["resources"],
+        rounds=rounds,
+        alternates_round=None if extra is None else _round_from_dict(extra, rows, before),
+        selections=tuple(_selection_from_dict(each) for each in data["selections"]),
+        nearest=_nearest_from_dict(data["nearest"]),
+        notes=tuple(data["notes"]),
+        verdict=data["verdict"],
+        verdict_redacted=data["verdict_redacted"],
+    )
+
+
+def _rounds_from(items: list[Any], rows: IntArray) -> tuple[tuple[Round, ...], IntArray, Ranking | None]:
+    rounds: list[Round] = []
+    before: Ranking | None = None
+    for item in items:
+        each = _round_from_dict(item, rows, before)
+        rounds.append(each)
+        before = each.ranking
+        rows = rows[:0] if before is None else before.rows
+    return tuple(rounds), rows, before
+
+
+def _round_to_dict(each: Round, before: Ranking | None) -> dict[str, Any]:
+    return {
+        "instance": each.instance_uuid,
+        "stages": [[stage.name, stage.hosts_in, stage.hosts_out, stage.micros] for stage in each.stages],
+        "refusals": [_group_to_dict(group) for group in each.refusals],
+        "ranking": None if each.ranking is None else _ranking_to_dict(each.ranking, before),
+        "weigh_micros": each.weigh_micros,
+    }
+
+
+def _round_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking | None) -> Round:
+    groups = tuple(_group_from_dict(group) for group in data["refusals"])
+    left = np.setdiff1d(rows, np.concatenate([group.rows for group in groups])) if groups else rows
+    ranking = data["ranking"]
+    return Round(
+        instance_uuid=data["instance"],
+        stages=tuple(Stage(*stage) for stage in data["stages"]),
+        refusals=groups,
+        ranking=None if ranking is None else _ranking_from_dict(ranking, left, before),
+        weigh_micros=data["weigh_micros"],
+    )
+
+
+def _group_to_dict(group: RefusalGroup) -> dict[str, Any]:
+    refusal = group.refusal
+    data: dict[str, Any] = {"stage": refusal.stage, "reason": refusal.reason.value, "hosts": rows_to_text(group.rows)}
+    for name in ("wanted", "unit", "detail", "available", "total", "ratio"):
+        column = getattr(group, name, None)
+        value = getattr(refusal, name) if column is None else _folded(column)
+        if value not in (None, ""):
+            data[name] = value
+    return data
+
+
+def _folded(column: Any) -> Any:
+    values = column.tolist()
+    return values[0] if all(value == values[0] for value in values) else values
+
+
+def _group_from_dict(data: Mapping[str, Any]) -> RefusalGroup:
+    columns = {name: np.array(value) for name, value in data.items() if isinstance(value, list)}
+    scalars = {name: value for name, value in data.items() if name not in columns and name not in ("hosts", "reason")}
+    refusal = Refusal(RefusalReason(data["reason"]), **scalars)
+    return RefusalGroup(refusal, rows_from_text(data["hosts"]), **columns)
+
+
+def _ranking_to_dict(ranking: Ranking, before: Ranking | None) -> dict[str, Any]:
+    weighers = []
+    for at, weigher in enumerate(ranking.weighers):
+        previous = _previous(before, at, ranking.rows)
+        many = isinstance(weigher.multiplier, np.ndarray)
+        weighers.append(
+            {
+                "name": weigher.name,
+                "raw": column_to_json(weigher.raw, previous),
+                "multiplier": column_to_json(weigher.multiplier) if many else weigher.multiplier,  # type: ignore[arg-type]
+                "bounds": [weigher.floor, weigher.ceiling],
+            }
+        )
+    moved = np.flatnonzero(ranking.order != best_first(ranking.scores))
+    head = ranking.order[: moved[-1] + 1].tolist() if len(moved) else []
+    return {"weighers": weighers, "head": head}
+
+
+def _previous(before: Ranking | None, at: int, rows: IntArray) -> FloatArray | None:
+    """The raw values the same weigher gave these hosts a round earlier."""
+    if before is None or at >= len(before.weighers):
+        return None
+    return before.weighers[at].raw[np.searchsorted(before.rows, rows)]
+
+
+def _ranking_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking | None) -> Ranking:
+    weighers = tuple(
+        WeigherColumn(
+            item["name"],
+            column_from_json(item["raw"], len(rows), _previous(before, at, rows)),
+            _multiplier(item["multiplier"]),
+            *item["bounds"],
+        )
+        for at, item in enumerate(data["weighers"])
+    )
+    scores = score(len(rows), weighers)
+    order = best_first(scores)
+    if data["head"]:
+        head = np.array(data["head"], dtype=np.int64)
+        order = np.concatenate([head, order[~np.isin(order, head)]])
+    return Ranking(rows, scores, order, weighers)
+
+
+def _multiplier(data: Any) -> float | FloatArray:
+    return np.array(data, dtype=np.float64) if isinstance(data, list) else float(data)
+
+
+def _selection_to_dict(each: InstanceSelection) -> dict[str, Any]:
+    return {
+        "instance": each.instance_uuid,
+        "selected": asdict(each.selected),
+        "alternates": [asdict(alternate) for alternate in each.alternates],
+    }
+
+
+def _selection_from_dict(data: Mapping[str, Any]) -> InstanceSelection:
+    alternates = tuple(Selection(**alternate) for alternate in data["alternates"])
+    return InstanceSelection(data["instance"], Selection(**data["selected"]), alternates)
+
+
+def _nearest_from_dict(data: Mapping[str, Any] | None) -> Nearest | None:
+    if data is None:
+        return None
+    return Nearest(data["host"], tuple(Lack(**lack) for lack in data["lacks"]))

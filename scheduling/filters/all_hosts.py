@@ -1,0 +1,17 @@
+"""AllHostsFilter: lets every host pass."""
+
+from typing import ClassVar
+
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+
+
+class AllHostsFilter(Filter):
+    """For policies that want a chain without rules."""
+
+    run_filter_once_per_request: ClassVar[bool] = True
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """None."""
+        return []

@@ -1,0 +1,30 @@
+"""ComputeFilter: the compute service must be enabled and up."""
+
+from typing import ClassVar
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+
+
+class ComputeFilter(Filter):
+    """Refuses hosts that are disabled or not up at the time of the snapshot."""
+
+    run_filter_once_per_request: ClassVar[bool] = True
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Disabled first, then down, with what the operator or the liveness said about it."""
+        return refuse_in_turn(hosts, (_disabled, _down))
+
+
+def _disabled(hosts: Hosts) -> list[RefusalGroup]:
+    return _by_detail(hosts, RefusalReason.DISABLED, hosts.without_rows(hosts.of(hosts.table.enabled)))
+
+
+def _down(hosts: Hosts) -> list[RefusalGroup]:
+    return _by_detail(hosts, RefusalReason.DOWN, hosts.without_rows(hosts.of(hosts.table.up)))
+
+
+def _by_detail(hosts: Hosts, reason: RefusalReason, refused: Hosts) -> list[RefusalGroup]:
+    return refused.refuse_by(hosts.table.status_detail, lambda detail: Refusal(reason, detail=detail))

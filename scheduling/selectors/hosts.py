@@ -1,0 +1,167 @@
+"""Hosts as people look at them: service, hypervisor, zone, state and what is promised of each resource."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from controlplane.kernel.errors import NotFound
+from placement.domain import InventoryUsage
+from placement.selectors import fleet_usage
+from scheduling.conf import scheduling_options
+from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
+from scheduling.selectors.liveness import nodes_with_is_up, up_condition
+
+
+@dataclass(frozen=True, slots=True)
+class HostOverview:
+    """One host with its hypervisor. `usage` is Placement's view by resource class; figures of the hypervisor itself
+    stand in `node`. Memory MiB, disk GiB.
+    """
+
+    host: str
+    node: ComputeNode
+    cell_uuid: UUID | None
+    cell: str
+    availability_zone: str
+    aggregates: tuple[str, ...]
+    is_up: bool
+    usage: dict[str, InventoryUsage]
+
+    @property
+    def compute_node_uuid(self) -> UUID:
+        """Also the uuid of the resource provider."""
+        return self.node.id
+
+    @property
+    def state(self) -> str:
+        """`up` or `down`."""
+        return "up" if self.is_up else "down"
+
+    @property
+    def status(self) -> str:
+        """`enabled` or `disabled`."""
+        return "disabled" if self.node.service.disabled else "enabled"
+
+    @property
+    def disabled_reason(self) -> str:
+        """Why an operator disabled it."""
+        return self.node.service.disabled_reason
+
+    @property
+    def last_seen_up(self) -> datetime | None:
+        """The last heartbeat, by the database's clock."""
+        return self.node.service.last_seen_up
+
+    @property
+    def takes_new_instances(self) -> bool:
+        """Up and enabled."""
+        return self.is_up and not self.node.service.disabled
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStats:
+    """Counts over the whole fleet. `usage` sums capacity, used and free by resource class."""
+
+    hosts: int
+    up: int
+    down: int
+    disabled: int
+    running_guests: int
+    usage: dict[str, dict[str, int]]
+
+
+def host_nodes() -> QuerySet[ComputeNode]:
+    """Compute nodes with service and `is_up`, to be filtered and paged before `host_overviews`."""
+    return nodes_with_is_up(ComputeNode.objects.all()).order_by("host", "hypervisor_hostname")
+
+
+def host_overviews(nodes: Iterable[ComputeNode]) -> list[HostOverview]:
+    """Overviews of these nodes (from `host_nodes`), in a number of queries that does not grow with them."""
+    shown = list(nodes)
+    hosts = [node.host for node in shown]
+    usage = fleet_usage([node.id for node in shown])
+    cells = {row.host: row for row in HostMapping.objects.filter(host__in=hosts).select_related("cell")}
+    aggregates = _aggregates_of(hosts)
+    return [
+        HostOverview(
+            host=node.host,
+            node=node,
+            cell_uuid=cells[node.host].cell_id if node.host in cells else None,
+            cell=cells[node.host].cell.name if node.host in cells else "",
+            availability_zone=_zone_of(aggregates.get(node.host, [])),
+            aggregates=tuple(aggregate.name for aggregate in aggregates.get(node.host, [])),
+            is_up=bool(getattr(node, "is_up", False)),
+            usage=dict(usage.get(node.id, {})),
+        )
+        for node in shown
+    ]
+
+
+def host_list() -> list[HostOverview]:
+    """Every host. For small pages; large fleets page over `host_nodes`."""
+    return host_overviews(host_nodes())
+
+
+def host_get(*, host: str) -> HostOverview:
+    """One host by its service host name. Raises NotFound."""
+    found = host_overviews(host_nodes().filter(host=host)[:1])
+    if not found:
+        raise NotFound(f"There is no host {host}.", field="host")
+    return found[0]
+
+
+def host_exists(*, host: str) -> bool:
+    """Whether a compute node of this host is registered."""
+    return ComputeNode.objects.filter(host=host).exists()
+
+
+def host_takes_new_instances(*, host: str) -> bool:
+    """Whether it is up and enabled now."""
+    return ComputeNode.objects.filter(up_condition("service__"), host=host, service__disabled=False).exists()
+
+
+def hosts_schedulable_count() -> int:
+    """How many are up and enabled now."""
+    return ComputeNode.objects.filter(up_condition("service__"), service__disabled=False).count()
+
+
+def fleet_stats() -> FleetStats:
+    """Two aggregate queries and Placement's usage."""
+    up = up_condition("service__")
+    counts = ComputeNode.objects.aggregate(
+        hosts=Count("id"),
+        up=Count("id", filter=up),
+        disabled=Count("id", filter=Q(service__disabled=True)),
+        running_guests=Sum("running_guests", default=0),
+    )
+    ids = list(ComputeNode.objects.values_list("id", flat=True))
+    totals: dict[str, dict[str, int]] = {}
+    for classes in fleet_usage(ids).values():
+        for name, one in classes.items():
+            sums = totals.setdefault(name, {"total": 0, "capacity": 0, "used": 0, "free": 0})
+            for key in sums:
+                sums[key] += getattr(one, key)
+    return FleetStats(
+        hosts=counts["hosts"],
+        up=counts["up"],
+        down=counts["hosts"] - counts["up"],
+        disabled=counts["disabled"],
+        running_guests=counts["running_guests"],
+        usage=totals,
+    )
+
+
+def _aggregates_of(hosts: Sequence[str]) -> dict[str, list[Aggregate]]:
+    found: dict[str, list[Aggregate]] = {}
+    members = AggregateHost.objects.filter(host__in=hosts).select_related("aggregate").order_by("aggregate__name")
+    for member in members:
+        found.setdefault(member.host, []).append(member.aggregate)
+    return found
+
+
+def _zone_of(aggregates: Iterable[Aggregate]) -> str:
+    zones = [aggregate.availability_zone for aggregate in aggregates if aggregate.availability_zone]
+    return zones[0] if zones else scheduling_options().default_zone

@@ -1,0 +1,59 @@
+"""Availability zones: what the aggregates' metadata makes, and the default zone for all other hosts."""
+
+from dataclasses import dataclass
+
+from scheduling.conf import scheduling_options
+from scheduling.models import AggregateHost, ComputeNode
+from scheduling.models.aggregate import ZONE_KEY, Aggregate
+from scheduling.selectors.liveness import up_condition
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A zone is available when one of its hosts is up and enabled. `hosts` is for operators."""
+
+    name: str
+    is_available: bool
+    hosts: tuple[str, ...]
+
+
+def zone_list() -> list[Zone]:
+    """Every zone by name. Zones of aggregates without hosts are there, and not available. Four queries."""
+    default = scheduling_options().default_zone
+    zone_of = zones_by_host()
+    members: dict[str, list[str]] = {name: [] for name in _zone_names()}
+    for host in ComputeNode.objects.order_by("host").values_list("host", flat=True).distinct():
+        members.setdefault(zone_of.get(host, default), []).append(host)
+    ready = set(
+        ComputeNode.objects.filter(up_condition("service__"), service__disabled=False).values_list("host", flat=True)
+    )
+    return [
+        Zone(name=name, is_available=not ready.isdisjoint(hosts), hosts=tuple(hosts))
+        for name, hosts in sorted(members.items())
+    ]
+
+
+def zone_exists(*, name: str) -> bool:
+    """Whether an aggregate makes this zone, or it is the default one."""
+    return (
+        name == scheduling_options().default_zone
+        or Aggregate.objects.filter(**{f"metadata__{ZONE_KEY}": name}).exists()
+    )
+
+
+def zone_of_host(*, host: str) -> str:
+    """The zone a host is in."""
+    return zones_by_host(host=host).get(host, scheduling_options().default_zone)
+
+
+def zones_by_host(*, host: str | None = None) -> dict[str, str]:
+    """Zones of the hosts that are in an aggregate with one."""
+    members = AggregateHost.objects.select_related("aggregate")
+    if host is not None:
+        members = members.filter(host=host)
+    return {member.host: member.aggregate.availability_zone for member in members if member.aggregate.availability_zone}
+
+
+def _zone_names() -> set[str]:
+    zones = (aggregate.availability_zone for aggregate in Aggregate.objects.all())
+    return {zone for zone in zones if zone}

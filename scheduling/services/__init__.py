@@ -1,0 +1,64 @@
+"""What other apps may ask of the scheduler and of the fleet."""
+
+from scheduling.models import CELL0_ID, CELL1_ID
+from scheduling.selectors.facts import FleetFacts, HostFacts
+from scheduling.services.aggregates import (
+    aggregate_create,
+    aggregate_delete,
+    aggregate_host_add,
+    aggregate_host_remove,
+    aggregate_update,
+)
+from scheduling.services.builds import build_failure_count, build_failure_reset
+from scheduling.services.cells import cell_set_disabled, cells_ensure
+from scheduling.services.destinations import alternate_claim, destinations_select
+from scheduling.services.errors import ClaimsExhausted, HostInUse, NoValidHost, ZoneConflict
+from scheduling.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.services.policies import policy_activate, policy_create, policy_deactivate
+from scheduling.services.reports import HostRegistration, HypervisorReport
+from scheduling.services.selections import (
+    Destinations,
+    InstanceDestination,
+    Selection,
+    selection_from_json,
+    selection_to_json,
+)
+from scheduling.services.service_states import service_disable, service_enable, service_force_down
+
+__all__ = [
+    "CELL0_ID",
+    "CELL1_ID",
+    "ClaimsExhausted",
+    "Destinations",
+    "FleetFacts",
+    "HostFacts",
+    "HostInUse",
+    "HostRegistration",
+    "HypervisorReport",
+    "InstanceDestination",
+    "NoValidHost",
+    "Selection",
+    "ZoneConflict",
+    "aggregate_create",
+    "aggregate_delete",
+    "aggregate_host_add",
+    "aggregate_host_remove",
+    "aggregate_update",
+    "alternate_claim",
+    "build_failure_count",
+    "build_failure_reset",
+    "cell_set_disabled",
+    "cells_ensure",
+    "destinations_select",
+    "host_delete",
+    "host_register",
+    "policy_activate",
+    "policy_create",
+    "policy_deactivate",
+    "selection_from_json",
+    "selection_to_json",
+    "service_disable",
+    "service_enable",
+    "service_force_down",
+    "service_heartbeat",
+]

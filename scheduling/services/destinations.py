@@ -1,0 +1,152 @@
+"""From a request to claimed hosts: look at the fleet, let the engine choose, claim, and keep the decision.
+
+The claim decides, not the snapshot: when somebody else took the room first, the fleet is read again and the engine
+runs again, for a bounded number of rounds. The whole batch is claimed in one transaction or not at all.
+"""
+
+import logging
+import secrets
+from collections import Counter
+from uuid import UUID
+
+from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
+from placement.domain import Claim
+from placement.services import allocations_claim, allocations_free
+from scheduling.conf import scheduling_options
+from scheduling.domain.policy import DEFAULT_POLICY
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.trace import Outcome, Trace
+from scheduling.engine import host_table_build, schedule
+from scheduling.selectors.facts import FleetFacts
+from scheduling.selectors.fleet import aggregate_rows, host_rows
+from scheduling.selectors.hosts import host_takes_new_instances
+from scheduling.selectors.policies import policy_active
+from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error
+from scheduling.services.errors import ClaimsExhausted, NoValidHost
+from scheduling.services.selections import Destinations, Selection, destinations_of
+
+log = logging.getLogger(__name__)
+
+# A host that lost this many claims of one batch is left out, so that the rounds move on to others.
+LOSSES_BEFORE_SKIP = 2
+
+
+def destinations_select(
+    *, request: ScheduleRequest, fleet_facts: FleetFacts, subject: UUID | None = None
+) -> Destinations:
+    """Choose and claim a host for each instance of the batch; save why. Consumers are the instances' uuids.
+
+    May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed
+    first, so the caller must own the work (lease) and must not have used them yet. `subject` names the decision's
+    reservation; the first instance where none is given. Raises NoValidHost (ClaimsExhausted when every round lost
+    its claim), always with a saved decision.
+    """
+    uuids = [UUID(text) for text in request.instance_uuids]
+    draft = DecisionDraft(
+        request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=subject or uuids[0]
+    )
+    with draft.timed("free"):
+        allocations_free(uuids)
+    losses: Counter[str] = Counter()
+    trace: Trace | None = None
+    for _ in range(scheduling_options().claim_rounds):
+        trace = _scheduled(draft, fleet_facts, losses)
+        if trace.outcome is not Outcome.SELECTED:
+            raise _no_valid_host(draft, trace)
+        if _claimed(draft, trace, losses):
+            decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
+            log.info("decision=%s request_id=%s %s", decision.id, request.request_id, trace.verdict)
+            return destinations_of(trace, decision_id=decision.id)
+    raise _exhausted(draft, trace)
+
+
+def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UUID | str, user_id: UUID | str) -> None:
+    """Claim an alternate for one instance that holds nothing now. No new scheduling.
+
+    Raises NoCapacity when the room is gone, or the host has been disabled or went down since it was ranked.
+    """
+    if not host_takes_new_instances(host=selection.host):
+        raise NoCapacity(f"Host {selection.host} is down or disabled now.", host=selection.host)
+    claim = Claim(
+        consumer_uuid=instance_uuid,
+        project_id=project_id,
+        user_id=user_id,
+        resources={selection.compute_node_uuid: selection.resources},
+    )
+    allocations_claim([claim])
+
+
+def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
+    """One look at the fleet and one run of the engine. What the engine refuses to do ends as a decision too."""
+    with draft.timed("load"):
+        table = host_table_build(host_rows(facts=facts), aggregate_rows())
+    lost = frozenset(node for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP)
+    try:
+        draft.policy = policy_active()
+        with draft.timed("schedule"):
+            return schedule(table, draft.request, draft.policy, draft.seed, claims_lost=lost)
+    except KilonovaError as error:
+        raise _failed(draft, error) from error
+
+
+def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
+    request = draft.request
+    claims = [
+        Claim(
+            consumer_uuid=UUID(each.instance_uuid),
+            project_id=request.project_id,
+            user_id=request.user_id,
+            resources={UUID(each.selected.compute_node_uuid): trace.resources},
+        )
+        for each in trace.selections
+    ]
+    try:
+        with draft.timed("claim"):
+            allocations_claim(claims)
+    except NoCapacity as error:
+        draft.lost_claims += error.extra["shortages"]
+        losses.update({str(one["provider_uuid"]) for one in error.extra["shortages"]})
+        log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
+        return False
+    except Conflict as error:
+        if "consumer_uuids" in error.extra:
+            raise  # another run holds claims for these instances: the caller's lease is over
+        log.info("request_id=%s repeats a claim: %s", request.request_id, error.message)
+        return False
+    return True
+
+
+def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:
+    decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
+    log.info("decision=%s request_id=%s %s", decision.id, draft.request.request_id, trace.verdict)
+    return NoValidHost(trace.verdict_redacted, decision_id=decision.id)
+
+
+def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:
+    rounds = scheduling_options().claim_rounds
+    text = f"Hosts fitted, but others took the room first in each of {rounds} rounds"
+    names = Counter(str(one["provider_uuid"]) for one in draft.lost_claims)
+    providers = ", ".join(f"{name} x{count}" for name, count in names.most_common(5))
+    decision = decision_record_error(
+        draft=draft,
+        trace=trace,
+        verdict=f"{text}; claims lost on providers {providers}",
+        verdict_redacted=text,
+        duration_us=draft.elapsed_us(),
+    )
+    return ClaimsExhausted(text, decision_id=decision.id)
+
+
+def _failed(draft: DecisionDraft, error: KilonovaError) -> NoValidHost:
+    """A plug-in failed, a policy does not load, or the flavor contradicts itself."""
+    plugin = error.extra.get("plugin")
+    redacted = f"The scheduler's plug-in {plugin} failed" if plugin else error.message
+    decision = decision_record_error(
+        draft=draft,
+        trace=None,
+        verdict=error.message,
+        verdict_redacted=redacted,
+        duration_us=draft.elapsed_us(),
+    )
+    log.warning("decision=%s request_id=%s %s", decision.id, draft.request.request_id, error.message)
+    return NoValidHost(redacted, decision_id=decision.id)

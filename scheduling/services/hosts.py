@@ -1,0 +1,132 @@
+"""Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from scheduling.conf import scheduling_options
+from scheduling.models import CELL1_ID, COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
+from scheduling.services.errors import HostInUse
+from scheduling.services.providers import (
+    host_aggregates_mirror,
+    node_provider_delete,
+    node_provider_sync,
+)
+from scheduling.services.reports import HostRegistration, HypervisorReport
+
+NAME_MAX = 255
+
+
+def host_register(*, host: str, report: HypervisorReport) -> HostRegistration:
+    """Create or update service, compute node, host mapping (cell1), provider, inventory and traits.
+
+    Idempotent, and one transaction: a host is either whole in all tables or absent. Unchanged reports write only the
+    heartbeat. A host has one hypervisor; when its name changes, the node keeps its uuid and its allocations.
+    Raises Invalid, and Conflict when another host has reported a hypervisor of this name.
+    """
+    _check(host, report)
+    with transaction.atomic():
+        service = _service_seen(host)
+        node = _node_write(service, report)
+        HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
+        node_provider_sync(node=node, disabled=service.disabled)
+        host_aggregates_mirror(host=host)
+    return _registration(service, node)
+
+
+def service_heartbeat(*, host: str) -> HostRegistration:
+    """The agent of `host` is alive, by the database's clock. One UPDATE, one read. Raises NotFound: register first."""
+    seen = Service.objects.filter(host=host, binary=COMPUTE_BINARY).update(
+        last_seen_up=Now(), report_count=F("report_count") + 1
+    )
+    node = ComputeNode.objects.select_related("service").filter(host=host).first() if seen else None
+    if node is None:
+        raise NotFound(f"Host {host} is not registered.", field="host")
+    return _registration(node.service, node)
+
+
+def host_delete(*, host: str, instances: int) -> None:
+    """Remove a host that is gone for good, with its providers, mapping and aggregate memberships.
+
+    `instances` is how many the caller knows to be there: any raise HostInUse, and allocations that are left raise
+    Placement's Conflict. A live agent would register the host again, so stop it first.
+    """
+    with transaction.atomic():
+        mapping = HostMapping.objects.select_for_update().filter(host=host).first()
+        nodes = list(ComputeNode.objects.select_for_update().filter(host=host))
+        if mapping is None and not nodes:
+            raise NotFound(f"There is no host {host}.", field="host")
+        if instances:
+            raise HostInUse(f"Host {host} still has {instances} instance(s).", instances=instances)
+        _rows_delete(host, nodes)
+
+
+def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
+    AggregateHost.objects.filter(host=host).delete()
+    for node in nodes:
+        node_provider_delete(node_id=node.id)
+    Service.objects.filter(host=host).delete()
+    HostMapping.objects.filter(host=host).delete()
+
+
+def _check(host: str, report: HypervisorReport) -> None:
+    for field, name in (("host", host), ("hypervisor_hostname", report.hypervisor_hostname)):
+        if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
+            raise Invalid(f"{field} is a name of 1 to {NAME_MAX} printable characters.", field=field)
+    if ":" in host:
+        raise Invalid("A host's name has no colon: `zone:host` could not be told apart.", field="host")
+    for field in ("vcpus", "memory_mib", "disk_gib", "vcpus_used", "memory_used_mib", "disk_used_gib"):
+        if getattr(report, field) < 0:
+            raise Invalid(f"{field} is below 0.", field=field)
+    if not report.vcpus or not report.memory_mib:
+        raise Invalid("A hypervisor has at least one vCPU and some memory.", field="vcpus")
+
+
+def _service_seen(host: str) -> Service:
+    service, _ = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
+    Service.objects.filter(id=service.id).update(last_seen_up=Now(), report_count=F("report_count") + 1)
+    return service
+
+
+def _node_write(service: Service, report: HypervisorReport) -> ComputeNode:
+    """The node of this host, with the report's values; written only where something changed."""
+    wanted = _columns(report)
+    other = ComputeNode.objects.filter(hypervisor_hostname=report.hypervisor_hostname).exclude(host=service.host)
+    if (taken := other.values_list("host", flat=True).first()) is not None:
+        raise Conflict(
+            f"Hypervisor {report.hypervisor_hostname} belongs to host {taken} already.",
+            field="hypervisor_hostname",
+            host=taken,
+        )
+    node = ComputeNode.objects.select_for_update().filter(host=service.host).first()
+    if node is None:
+        return ComputeNode.objects.create(service=service, host=service.host, **wanted)
+    changed = {name: value for name, value in wanted.items() if getattr(node, name) != value}
+    if changed:
+        ComputeNode.objects.filter(id=node.id).update(**changed, updated_at=Now())
+        for name, value in changed.items():
+            setattr(node, name, value)
+    return node
+
+
+def _columns(report: HypervisorReport) -> dict[str, Any]:
+    """The report as column values; tuples as the lists that JSON gives back, so that they compare equal."""
+    values = asdict(report)
+    values["supported_instances"] = [list(triple) for triple in report.supported_instances]
+    values["traits"] = sorted(set(report.traits))
+    return values
+
+
+def _registration(service: Service, node: ComputeNode) -> HostRegistration:
+    return HostRegistration(
+        service_id=str(service.id),
+        host=service.host,
+        compute_node_uuid=str(node.id),
+        disabled=service.disabled,
+        disabled_reason=service.disabled_reason,
+        report_interval_s=scheduling_options().report_interval_s,
+    )

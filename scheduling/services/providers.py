@@ -1,0 +1,73 @@
+"""The host's side of Placement: its resource provider with inventory, traits, status and aggregates.
+
+Every call reads first and writes only what differs, so a host that reports the same again costs no lock.
+"""
+
+from uuid import UUID
+
+from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
+
+from placement.domain import InventorySpec
+from placement.selectors import fleet_usage
+from placement.services import (
+    inventory_set,
+    provider_aggregates_set,
+    provider_delete,
+    provider_ensure,
+    provider_status_disabled,
+    provider_traits_set,
+)
+from scheduling.conf import SchedulingOptions, scheduling_options
+from scheduling.models import AggregateHost, ComputeNode
+
+
+def node_provider_sync(*, node: ComputeNode, disabled: bool) -> None:
+    """Provider, inventories and traits as the node reported them; traits and classes of others stay."""
+    provider = provider_ensure(node.id, node.hypervisor_hostname)
+    present = {name: usage.spec for name, usage in fleet_usage({node.id}).get(node.id, {}).items()}
+    wanted = {**present, **_inventories(node, present, scheduling_options())}
+    if not node.disk_gib:
+        wanted.pop(DISK_GB, None)
+    if wanted != present:
+        # With the generation: an operator's edit between our look and our write makes the agent register again.
+        inventory_set(node.id, wanted, expected_generation=provider.generation)
+    provider_traits_set(node.id, node.traits)
+    provider_status_disabled(node.id, disabled)
+
+
+def node_status_disabled(*, node_id: UUID, disabled: bool) -> None:
+    """COMPUTE_STATUS_DISABLED, which every client of Placement understands."""
+    provider_status_disabled(node_id, disabled)
+
+
+def node_provider_delete(*, node_id: UUID) -> None:
+    """Remove the provider. Raises Conflict while anybody holds allocations of it."""
+    provider_delete(node_id)
+
+
+def host_aggregates_mirror(*, host: str) -> None:
+    """Placement's aggregates of the host's providers: those of the host itself, by the same uuids."""
+    wanted = set(AggregateHost.objects.filter(host=host).values_list("aggregate_id", flat=True))
+    for node_id in ComputeNode.objects.filter(host=host).values_list("id", flat=True):
+        provider_aggregates_set(node_id, wanted)
+
+
+def _inventories(
+    node: ComputeNode, present: dict[str, InventorySpec], options: SchedulingOptions
+) -> dict[str, InventorySpec]:
+    """Totals from the report, reserved from settings; a ratio once set stays, as with Nova's initial ratios."""
+    stated = {
+        VCPU: (node.vcpus, options.reserved_host_cpus, options.initial_cpu_allocation_ratio),
+        MEMORY_MB: (node.memory_mib, options.reserved_host_memory_mib, options.initial_ram_allocation_ratio),
+        DISK_GB: (node.disk_gib, options.reserved_host_disk_gib, options.initial_disk_allocation_ratio),
+    }
+    return {
+        name: InventorySpec(
+            total=total,
+            reserved=min(reserved, total),
+            max_unit=total,
+            allocation_ratio=present[name].allocation_ratio if name in present else ratio,
+        )
+        for name, (total, reserved, ratio) in stated.items()
+        if total
+    }

@@ -1,0 +1,91 @@
+"""A chosen host with all that is needed to claim it, now or later as an alternate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from scheduling.domain.trace import Selection as TraceSelection
+from scheduling.domain.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A host for one instance. `resources` is what is claimed of the provider `compute_node_uuid`, by class."""
+
+    host: str
+    node: str
+    compute_node_uuid: UUID
+    cell_uuid: UUID
+    availability_zone: str
+    resources: Mapping[str, int]
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    score: float = 0.0
+    rank: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceDestination:
+    """One instance: the host it has a claim on, and unclaimed hosts to try when that one refuses."""
+
+    instance_uuid: UUID
+    selected: Selection
+    alternates: tuple[Selection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """A whole batch, claimed, in the order it was asked for, and the decision that tells why."""
+
+    decision_id: UUID
+    instances: tuple[InstanceDestination, ...]
+
+
+def destinations_of(trace: Trace, *, decision_id: UUID) -> Destinations:
+    """The selections of a trace, with what each claims."""
+    return Destinations(
+        decision_id=decision_id,
+        instances=tuple(
+            InstanceDestination(
+                instance_uuid=UUID(each.instance_uuid),
+                selected=_selection(each.selected, trace.resources),
+                alternates=tuple(_selection(one, trace.resources) for one in each.alternates),
+            )
+            for each in trace.selections
+        ),
+    )
+
+
+def _selection(chosen: TraceSelection, resources: Mapping[str, int]) -> Selection:
+    return Selection(
+        host=chosen.host,
+        node=chosen.nodename,
+        compute_node_uuid=UUID(chosen.compute_node_uuid),
+        cell_uuid=UUID(chosen.cell_uuid),
+        availability_zone=chosen.availability_zone,
+        resources=dict(resources),
+        limits=dict(chosen.limits),
+        score=chosen.score,
+        rank=chosen.rank,
+    )
+
+
+def selection_to_json(selection: Selection) -> dict[str, Any]:
+    """Plain values, to be kept with an instance."""
+    return {
+        "host": selection.host,
+        "node": selection.node,
+        "compute_node_uuid": str(selection.compute_node_uuid),
+        "cell_uuid": str(selection.cell_uuid),
+        "availability_zone": selection.availability_zone,
+        "resources": dict(selection.resources),
+        "limits": dict(selection.limits),
+        "score": selection.score,
+        "rank": selection.rank,
+    }
+
+
+def selection_from_json(data: Mapping[str, Any]) -> Selection:
+    """The inverse of `selection_to_json`."""
+    uuids = {name: UUID(data[name]) for name in ("compute_node_uuid", "cell_uuid")}
+    return Selection(**{**data, **uuids})

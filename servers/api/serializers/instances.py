@@ -1,0 +1,176 @@
+"""An instance on the wire, and what may be sent to make one."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from servers.domain.states import api_status
+from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
+
+
+class InstanceInput(serializers.Serializer[Any]):
+    """The body of a create. Values are checked by the service, so that every door has the same rules."""
+
+    name = serializers.CharField(trim_whitespace=False, max_length=100_000)
+    flavor = serializers.CharField(help_text="Id or name.", max_length=255)
+    image = serializers.CharField(help_text="Id or name.", max_length=255)
+    min_count = serializers.IntegerField(default=1)
+    max_count = serializers.IntegerField(required=False, help_text="Defaults to min_count.")
+    availability_zone = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
+    )
+    hints = serializers.DictField(
+        required=False, default=dict, help_text="Scheduler hints: group, same_host, different_host."
+    )
+    key_name = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
+    user_data = serializers.CharField(required=False, allow_blank=True, default="", help_text="Base64.")
+    metadata = serializers.DictField(required=False, default=dict)
+    tags = serializers.ListField(required=False, default=list)
+    description = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Unknown fields are an error: a typo must not silently change what is built."""
+        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
+            raise serializers.ValidationError({str(name)[:80]: ["There is no such field."] for name in unknown})
+        return super().to_internal_value(data)
+
+
+class InstanceActionInput(serializers.Serializer[Any]):
+    """The body of an action."""
+
+    action = serializers.CharField(help_text="start, stop or reboot", max_length=100)
+
+
+class FaultOutput(serializers.ModelSerializer[InstanceFault]):
+    """Why it failed. `details` is for admins."""
+
+    class Meta:
+        model = InstanceFault
+        fields = ["code", "message", "step", "created_at"]
+
+
+class FaultAdminOutput(serializers.ModelSerializer[InstanceFault]):
+    """The same with what only operators may see."""
+
+    class Meta:
+        model = InstanceFault
+        fields = ["instance_uuid", "code", "message", "step", "created_at", "host", "details"]
+
+
+class InstanceOutput(serializers.Serializer[Instance]):
+    """One instance. `context` has `caller` and `faults` (the newest one of each instance)."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    description = serializers.CharField()
+    status = serializers.SerializerMethodField()
+    vm_state = serializers.CharField()
+    task_state = serializers.SerializerMethodField()
+    power_state = serializers.CharField()
+    host = serializers.SerializerMethodField()
+    availability_zone = serializers.CharField()
+    flavor = serializers.SerializerMethodField()
+    image = serializers.SerializerMethodField()
+    addresses = serializers.JSONField()
+    metadata = serializers.JSONField()
+    tags = serializers.SerializerMethodField()
+    key_name = serializers.CharField()
+    project_id = serializers.UUIDField()
+    user_id = serializers.UUIDField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    launched_at = serializers.DateTimeField(allow_null=True)
+    fault = serializers.SerializerMethodField()
+    decision = serializers.UUIDField(source="decision_id", allow_null=True)
+    attempts = serializers.IntegerField()
+    request_id = serializers.CharField()
+
+    def get_status(self, instance: Instance) -> str:
+        """The one status that Nova's API derives from vm_state and task_state."""
+        return api_status(instance.vm_state, instance.task_state)
+
+    def get_task_state(self, instance: Instance) -> str | None:
+        """Null when nothing is being done."""
+        return instance.task_state or None
+
+    def get_host(self, instance: Instance) -> str | None:
+        """Admins only, as in Nova: tenants get null."""
+        return instance.host or None if self.context["caller"].is_admin else None
+
+    def get_flavor(self, instance: Instance) -> dict[str, Any]:
+        """The snapshot taken when it was created."""
+        return dict(instance.flavor)
+
+    def get_image(self, instance: Instance) -> dict[str, Any]:
+        """Id and name of the image it was made from."""
+        return {"id": instance.image.get("id"), "name": instance.image.get("name")}
+
+    def get_tags(self, instance: Instance) -> list[str]:
+        """Sorted."""
+        if instance.is_pending:
+            return sorted(instance.pending_tags)
+        return sorted(row.tag for row in instance.tags.all())
+
+    def get_fault(self, instance: Instance) -> dict[str, Any] | None:
+        """The newest fault, while the instance is in ERROR (Nova's rule)."""
+        fault = self.context["faults"].get(instance.pk)
+        if fault is None or instance.vm_state != "error":
+            return None
+        return dict((FaultAdminOutput if self.context["caller"].is_admin else FaultOutput)(fault).data)
+
+
+class ActionEventOutput(serializers.ModelSerializer[InstanceActionEvent]):
+    """One step."""
+
+    class Meta:
+        model = InstanceActionEvent
+        fields = ["name", "attempt", "started_at", "finished_at", "result"]
+
+
+class ActionOutput(serializers.ModelSerializer[InstanceAction]):
+    """One verb and its steps."""
+
+    events = ActionEventOutput(many=True)
+
+    class Meta:
+        model = InstanceAction
+        fields = [
+            "id",
+            "instance_uuid",
+            "action",
+            "request_id",
+            "user_id",
+            "project_id",
+            "started_at",
+            "finished_at",
+            "result",
+            "message",
+            "events",
+        ]
+
+
+class AttemptOutput(serializers.ModelSerializer[AttemptRecord]):
+    """One host that was tried. Admins only."""
+
+    class Meta:
+        model = AttemptRecord
+        fields = ["number", "host", "started_at", "finished_at", "outcome", "reason"]
+
+
+class JourneyOutput(serializers.Serializer[Any]):
+    """Everything that happened to an instance, oldest first."""
+
+    actions = ActionOutput(many=True)
+    attempts = serializers.SerializerMethodField()
+    faults = serializers.SerializerMethodField()
+
+    def get_attempts(self, journey: dict[str, Any]) -> list[Any]:
+        """Hosts are for admins; tenants see number and outcome."""
+        rows = AttemptOutput(journey["attempts"], many=True).data
+        hidden = {} if self.context["caller"].is_admin else {"host": None, "reason": ""}
+        return [{**row, **hidden} for row in rows]
+
+    def get_faults(self, journey: dict[str, Any]) -> list[Any]:
+        """Details are for admins."""
+        output = FaultAdminOutput if self.context["caller"].is_admin else FaultOutput
+        return list(output(journey["faults"], many=True).data)

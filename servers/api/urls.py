@@ -1,0 +1,23 @@
+"""Everything of this app under /api/."""
+
+from django.urls import include, path
+from rest_framework.routers import SimpleRouter
+
+from servers.api.views.instances import InstanceViewSet
+from servers.api.views.records import (
+    ActionViewSet,
+    BuildRequestViewSet,
+    FaultViewSet,
+    InstanceMappingViewSet,
+    RequestSpecViewSet,
+)
+
+router = SimpleRouter()
+router.register("instances", InstanceViewSet, basename="instance")
+router.register("instance-actions", ActionViewSet, basename="instance-action")
+router.register("instance-faults", FaultViewSet, basename="instance-fault")
+router.register("instance-mappings", InstanceMappingViewSet, basename="instance-mapping")
+router.register("build-requests", BuildRequestViewSet, basename="build-request")
+router.register("request-specs", RequestSpecViewSet, basename="request-spec")
+
+urlpatterns = [*router.urls, path("", include("servers.api.catalog_urls"))]

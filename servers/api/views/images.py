@@ -1,0 +1,131 @@
+"""Images: their records, and their bytes under `/file/`."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ReadOnlyModelViewSet
+
+from controlplane.identity.api.callers import caller_of
+from servers.api.identifiers import uuid_in_path
+from servers.api.raw_body import RAW, raw_body
+from servers.api.serializers.catalog import ImageChange, ImageInput, ImageOutput
+from servers.filtersets import ImageFilterSet
+from servers.models import Image
+from servers.selectors.image import image_get, images_visible
+from servers.services.image import image_create, image_deactivate, image_reactivate, image_update
+from servers.services.image_store import image_chunks, image_delete, image_upload
+
+CHECKSUM_HEADER = "X-Checksum-Sha256"
+
+
+class ErrorsToOctetClients(JSONRenderer):
+    """For a client that accepts octets only: data is streamed past renderers, so what is left are errors."""
+
+    media_type = RAW
+    format = "octets"
+
+
+class ImageViewSet(ReadOnlyModelViewSet[Image]):
+    """Public images and those of the caller's project; all for admins."""
+
+    policy = {
+        "list": "images:read",
+        "retrieve": "images:read",
+        "create": "images:write",
+        "partial_update": "images:write",
+        "destroy": "images:write",
+        "file": "images:write",
+        "download": "images:read",
+        "deactivate": "images:admin",
+        "reactivate": "images:admin",
+    }
+    queryset = Image.objects.none()
+    serializer_class = ImageOutput
+    filterset_class = ImageFilterSet
+    ordering_fields = ["name", "status", "size_bytes", "created_at"]
+
+    def get_queryset(self) -> QuerySet[Image]:
+        """What the caller may see."""
+        return images_visible(caller=caller_of(self.request))
+
+    def get_object(self) -> Image:
+        """The one that the address names."""
+        image_id = uuid_in_path(self.kwargs["pk"], what="Image")
+        return image_get(caller=caller_of(self.request), image_id=image_id)
+
+    @extend_schema(request=ImageInput, responses={201: ImageOutput})
+    def create(self, request: Request) -> Response:
+        """Makes the record (`queued`); its bytes follow by PUT to `/file/`."""
+        body = ImageInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields: dict[str, Any] = body.validated_data
+        image = image_create(caller=caller_of(request), image_id=fields.pop("id", None), **fields)
+        return self._shown(image, status.HTTP_201_CREATED)
+
+    @extend_schema(request=ImageChange, responses=ImageOutput)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Changes the record. Format and expected checksum only before there is data."""
+        body = ImageChange(data=request.data, partial=True)
+        body.is_valid(raise_exception=True)
+        image_id = uuid_in_path(pk, what="Image")
+        return self._shown(
+            image_update(caller=caller_of(request), image_id=image_id, changes=body.validated_data)
+        )
+
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Removes record and bytes, unless it is protected. Instances made of it keep their disks."""
+        image_delete(caller=caller_of(request), image_id=uuid_in_path(pk, what="Image"))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        request={RAW: OpenApiTypes.BINARY},
+        parameters=[OpenApiParameter(CHECKSUM_HEADER, str, OpenApiParameter.HEADER, description="Expected checksum.")],
+        responses=ImageOutput,
+    )
+    @action(detail=True, methods=["put"], renderer_classes=[JSONRenderer, ErrorsToOctetClients])
+    def file(self, request: Request, pk: str) -> Response:
+        """Takes the bytes (application/octet-stream), checks them and makes the image active."""
+        image_id = uuid_in_path(pk, what="Image")
+        stream, declared_bytes = raw_body(request)
+        image = image_upload(
+            caller=caller_of(request),
+            image_id=image_id,
+            stream=stream,
+            declared_bytes=declared_bytes,
+            expected_sha256=request.headers.get(CHECKSUM_HEADER, ""),
+        )
+        return self._shown(image)
+
+    @extend_schema(responses={(200, RAW): OpenApiTypes.BINARY})
+    @file.mapping.get
+    def download(self, request: Request, pk: str) -> StreamingHttpResponse:
+        """The bytes, with their checksum as a header."""
+        image = self.get_object()
+        response = StreamingHttpResponse(image_chunks(image.pk), content_type=RAW)
+        response["Content-Length"] = str(image.size_bytes)
+        response["Content-Disposition"] = f'attachment; filename="{image.pk}.{image.disk_format}"'
+        response[CHECKSUM_HEADER] = image.checksum_sha256
+        return response
+
+    @extend_schema(request=None, responses=ImageOutput)
+    @action(detail=True, methods=["post"])
+    def deactivate(self, request: Request, pk: str) -> Response:
+        """No new instances of it. For admins."""
+        return self._shown(image_deactivate(image_id=self.get_object().pk))
+
+    @extend_schema(request=None, responses=ImageOutput)
+    @action(detail=True, methods=["post"])
+    def reactivate(self, request: Request, pk: str) -> Response:
+        """Undoes deactivate. For admins."""
+        return self._shown(image_reactivate(image_id=self.get_object().pk))
+
+    def _shown(self, image: Image, code: int = status.HTTP_200_OK) -> Response:
+        return Response(ImageOutput(image).data, status=code)

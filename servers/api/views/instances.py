@@ -1,0 +1,139 @@
+"""Instances: list, create, show, delete, act, console log, journey."""
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.viewsets import GenericViewSet
+
+from controlplane.identity.api.callers import caller_of
+from controlplane.kernel.errors import Invalid, NotFound
+from controlplane.kernel.ids import parse_uuid
+from servers.api.serializers.instances import (
+    InstanceActionInput,
+    InstanceInput,
+    InstanceOutput,
+    JourneyOutput,
+)
+from servers.filtersets_instance import InstanceFilterSet
+from servers.models import Instance
+from servers.selectors.instance import (
+    PendingFirst,
+    console_log_tail,
+    instance_get,
+    instances_visible,
+    journey,
+    latest_faults,
+    pending_instances,
+)
+from servers.services.instance_create import InstanceCreate, instances_create
+from servers.services.instance_delete import instance_delete
+from servers.services.instance_power import instance_act
+
+ORDERINGS = ["created_at", "name", "vm_state", "launched_at", "host"]
+
+
+class InstanceViewSet(GenericViewSet[Instance]):
+    """Virtual machines of the caller's project; admins see all with `?all_projects=1`."""
+
+    policy = {
+        "list": "instances:read",
+        "retrieve": "instances:read",
+        "create": "instances:create",
+        "destroy": "instances:delete",
+        "actions": "instances:act",
+        "console_log": "instances:read",
+        "journey": "instances:read",
+    }
+    queryset = Instance.objects.none()
+    serializer_class = InstanceOutput
+    filterset_class = InstanceFilterSet
+    ordering_fields = ORDERINGS
+
+    def list(self, request: Request) -> Response:
+        """Newest first. Instances without a row in a cell yet come before all others."""
+        caller = caller_of(request)
+        everywhere = request.query_params.get("all_projects", "") in {"1", "true", "yes"}
+        rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
+        pending = pending_instances(caller=caller, all_projects=everywhere)
+        page = self.paginate_queryset(PendingFirst(pending, rows, InstanceFilterSet.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
+        return self.get_paginated_response(self._shown(request, page or []))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One instance."""
+        return Response(self._one(request, instance_get(caller=caller_of(request), instance_id=_uuid(pk))))
+
+    @extend_schema(request=InstanceInput, responses={202: InstanceOutput})
+    def create(self, request: Request) -> Response:
+        """Accepts 1 to max_count instances: 202 with the first, its uuid final, and the others under `instances`."""
+        body = InstanceInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = instances_create(caller=caller_of(request), wanted=InstanceCreate(**body.validated_data))
+        shown = self._shown(request, made)
+        location = reverse("instance-detail", kwargs={"pk": str(made[0].pk)}, request=request)
+        return Response(
+            {**shown[0], "instances": shown}, status=status.HTTP_202_ACCEPTED, headers={"Location": location}
+        )
+
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Deletes it, in whatever state it is."""
+        instance_delete(caller=caller_of(request), instance_id=_uuid(pk))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
+    @action(detail=True, methods=["post"], url_path="actions")
+    def actions(self, request: Request, pk: str) -> Response:
+        """start, stop or reboot (hard)."""
+        body = InstanceActionInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        changed = instance_act(
+            caller=caller_of(request), instance_id=_uuid(pk), action=body.validated_data["action"]
+        )
+        return Response(self._one(request, changed), status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],
+        responses={200: OpenApiTypes.OBJECT},
+    )
+    @action(detail=True, methods=["get"], url_path="console-log")
+    def console_log(self, request: Request, pk: str) -> Response:
+        """The end of the serial log."""
+        instance = instance_get(caller=caller_of(request), instance_id=_uuid(pk))
+        return Response({"output": console_log_tail(instance_id=instance.pk, lines=_lines(request))})
+
+    @extend_schema(responses=JourneyOutput)
+    @action(detail=True, methods=["get"])
+    def journey(self, request: Request, pk: str) -> Response:
+        """What happened to it, step by step."""
+        caller = caller_of(request)
+        instance = instance_get(caller=caller, instance_id=_uuid(pk))
+        return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
+
+    def _one(self, request: Request, instance: Instance) -> dict[str, Any]:
+        return self._shown(request, [instance])[0]
+
+    def _shown(self, request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
+        rows = list(instances)
+        context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows])}
+        return list(InstanceOutput(rows, many=True, context=context).data)
+
+
+def _uuid(text: str) -> uuid.UUID:
+    parsed = parse_uuid(text)
+    if parsed is None:
+        raise NotFound(f"Instance {text[:80]} does not exist.")
+    return parsed
+
+
+def _lines(request: Request) -> int:
+    raw = request.query_params.get("lines", "100")
+    if not raw.isdecimal() or not 0 < int(raw) <= 10_000:
+        raise Invalid("lines must be a whole number from 1 to 10000.", field="lines")
+    return int(raw)

@@ -1,0 +1,62 @@
+"""How rules speak: a rule returns the reasons against a value, none meaning that it is fine."""
+
+from collections.abc import Mapping, Sequence
+
+from controlplane.kernel.errors import InvalidFields
+
+Reasons = list[str]
+Problems = dict[str, Reasons]
+
+INTEGER_MAX = 2**31 - 1
+"""What an integer column holds on every database."""
+
+
+def problems_found(candidates: Mapping[str, Sequence[str]]) -> Problems:
+    """Only the fields that have reasons against them."""
+    return {field: list(reasons) for field, reasons in candidates.items() if reasons}
+
+
+def refuse_if(problems: Problems) -> None:
+    """Raise InvalidFields when anything was found."""
+    found = problems_found(problems)
+    if found:
+        raise InvalidFields(found)
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database and every encoder takes it: no NUL, no half of a surrogate pair."""
+    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def name_reasons(name: object, *, most: int = 255) -> Reasons:
+    """1 to `most` printable characters that neither begin nor end with a space."""
+    if not isinstance(name, str):
+        return [f"Must be text, not {type(name).__name__}."]
+    if not name.strip():
+        return ["Must not be blank."]
+    reasons = []
+    if len(name) > most:
+        reasons.append(f"Has {len(name)} characters; at most {most} are allowed.")
+    if not name.isprintable():
+        reasons.append("Has characters that cannot be printed.")
+    elif name != name.strip():
+        reasons.append("Must not begin or end with a space.")
+    return reasons
+
+
+def text_reasons(text: object, *, most: int) -> Reasons:
+    """At most `most` characters of any text that can be stored."""
+    if not isinstance(text, str):
+        return [f"Must be text, not {type(text).__name__}."]
+    if len(text) > most:
+        return [f"Has {len(text)} characters; at most {most} are allowed."]
+    return [] if is_storable(text) else ["Has characters that cannot be stored (NUL or a lone surrogate)."]
+
+
+def whole_number_reasons(value: object, *, least: int, most: int = INTEGER_MAX) -> Reasons:
+    """A whole number from `least` to `most`; a boolean is not a number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return [f"Must be a whole number, not {value!r:.40}."]
+    if value < least:
+        return [f"Is {value}; the least is {least}."]
+    return [f"Is {value}; the most is {most}."] if value > most else []

@@ -1,0 +1,136 @@
+"""In which states which action is allowed: Nova's API guards as a table, for every action and not only those served.
+
+`servers.domain.actions` says what our actions do; this module says when Nova would let them begin.
+"""
+
+from dataclasses import dataclass
+
+from servers.domain.states import TaskState, VmState
+
+_V, _T = VmState, TaskState
+ANY_VM: frozenset[VmState] = frozenset(VmState)
+ANY_TASK: frozenset[TaskState] = frozenset(TaskState)
+NO_TASK: frozenset[TaskState] = frozenset({_T.NONE})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """States in which an action may begin. `must_be_launched`: not before the instance ran once."""
+
+    vm_states: frozenset[VmState]
+    task_states: frozenset[TaskState] = NO_TASK
+    must_be_launched: bool = True
+
+
+def _in(*states: VmState, tasks: frozenset[TaskState] = NO_TASK, launched: bool = True) -> Guard:
+    return Guard(frozenset(states), tasks, launched)
+
+
+_ANYTIME = Guard(ANY_VM, ANY_TASK, must_be_launched=False)
+_HARD_REBOOT_TASKS = frozenset(
+    {
+        _T.NONE,
+        _T.REBOOTING,
+        _T.REBOOT_PENDING,
+        _T.REBOOT_STARTED,
+        _T.REBOOTING_HARD,
+        _T.RESUMING,
+        _T.UNPAUSING,
+        _T.PAUSING,
+        _T.SUSPENDING,
+    }
+)
+_AT_REST = (_V.ACTIVE, _V.STOPPED, _V.PAUSED, _V.SUSPENDED)
+_VOLUME = (_V.ACTIVE, _V.PAUSED, _V.STOPPED, _V.RESIZED, _V.SOFT_DELETE, _V.SHELVED, _V.SHELVED_OFFLOADED)
+
+GUARDS: dict[str, Guard] = {
+    "delete": _ANYTIME,
+    "force_delete": _ANYTIME,
+    "soft_delete": _ANYTIME,
+    "restore": _in(_V.SOFT_DELETE),
+    "start": _in(_V.STOPPED),
+    "stop": _in(_V.ACTIVE, _V.ERROR),
+    "reboot_soft": _in(_V.ACTIVE),
+    "reboot_hard": _in(*_AT_REST, _V.ERROR, tasks=_HARD_REBOOT_TASKS),
+    "pause": _in(_V.ACTIVE),
+    "unpause": _in(_V.PAUSED),
+    "suspend": _in(_V.ACTIVE),
+    "resume": _in(_V.SUSPENDED),
+    "rescue": _in(_V.ACTIVE, _V.STOPPED, _V.ERROR),
+    "unrescue": _in(_V.RESCUED),
+    "rebuild": _in(_V.ACTIVE, _V.STOPPED, _V.ERROR),
+    "resize": _in(_V.ACTIVE, _V.STOPPED),
+    "migrate": _in(_V.ACTIVE, _V.STOPPED),
+    "confirm_resize": _in(_V.RESIZED),
+    "revert_resize": _in(_V.RESIZED),
+    "live_migrate": _in(_V.ACTIVE, _V.PAUSED),
+    "live_migration_force_complete": _in(_V.ACTIVE, tasks=frozenset({_T.MIGRATING})),
+    "live_migration_abort": Guard(ANY_VM, frozenset({_T.MIGRATING})),
+    "evacuate": _in(_V.ACTIVE, _V.STOPPED, _V.ERROR, tasks=ANY_TASK),
+    "shelve": _in(*_AT_REST),
+    "shelve_offload": _in(_V.SHELVED),
+    "unshelve": _in(_V.SHELVED, _V.SHELVED_OFFLOADED),
+    "create_image": _in(*_AT_REST),
+    "create_backup": _in(*_AT_REST),
+    "change_password": _in(_V.ACTIVE),
+    "attach_volume": _in(*_VOLUME),
+    "detach_volume": _in(*_VOLUME),
+    "swap_volume": _in(_V.ACTIVE, _V.PAUSED, _V.RESIZED),
+    "attach_interface": _in(_V.ACTIVE, _V.PAUSED, _V.STOPPED),
+    "detach_interface": _in(_V.ACTIVE, _V.PAUSED, _V.STOPPED),
+    "metadata_write": _in(*_AT_REST, tasks=ANY_TASK),
+    "trigger_crash_dump": _in(_V.ACTIVE, _V.PAUSED, _V.RESCUED, _V.RESIZED, _V.ERROR),
+    "console": Guard(ANY_VM, ANY_TASK - {_T.DELETING, _T.MIGRATING}),
+    "reset_state": _ANYTIME,
+    "lock": _ANYTIME,
+    "unlock": _ANYTIME,
+}
+
+
+def refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
+    """Why the action may not begin now, as a sentence; empty when it may. KeyError for an action nobody knows."""
+    guard = GUARDS[action]
+    task = TaskState(task_state or "")
+    if VmState(vm_state) not in guard.vm_states:
+        return f"The instance is {vm_state}; {action} needs {_words(guard.vm_states)}."
+    if task not in guard.task_states:
+        wanted = _words(guard.task_states) if guard.task_states != NO_TASK else "no task"
+        return f"The instance is busy with {task.value or 'nothing'}; {action} needs {wanted}."
+    if guard.must_be_launched and not is_launched:
+        return f"The instance was never launched; {action} needs one that was."
+    return ""
+
+
+def _words(states: frozenset[VmState] | frozenset[TaskState]) -> str:
+    return " or ".join(sorted(state.value or "no task" for state in states))
+
+
+VM_TRANSITIONS: dict[VmState, frozenset[VmState]] = {
+    _V.BUILDING: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
+    _V.ACTIVE: ANY_VM - {_V.BUILDING},
+    _V.PAUSED: frozenset(
+        {_V.ACTIVE, _V.STOPPED, _V.SHELVED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}
+    ),
+    _V.SUSPENDED: frozenset(
+        {_V.ACTIVE, _V.STOPPED, _V.SHELVED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}
+    ),
+    _V.STOPPED: ANY_VM - {_V.BUILDING, _V.PAUSED, _V.SUSPENDED},
+    _V.RESCUED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
+    _V.RESIZED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
+    _V.SOFT_DELETE: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED}),
+    _V.ERROR: frozenset({_V.ACTIVE, _V.STOPPED, _V.RESCUED, _V.BUILDING, _V.DELETED, _V.SOFT_DELETE}),
+    _V.SHELVED: frozenset({_V.ACTIVE, _V.STOPPED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
+    _V.SHELVED_OFFLOADED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
+    _V.DELETED: frozenset(),
+}
+"""Which state may follow which. Nothing follows `deleted`; `building` follows only `error`, by scheduling again."""
+
+
+def vm_can_become(old: VmState, new: VmState) -> bool:
+    """Whether `new` may follow `old`; staying is always possible."""
+    return old is new or new in VM_TRANSITIONS[old]
+
+
+def task_can_become(old: TaskState, new: TaskState) -> bool:
+    """Only the end of a deletion, or a deletion, may replace `deleting`; everything else may be replaced."""
+    return old not in {_T.DELETING, _T.SOFT_DELETING} or new in {_T.NONE, _T.DELETING}

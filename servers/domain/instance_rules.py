@@ -1,0 +1,188 @@
+"""What a request for instances may say. Sources: Nova's server schema and its limits."""
+
+import base64
+import binascii
+import re
+import secrets
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from servers.domain.fields import (
+    Problems,
+    Reasons,
+    name_reasons,
+    problems_found,
+    text_reasons,
+    whole_number_reasons,
+)
+
+METADATA_MAX_ITEMS = 128
+TAGS_MAX = 50
+TAG_MAX_CHARS = 60
+USER_DATA_MAX_CHARS = 65535
+COUNT_MAX = 10_000
+HOSTNAME_MAX_CHARS = 63
+
+_METADATA_KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
+_HOST_LABEL = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
+_ZONE_PART = re.compile(r"[^\s:/]{0,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneRequest:
+    """What `availability_zone` asks for: a zone, and for admins a host or node. Empty means any."""
+
+    zone: str = ""
+    host: str = ""
+    node: str = ""
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether it names a host or node, which is for admins."""
+        return bool(self.host or self.node)
+
+
+def zone_parse(text: str) -> tuple[ZoneRequest, Reasons]:
+    """`zone`, `zone:host`, `zone:host:node` or `zone::node`, as Nova reads it. The zone may be empty."""
+    parts = text.split(":")
+    if len(parts) > 3:
+        return ZoneRequest(), [f"Is {text!r:.80}; the form is zone, zone:host or zone:host:node."]
+    if not all(_ZONE_PART.fullmatch(part) and part.isprintable() for part in parts):
+        return ZoneRequest(), ["Zone, host and node are at most 255 printable characters without spaces or slashes."]
+    zone = ZoneRequest(*parts)
+    if len(parts) > 1 and not zone.is_forced:
+        return ZoneRequest(), [f"Is {text!r:.80}; after the colon a host or node must follow."]
+    return zone, []
+
+
+def metadata_reasons(metadata: object) -> Reasons:
+    """At most METADATA_MAX_ITEMS pairs; keys of Nova's characters; values are text of at most 255 characters."""
+    if not isinstance(metadata, Mapping):
+        return ["Must be an object of text values."]
+    reasons = []
+    if len(metadata) > METADATA_MAX_ITEMS:
+        reasons.append(f"Has {len(metadata)} items; at most {METADATA_MAX_ITEMS} are allowed.")
+    for key, value in list(metadata.items())[:METADATA_MAX_ITEMS]:
+        if not isinstance(key, str) or not _METADATA_KEY.fullmatch(key):
+            reasons.append(f"Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed.")
+        reasons += [f"Value of {key!r:.80}: {reason}" for reason in text_reasons(value, most=255)]
+    return reasons
+
+
+def tags_reasons(tags: object) -> Reasons:
+    """At most TAGS_MAX tags of 1 to TAG_MAX_CHARS printable characters without slash and comma."""
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        return ["Must be a list of texts."]
+    reasons = [f"Has {len(tags)} tags; at most {TAGS_MAX} are allowed."] if len(tags) > TAGS_MAX else []
+    for tag in tags[:TAGS_MAX]:
+        reasons += [f"Tag {tag!r:.80}: {reason}" for reason in name_reasons(tag, most=TAG_MAX_CHARS)]
+        if isinstance(tag, str) and ("/" in tag or "," in tag):
+            reasons.append(f"Tag {tag!r:.80}: must not contain a slash or a comma.")
+    return reasons
+
+
+def user_data_reasons(user_data: object) -> Reasons:
+    """Base64 (line breaks allowed), at most USER_DATA_MAX_CHARS characters as sent."""
+    if not isinstance(user_data, str):
+        return ["Must be base64 text."]
+    if len(user_data) > USER_DATA_MAX_CHARS:
+        return [f"Has {len(user_data)} characters of base64; at most {USER_DATA_MAX_CHARS} are allowed."]
+    try:
+        base64.b64decode("".join(user_data.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return ["Is not base64."]
+    return []
+
+
+def count_problems(min_count: object, max_count: object) -> Problems:
+    """1 <= min_count <= max_count <= COUNT_MAX."""
+    problems = problems_found(
+        {
+            "min_count": whole_number_reasons(min_count, least=1, most=COUNT_MAX),
+            "max_count": whole_number_reasons(max_count, least=1, most=COUNT_MAX),
+        }
+    )
+    if not problems and isinstance(min_count, int) and isinstance(max_count, int) and max_count < min_count:
+        problems["max_count"] = [f"Is {max_count}, less than min_count, which is {min_count}."]
+    return problems
+
+
+def hostname_reasons(hostname: object) -> Reasons:
+    """One label of a host name (RFC 1123)."""
+    if not isinstance(hostname, str) or not _HOST_LABEL.fullmatch(hostname):
+        return ["1 to 63 letters, digits and hyphens are allowed, with a letter or digit at both ends."]
+    return []
+
+
+def instance_problems(
+    *,
+    name: object,
+    metadata: object,
+    tags: object,
+    user_data: object,
+    min_count: object,
+    max_count: object,
+    hostname: object = "",
+    description: object = "",
+    availability_zone: str = "",
+) -> Problems:
+    """Everything that is wrong with the words of a create request, by field. Nothing is looked up."""
+    found = {
+        "name": name_reasons(name),
+        "metadata": metadata_reasons(metadata),
+        "tags": tags_reasons(tags),
+        "user_data": user_data_reasons(user_data) if user_data else [],
+        "hostname": hostname_reasons(hostname) if hostname else [],
+        "description": text_reasons(description, most=255),
+        "availability_zone": zone_parse(availability_zone)[1],
+    }
+    return problems_found(found) | count_problems(min_count, max_count)
+
+
+def instance_names(name: str, count: int) -> list[str]:
+    """`name` for one, `name-1` to `name-N` for a batch, as Nova numbers them; each at most 255 characters."""
+    if count == 1:
+        return [name]
+    suffixes = [f"-{index}" for index in range(1, count + 1)]
+    return [name[: 255 - len(suffix)] + suffix for suffix in suffixes]
+
+
+def hostname_from_name(name: str, instance_uuid: str) -> str:
+    """A host name made from the instance's name (Nova's `sanitize_hostname`); `server-<uuid>` where nothing is left."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    label = re.sub(r"[^a-z0-9-]", "", re.sub(r"[ _.]", "-", plain.lower()))
+    return label.strip("-")[:HOSTNAME_MAX_CHARS].rstrip("-") or f"server-{instance_uuid}"
+
+
+def image_fit_problems(
+    *,
+    min_ram_mib: int,
+    min_disk_gib: int,
+    size_bytes: int,
+    virtual_size_bytes: int,
+    flavor_memory_mib: int,
+    flavor_root_gib: int,
+) -> Problems:
+    """Whether a flavor is big enough for an image. A root disk of 0 GiB takes the image's own size and always fits."""
+    problems: Problems = {}
+    if flavor_memory_mib < min_ram_mib:
+        problems["flavor"] = [f"Has {flavor_memory_mib} MiB of memory; the image needs at least {min_ram_mib} MiB."]
+    if flavor_root_gib:
+        disk = _disk_reasons(min_disk_gib, max(size_bytes, virtual_size_bytes), flavor_root_gib)
+        if disk:
+            problems.setdefault("flavor", []).extend(disk)
+    return problems
+
+
+def _disk_reasons(min_disk_gib: int, image_bytes: int, root_gib: int) -> Reasons:
+    if root_gib < min_disk_gib:
+        return [f"Has a root disk of {root_gib} GiB; the image needs at least {min_disk_gib} GiB."]
+    if image_bytes > root_gib * 2**30:
+        return [f"Has a root disk of {root_gib} GiB; the image's disk is {image_bytes / 2**30:.1f} GiB."]
+    return []
+
+
+def new_mac() -> str:
+    """A random MAC address in the range that OpenStack's guests use (fa:16:3e)."""
+    return ":".join(["fa", "16", "3e", *(f"{byte:02x}" for byte in secrets.token_bytes(3))])

@@ -1,0 +1,52 @@
+"""Quota arithmetic. A limit of -1 means unlimited, as in Nova."""
+
+from dataclasses import dataclass
+
+UNLIMITED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """So many instances, vCPUs and MiB of memory."""
+
+    instances: int
+    cores: int
+    ram_mib: int
+
+    def times(self, count: int) -> "Amounts":
+        """`count` of these."""
+        return Amounts(self.instances * count, self.cores * count, self.ram_mib * count)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """One resource that does not suffice."""
+
+    resource: str
+    requested: int
+    used: int
+    limit: int
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return f"{self.resource}: {self.requested} asked for, {self.used} of {self.limit} in use."
+
+
+RESOURCES = ("instances", "cores", "ram_mib")
+
+
+def shortfalls(*, wanted: Amounts, used: Amounts, limits: Amounts) -> list[Shortfall]:
+    """Every resource that would go over its limit. One that nothing is wanted of never does."""
+    rows = [(name, getattr(wanted, name), getattr(used, name), getattr(limits, name)) for name in RESOURCES]
+    return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
+
+
+def count_that_fits(*, each: Amounts, used: Amounts, limits: Amounts, most: int) -> int:
+    """How many of `each` fit, at most `most`; 0 when not even one does."""
+    fits = most
+    for name in RESOURCES:
+        need, limit = getattr(each, name), getattr(limits, name)
+        if need > 0 and limit != UNLIMITED:
+            fits = min(fits, (limit - getattr(used, name)) // need)
+    return max(0, fits)

@@ -1,0 +1,59 @@
+"""Filters of instance lists, for the API and the page."""
+
+from collections.abc import Callable, Mapping
+
+import django_filters
+from django.db.models import Q, QuerySet
+
+from servers.domain.states import api_status, status_states
+from servers.models import Instance
+
+
+class InstanceFilterSet(django_filters.FilterSet):
+    """?name= (part of it), ?status=, ?vm_state=, ?host=, ?flavor=, ?image=, ?tag=, ?created_after=, ..."""
+
+    name = django_filters.CharFilter(lookup_expr="icontains")
+    status = django_filters.CharFilter(method="by_status")
+    flavor = django_filters.CharFilter(field_name="flavor__name")
+    image = django_filters.UUIDFilter(field_name="image_id")
+    tag = django_filters.CharFilter(field_name="tags__tag")
+    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
+    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+
+    class Meta:
+        model = Instance
+        fields = ["vm_state", "task_state", "power_state", "host", "availability_zone", "reservation_id", "request_id"]
+
+    def by_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
+        """The API's status, asked as the pairs of states that show as it."""
+        wanted = Q(pk__in=[])
+        for vm_state, task_state in status_states(value.upper()):
+            wanted |= Q(vm_state=vm_state, task_state=task_state)
+        return rows.filter(wanted)
+
+    @staticmethod
+    def keeper(params: Mapping[str, str]) -> Callable[[Instance], bool]:
+        """The same filters for instances that have no row yet: which of them to show.
+
+        Filters on what only a row has (host, tags, times) hide them.
+        """
+        known = {"name", "status", "vm_state", "flavor", "image", "reservation_id", "request_id"}
+        ignored = {"page", "page_size", "ordering", "all_projects", "project"}
+        given = {key: value for key, value in params.items() if value and key not in ignored}
+
+        def keep(instance: Instance) -> bool:
+            shown = {
+                "status": api_status(instance.vm_state, instance.task_state),
+                "vm_state": instance.vm_state,
+                "flavor": instance.flavor.get("name", ""),
+                "image": str(instance.image_id),
+                "reservation_id": str(instance.reservation_id),
+                "request_id": instance.request_id,
+            }
+            if set(given) - known:
+                return False
+            if given.get("name", "").lower() not in instance.name.lower():
+                return False
+            return all(shown[key].lower() == value.lower() for key, value in given.items() if key != "name")
+
+        return keep

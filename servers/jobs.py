@@ -1,0 +1,23 @@
+"""Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
+
+from controlplane.infra.jobs import kind_register
+from servers.services import kinds
+from servers.services.build_outcome import build_overdue
+from servers.services.conductor_build import (
+    reschedule,
+    reschedule_overdue,
+    schedule_and_build,
+    schedule_and_build_overdue,
+)
+from servers.services.instance_delete import delete_overdue
+from servers.services.instance_power import action_overdue
+
+
+def kinds_register() -> None:
+    """Called once, when the apps are ready. What agents do has no handler here."""
+    kind_register(kinds.SCHEDULE_AND_BUILD, handler=schedule_and_build, overdue=schedule_and_build_overdue)
+    kind_register(kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
+    kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
+    kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
+    for kind in (kinds.START, kinds.STOP, kinds.REBOOT):
+        kind_register(kind, handler=None, overdue=action_overdue)

@@ -1,0 +1,107 @@
+"""The five invariants of the design, asked of the database. Safe at any moment: what is under way is no violation."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db.models.functions import Now
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Work
+from controlplane.infra.models.work import OPEN_STATES
+from placement.selectors import allocations_by_consumer
+from placement.services import audit_inventory_usage
+from servers.domain.states import DELETING_TASKS, TaskState, VmState
+from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
+
+OVERDUE_GRACE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation: which invariant (1 to 5), of whom, in a sentence, with the numbers behind it."""
+
+    invariant: int
+    subject: str
+    message: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+def audit_findings() -> list[Finding]:
+    """Every violation there is now. Reads in one pass per table; a finding seen twice in a row is real.
+
+    Rows change while it reads, so a finding on a busy system may be the shadow of a move: run it again.
+    """
+    instances = list(Instance.objects.filter(deleted_at__isnull=True))
+    pending = set(BuildRequest.objects.values_list("instance_uuid", flat=True))
+    open_work = set(Work.objects.filter(state__in=OPEN_STATES).values_list("subject", flat=True))
+    held = {pk: {one.provider_uuid for one in rows} for pk, rows in allocations_by_consumer().items()}
+    return [
+        *(Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one)) for one in audit_inventory_usage()),
+        *_allocations_of_instances(instances, held),
+        *_allocations_without_owner(held, {one.pk for one in instances} | pending, open_work),
+        *_requests_without_end(instances, pending, open_work),
+        *_leftovers(),
+    ]
+
+
+def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Finding]:
+    for one in instances:
+        providers = held.get(one.pk, set())
+        if one.host and providers != {one.compute_node_uuid}:
+            yield Finding(
+                2,
+                str(one.pk),
+                f"is on {one.host} and holds allocations on {len(providers)} providers, not on its own alone",
+                {"host": one.host, "node": str(one.compute_node_uuid), "providers": sorted(map(str, providers))},
+            )
+        if not one.host and providers and one.vm_state == VmState.ERROR:
+            yield Finding(2, str(one.pk), "is in ERROR on no host and still holds allocations", {})
+
+
+def _allocations_without_owner(
+    held: dict[uuid.UUID, set[uuid.UUID]], owners: set[uuid.UUID], busy: set[uuid.UUID]
+) -> Iterator[Finding]:
+    for consumer in sorted(set(held) - owners - busy):
+        yield Finding(3, str(consumer), "holds allocations and is no instance and no build request", {})
+
+
+def _requests_without_end(
+    instances: list[Instance], pending: set[uuid.UUID], open_work: set[uuid.UUID]
+) -> Iterator[Finding]:
+    overdue = Work.objects.filter(state__in=OPEN_STATES, deadline_at__lt=now_plus(-OVERDUE_GRACE_S))
+    for work in overdue:
+        yield Finding(4, str(work.subject), f"{work.kind} is past its deadline and was not ended", {"work": str(work.pk)})
+    faulty = set(InstanceFault.objects.values_list("instance_uuid", flat=True))
+    for one in instances:
+        if one.vm_state == VmState.ERROR and one.pk not in faulty:
+            yield Finding(4, str(one.pk), "is in ERROR without a fault that says why", {})
+        is_busy = one.vm_state == VmState.BUILDING or one.task_state != TaskState.NONE
+        if is_busy and one.pk not in open_work and not _has_open_work_now(one.pk):
+            yield Finding(4, str(one.pk), f"is {one.vm_state}/{one.task_state or '-'} and nobody works on it", {})
+    for request in BuildRequest.objects.filter(instance_uuid__in=pending):
+        if not _has_open_work_now(request.reservation_id):
+            yield Finding(4, str(request.instance_uuid), "waits to be scheduled and nobody works on it", {})
+
+
+def _has_open_work_now(subject: uuid.UUID) -> bool:
+    """Asked again: the rows were read at different moments."""
+    has_work = Work.objects.filter(subject=subject, state__in=OPEN_STATES).exists()
+    moved_on = not (
+        BuildRequest.objects.filter(reservation_id=subject).exists()
+        or Instance.objects.filter(pk=subject, deleted_at__isnull=True)
+        .exclude(vm_state__in=[VmState.ACTIVE, VmState.STOPPED, VmState.ERROR], task_state=TaskState.NONE)
+        .exists()
+    )
+    return has_work or moved_on
+
+
+def _leftovers() -> Iterator[Finding]:
+    gone = set(Instance.objects.filter(deleted_at__isnull=False).values_list("pk", flat=True))
+    for model in (InstanceMapping, RequestSpec):
+        for uid in model._default_manager.filter(instance_uuid__in=gone).values_list("instance_uuid", flat=True):
+            yield Finding(4, str(uid), f"is deleted and left a {model.__name__} behind", {})
+    stuck = Instance.objects.filter(deleted_at__isnull=False, task_state__in=DELETING_TASKS, terminated_at__lt=Now())
+    for pk in stuck.values_list("pk", flat=True):
+        yield Finding(4, str(pk), "is deleted and still says that it is being deleted", {})

@@ -1,0 +1,128 @@
+"""The records of images. Their bytes are the business of `servers.services.image_store`.
+
+A caller of None is the installation itself: its images belong to no project.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Conflict, Forbidden, NotFound
+from servers.domain.fields import refuse_if
+from servers.domain.image_rules import image_problems
+from servers.domain.images import TRANSITIONS, ImageStatus, Visibility
+from servers.models import Image
+from servers.selectors.image import image_get
+
+CHANGEABLE = frozenset(
+    {"name", "visibility", "min_disk_gib", "min_ram_mib", "properties", "protected", "expected_sha256", "disk_format"}
+)
+BEFORE_DATA = frozenset({"expected_sha256", "disk_format"})
+"""Fields that say how the data must look; they cannot change once it is there."""
+
+
+def image_create(
+    *,
+    caller: Caller | None,
+    name: str,
+    disk_format: str = "qcow2",
+    container_format: str = "bare",
+    visibility: str = "private",
+    min_disk_gib: int = 0,
+    min_ram_mib: int = 0,
+    properties: Mapping[str, str] | None = None,
+    protected: bool = False,
+    expected_sha256: str = "",
+    image_id: uuid.UUID | None = None,
+) -> Image:
+    """A new image without data (`queued`). Raises InvalidFields; Forbidden when only admins may publish; Conflict."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "disk_format": disk_format,
+        "container_format": container_format,
+        "visibility": visibility,
+        "min_disk_gib": min_disk_gib,
+        "min_ram_mib": min_ram_mib,
+        "properties": dict(properties or {}),
+        "protected": protected,
+        "expected_sha256": expected_sha256,
+    }
+    refuse_if(image_problems(fields))
+    _check_may_publish(caller, visibility)
+    fields["project_id"] = caller.project_id if caller else None
+    if image_id is not None:
+        fields["id"] = image_id
+    try:
+        with transaction.atomic():
+            return Image.objects.create(**fields)
+    except IntegrityError as error:
+        raise Conflict(f"Image {image_id} exists already.", field="id") from error
+
+
+def image_update(*, caller: Caller | None, image_id: uuid.UUID, changes: Mapping[str, Any]) -> Image:
+    """Change some of CHANGEABLE. Raises InvalidFields, Forbidden, NotFound, and Conflict once data is there."""
+    image = image_owned(caller=caller, image_id=image_id)
+    refuse_if(
+        {field: ["There is no such field, or it cannot be changed."] for field in changes if field not in CHANGEABLE}
+    )
+    refuse_if(image_problems(changes))
+    if changes.get("visibility", image.visibility) != image.visibility:
+        _check_may_publish(caller, changes["visibility"])
+    rows = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED)
+    late = sorted(field for field in BEFORE_DATA & set(changes) if changes[field] != getattr(image, field))
+    if late:
+        rows = rows.filter(status__in=[ImageStatus.QUEUED, ImageStatus.KILLED])
+    if not rows.update(**changes, updated_at=Now()):
+        raise Conflict(f"{late[0] if late else 'It'} cannot change while the image is {image.status}.", field="status")
+    return Image.objects.get(pk=image_id)
+
+
+def image_owned(*, caller: Caller | None, image_id: uuid.UUID) -> Image:
+    """The image, if the caller may change it: its project's members and admins. Raises NotFound, Forbidden."""
+    if caller is None:
+        image = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED).first()
+        if image is None:
+            raise NotFound(f"Image {image_id} does not exist.")
+        return image
+    image = image_get(caller=caller, image_id=image_id)
+    if not caller.is_admin and image.project_id != caller.project_id:
+        raise Forbidden(f"Image {image.name} belongs to another project.")
+    return image
+
+
+def image_status_set(*, image_id: uuid.UUID, status: ImageStatus, **changes: Any) -> None:
+    """Compare-and-set: only from a state that `status` may follow. Raises NotFound, Conflict."""
+    before = [old.value for old, following in TRANSITIONS.items() if status in following]
+    rows = Image.objects.filter(pk=image_id, status__in=before)
+    if rows.update(status=status.value, updated_at=Now(), **changes):
+        return
+    image = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED).first()
+    if image is None:
+        raise NotFound(f"Image {image_id} does not exist.")
+    raise Conflict(f"Image {image.name} is {image.status}, which cannot become {status.value}.", status=image.status)
+
+
+def image_deactivate(*, image_id: uuid.UUID) -> Image:
+    """No new instances of it until it is active again. For admins, which the policy of the door decides."""
+    image_status_set(image_id=image_id, status=ImageStatus.DEACTIVATED)
+    return Image.objects.get(pk=image_id)
+
+
+def image_reactivate(*, image_id: uuid.UUID) -> Image:
+    """Undo `image_deactivate`. Raises Conflict for an image that is not deactivated."""
+    rows = Image.objects.filter(pk=image_id, status=ImageStatus.DEACTIVATED)
+    if not rows.update(status=ImageStatus.ACTIVE.value, updated_at=Now()):
+        image = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED).first()
+        if image is None:
+            raise NotFound(f"Image {image_id} does not exist.")
+        raise Conflict(f"Image {image.name} is {image.status}, not deactivated.", status=image.status)
+    return Image.objects.get(pk=image_id)
+
+
+def _check_may_publish(caller: Caller | None, visibility: str) -> None:
+    if visibility == Visibility.PUBLIC and caller is not None and not caller.is_admin:
+        raise Forbidden("Only admins make images public.", field="visibility")

@@ -1,0 +1,44 @@
+"""Networks: names for what hypervisors already have. For admins, which the policy of the door decides."""
+
+import uuid
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from controlplane.kernel.errors import Conflict, NotFound
+from servers.domain.fields import name_reasons, refuse_if
+from servers.models import Network
+
+
+def network_create(*, name: str, hypervisor_network: str, is_default: bool = False) -> Network:
+    """A new network; as default it takes the place of the one before. Raises InvalidFields, Conflict."""
+    refuse_if({"name": name_reasons(name), "hypervisor_network": name_reasons(hypervisor_network)})
+    try:
+        with transaction.atomic():
+            if is_default:
+                Network.objects.filter(is_default=True).update(is_default=False, updated_at=Now())
+            return Network.objects.create(name=name, hypervisor_network=hypervisor_network, is_default=is_default)
+    except IntegrityError as error:
+        raise Conflict(f"A network named {name} exists already.", field="name") from error
+
+
+def network_ensure_default(*, name: str, hypervisor_network: str) -> Network:
+    """The network of this name, made as default when it is not there. Safe to call by several at once."""
+    network = Network.objects.filter(name=name).first()
+    if network is not None:
+        return network
+    try:
+        return network_create(
+            name=name,
+            hypervisor_network=hypervisor_network,
+            is_default=not Network.objects.filter(is_default=True).exists(),
+        )
+    except Conflict:
+        return Network.objects.get(name=name)
+
+
+def network_delete(*, network_id: uuid.UUID) -> None:
+    """Take it off the offer; ports keep their copies. Raises NotFound."""
+    deleted, _ = Network.objects.filter(pk=network_id).delete()
+    if not deleted:
+        raise NotFound(f"Network {network_id} does not exist.")

@@ -1,0 +1,62 @@
+"""Holding a project to its quota.
+
+Inside the transaction that creates: `quota_lock`, then a check, then the rows. The lock makes a second create of the
+same project wait until the first one's rows can be counted, so together they cannot go over.
+"""
+
+import uuid
+
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.kernel.errors import QuotaExceeded
+from servers.domain.quota import Amounts, count_that_fits, shortfalls
+from servers.models import ProjectQuotaLock
+from servers.selectors.quota import quota_limit_amounts, quota_usage
+
+
+def quota_lock(project_id: uuid.UUID) -> None:
+    """Hold the project's quota until the transaction ends. Raises TransactionManagementError outside of one."""
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("quota_lock holds only inside a transaction.")
+    rows = ProjectQuotaLock.objects.filter(project_id=project_id)
+    if not rows.update(taken=F("taken") + 1):
+        ProjectQuotaLock.objects.bulk_create([ProjectQuotaLock(project_id=project_id)], ignore_conflicts=True)
+        rows.update(taken=F("taken") + 1)
+
+
+def quota_check(*, project_id: uuid.UUID, instances: int, cores: int, ram_mib: int) -> None:
+    """Raises QuotaExceeded, naming every resource that does not suffice, with numbers, when this would go over."""
+    wanted = Amounts(instances, cores, ram_mib)
+    _refuse(wanted, quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id))
+
+
+def quota_count_allowed(*, project_id: uuid.UUID, min_count: int, max_count: int, vcpus: int, memory_mib: int) -> int:
+    """How many instances of this size may be made: max_count or fewer, as the quota allows, as in Nova.
+
+    Raises QuotaExceeded when not even min_count may.
+    """
+    each = Amounts(1, vcpus, memory_mib)
+    used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
+    allowed = count_that_fits(each=each, used=used, limits=limits, most=max_count)
+    if allowed < min_count:
+        _refuse(each.times(min_count), used, limits)
+    return allowed
+
+
+def _refuse(wanted: Amounts, used: Amounts, limits: Amounts) -> None:
+    missing = shortfalls(wanted=wanted, used=used, limits=limits)
+    if not missing:
+        return
+    first = missing[0]
+    raise QuotaExceeded(
+        "Over quota: " + " ".join(shortfall.sentence for shortfall in missing),
+        field=first.resource,
+        requested=first.requested,
+        used=first.used,
+        limit=first.limit,
+        over=[
+            {"resource": one.resource, "requested": one.requested, "used": one.used, "limit": one.limit}
+            for one in missing
+        ],
+    )
