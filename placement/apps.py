@@ -19,13 +19,11 @@ class PlacementConfig(AppConfig):
         post_migrate.connect(_sync_standard_names, sender=self, dispatch_uid="placement.standard_names")
 
 
-def _sync_standard_names(*, using: str, apps: Apps, **_: Any) -> None:
+def _sync_standard_names(*, using: str, apps: Apps | None = None, **_: Any) -> None:
     # Models cannot be imported before the apps are ready, and this module is imported before that.
     from placement.services import standard_names_sync  # noqa: PLC0415
 
-    try:
-        apps.get_model("placement", "Trait")
-    except LookupError:
-        return  # migrated backwards: the tables are gone
-    if using == "default":
+    # Migrated backwards, the tables are gone; after a flush, which also sends the signal, `apps` is not told.
+    is_there = apps is None or "trait" in apps.all_models.get("placement", {})
+    if is_there and using == "default":
         standard_names_sync()

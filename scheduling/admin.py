@@ -166,7 +166,7 @@ class ComputeNodeAdmin(LookOnly):
     search_fields = ["hypervisor_hostname", "host", "id", "host_ip"]
 
 
-class AggregateForm(forms.ModelForm[Aggregate]):
+class AggregateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """Name, metadata, and hosts as one list; saving calls services."""
 
     hosts = forms.CharField(required=False, widget=forms.Textarea, help_text="Host names, one a line.")
@@ -187,7 +187,7 @@ class AggregateForm(forms.ModelForm[Aggregate]):
 
 
 @admin.register(Aggregate)
-class AggregateAdmin(admin.ModelAdmin[Aggregate]):
+class AggregateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """Aggregates; every change goes through the services, so that zones stay sound and Placement in step."""
 
     form = AggregateForm
@@ -247,7 +247,7 @@ class AggregateHostAdmin(LookOnly):
     search_fields = ["host", "aggregate__name"]
 
 
-class PolicyForm(forms.ModelForm[SchedulerPolicy]):
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """A new version. The body is checked as the scheduler will read it, plug-ins included."""
 
     activate = forms.BooleanField(required=False, help_text="Use it from the next decision on.")
@@ -267,7 +267,7 @@ class PolicyForm(forms.ModelForm[SchedulerPolicy]):
 
 
 @admin.register(SchedulerPolicy)
-class SchedulerPolicyAdmin(admin.ModelAdmin[SchedulerPolicy]):
+class SchedulerPolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """Versions of the policy: saving makes a new one, none is ever changed."""
 
     form = PolicyForm
@@ -305,7 +305,7 @@ class SchedulerPolicyAdmin(admin.ModelAdmin[SchedulerPolicy]):
         self.message_user(request, "The defaults count from the next decision on.")
 
 
-class DecisionInstanceInline(admin.TabularInline[DecisionInstance, SchedulingDecision]):
+class DecisionInstanceInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
     """Instances of the batch."""
 
     model = DecisionInstance

@@ -68,6 +68,7 @@ class Agent:
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
+        self._open_error: DriverError | None = None
         self._stopping = threading.Event()
         pause = sleep or self._stopping.wait
         self._context = AgentContext(
@@ -103,11 +104,23 @@ class Agent:
         After it returned, a thread may still hang in a call that does not come back: end the process at once.
         """
         with host_lock(self._context.state_dir, self._context.host):
-            self._context.driver.open()
-            self._crew.start("start-up", self._start_up, may_end=True)
+            self._crew.start("start-up", self._open_and_start, may_end=True)
             while not self._stop_asked and not self._crew.died.wait(LOOK_EVERY_S):
                 pass
-            return self._end()
+            code = self._end()
+        if self._open_error is not None:
+            raise self._open_error
+        return code
+
+    def _open_and_start(self) -> None:
+        """Opening a hypervisor may take many seconds, in which the process must still hear a signal to stop."""
+        try:
+            self._context.driver.open()
+        except DriverError as error:
+            self._open_error = error
+            self._stop_asked = True
+            return
+        self._start_up()
 
     def _start_up(self) -> None:
         """Register, be alive, recover, and only then take work and tell power states."""

@@ -19,11 +19,12 @@ def driver_open(
     vcpus: int | None = None,
     memory_mib: int | None = None,
     disk_gib: int | None = None,
-    image_dir: Path | None = None,
+    shared_dir: Path | None = None,
     has_nat_network: bool = False,
     host_ip: str = "127.0.0.1",
 ) -> Driver:
-    """The opened driver of `uri`. Sizes given here are reported instead of the hypervisor's own.
+    """The opened driver of `uri`. Sizes given here are reported instead of the hypervisor's own;
+    `shared_dir` is for the drivers of one machine to share base images and what they learnt of it.
 
     `fake:///?latency_s=0.1&memory=1` is the in-memory driver; it keeps its guests in `state_dir` unless `memory=1`.
     Raises DriverError that says what is wrong with the URI, missing on the machine, or not answering.
@@ -41,7 +42,7 @@ def driver_open(
             state_dir,
             hostname,
             overrides=overrides,
-            image_dir=image_dir,
+            shared_dir=shared_dir,
             has_nat_network=has_nat_network,
             host_ip=host_ip,
         )

@@ -4,9 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+import django_stubs_ext
 from csp.constants import NONE, SELF
 
 from controlplane.settings import env
+
+# Lets classes of Django that are generic for the type checker only be written as such.
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 STATE_DIR = Path(

@@ -53,7 +53,8 @@ def _can_give(columns: FleetColumns, name: str, wanted: int) -> Bools:
         return _nobody(columns)
     fits: Bools = numbers[USED] + wanted <= numbers[CAPACITY]
     fits &= (numbers[MIN_UNIT] <= wanted) & (numbers[MAX_UNIT] >= wanted)
-    return fits & (wanted % numbers[STEP_SIZE] == 0)
+    fits &= wanted % numbers[STEP_SIZE] == 0
+    return fits
 
 
 def _has(columns: FleetColumns, trait: str) -> Bools:

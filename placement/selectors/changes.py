@@ -15,9 +15,10 @@ from django.db.models import Exists, OuterRef
 from placement.models import ProviderRemoval, ResourceProvider
 
 # Stamps above what this server has handed out come from a restored copy of another one; the first full load of every
-# reader has them, so they are no news.
+# reader has them, so they are no news. The reader's own transaction may be above all that ended, yet it sees itself.
 _POSTGRES = """
-SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
+SELECT pg_snapshot_xmin(s)::text::bigint,
+       GREATEST(pg_snapshot_xmax(s)::text::bigint, 1 + pg_current_xact_id_if_assigned()::text::bigint)
   FROM pg_current_snapshot() AS s
 """
 _SQLITE = """

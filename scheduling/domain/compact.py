@@ -1,6 +1,7 @@
 """Short forms for JSON: ranges of rows, runs of numbered names, columns that hardly vary."""
 
 import re
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from scheduling.domain.columns import FloatArray, IntArray
 _NUMBERED = re.compile(r"^(.*?)(0*[0-9]{1,9})([^0-9]*)$")
 # A change of a column is written as differences when fewer than one row in four differs.
 _SPARSE = 4
+_LETTERS = string.digits + string.ascii_letters
 
 
 def rows_to_text(rows: IntArray) -> str:
@@ -62,26 +64,56 @@ def _name(run: list[Any], offset: int) -> str:
 
 
 def column_to_json(column: FloatArray, before: FloatArray | None = None) -> Any:
-    """One number if all are equal; differences to `before` if few differ; else the list."""
+    """One number if all are equal; differences to `before` if few differ; few distinct values with a letter for each
+    row; else the list.
+    """
     if len(column) and (column == column[0]).all():
         return number_to_json(float(column[0]))
     if before is not None:
         changed = np.flatnonzero(column != before)
         if len(changed) * _SPARSE < len(column):
-            return {str(at): number_to_json(float(column[at])) for at in changed.tolist()}
-    return [number_to_json(value) for value in column.tolist()]
+            return {"changed": {str(at): number_to_json(float(column[at])) for at in changed.tolist()}}
+    values, codes = np.unique(column, return_inverse=True)
+    if len(values) > len(_LETTERS):
+        return [number_to_json(value) for value in column.tolist()]
+    letters = "".join(_LETTERS[code] for code in codes.tolist())
+    return {"values": [number_to_json(value) for value in values.tolist()], "letters": letters}
 
 
 def column_from_json(data: Any, count: int, before: FloatArray | None = None) -> FloatArray:
     """The inverse of `column_to_json`."""
-    if isinstance(data, dict) and before is not None:
-        column = before.copy()
-        for at, value in data.items():
-            column[int(at)] = value
-        return column
-    if isinstance(data, list):
-        return np.array(data, dtype=np.float64)
-    return np.full(count, data, dtype=np.float64)
+    if not isinstance(data, dict):
+        return np.array(data, dtype=np.float64) if isinstance(data, list) else np.full(count, data, dtype=np.float64)
+    if "letters" in data:
+        codes = np.array([_LETTERS.index(letter) for letter in data["letters"]], dtype=np.int64)
+        return np.array(data["values"], dtype=np.float64)[codes]
+    if before is None:
+        raise ValueError("a changed column without the one before it")
+    column = before.copy()
+    for at, value in data["changed"].items():
+        column[int(at)] = value
+    return column
+
+
+def letters_shared(columns: list[Any]) -> list[Any]:
+    """Columns that group the hosts alike write their letters once: the later ones name the first's place."""
+    seen: dict[str, int] = {}
+    shared: list[Any] = []
+    for at, column in enumerate(columns):
+        letters = column.get("letters") if isinstance(column, dict) else None
+        first = at if letters is None else seen.setdefault(letters, at)
+        shared.append(column if first == at else {"values": column["values"], "letters_of": first})
+    return shared
+
+
+def letters_unshared(columns: list[Any]) -> list[Any]:
+    """The inverse of `letters_shared`."""
+    return [
+        {"values": column["values"], "letters": columns[column["letters_of"]]["letters"]}
+        if isinstance(column, dict) and "letters_of" in column
+        else column
+        for column in columns
+    ]
 
 
 def number_to_json(value: float) -> int | float:

@@ -36,7 +36,6 @@ class HostTable:
     num_instances: IntArray
     num_io_ops: IntArray
     failed_builds: IntArray
-    disk_available_least_gib: Interned[int | None]
     hypervisor_type: Interned[str]
     hypervisor_version: IntArray
     host_ip: tuple[str, ...]

@@ -70,6 +70,10 @@ class Hosts:
         marks[rows] = True
         return self.of(marks)
 
+    def where(self, mask: BoolArray) -> "Hosts":
+        """The hosts at which `mask` is true."""
+        return Hosts(self.table, self.rows[mask], self.stage, self.states)
+
     def without(self, groups: Iterable[RefusalGroup]) -> "Hosts":
         """The hosts that none of `groups` refused."""
         gone = [group.rows for group in groups]
@@ -109,6 +113,8 @@ class Hosts:
 
     def refuse_by(self, column: Interned[V], judge: Callable[[V], Refusal | None]) -> list[RefusalGroup]:
         """Ask `judge` once for each distinct value these hosts have; None lets a host pass."""
+        if not len(self):
+            return []
         codes = self.of(column.codes)
         present = np.bincount(codes, minlength=len(column.values)) > 0
         verdicts: dict[Refusal, int] = {}

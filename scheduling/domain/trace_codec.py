@@ -15,6 +15,8 @@ from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.compact import (
     column_from_json,
     column_to_json,
+    letters_shared,
+    letters_unshared,
     names_from_runs,
     names_to_runs,
     rows_from_text,
@@ -149,21 +151,23 @@ def _group_from_dict(data: Mapping[str, Any]) -> RefusalGroup:
 
 
 def _ranking_to_dict(ranking: Ranking, before: Ranking | None) -> dict[str, Any]:
-    weighers = []
-    for at, weigher in enumerate(ranking.weighers):
-        previous = _previous(before, at, ranking.rows)
-        many = isinstance(weigher.multiplier, np.ndarray)
-        weighers.append(
-            {
-                "name": weigher.name,
-                "raw": column_to_json(weigher.raw, previous),
-                "multiplier": column_to_json(weigher.multiplier) if many else weigher.multiplier,  # type: ignore[arg-type]
-                "bounds": [weigher.floor, weigher.ceiling],
-            }
-        )
+    raws = [column_to_json(each.raw, _previous(before, at, ranking.rows)) for at, each in enumerate(ranking.weighers)]
+    weighers = [
+        {
+            "name": each.name,
+            "raw": raw,
+            "multiplier": _multiplier_to_json(each.multiplier),
+            "bounds": [each.floor, each.ceiling],
+        }
+        for each, raw in zip(ranking.weighers, letters_shared(raws), strict=True)
+    ]
     moved = np.flatnonzero(ranking.order != best_first(ranking.scores))
     head = ranking.order[: moved[-1] + 1].tolist() if len(moved) else []
     return {"weighers": weighers, "head": head}
+
+
+def _multiplier_to_json(multiplier: float | FloatArray) -> Any:
+    return column_to_json(multiplier) if isinstance(multiplier, np.ndarray) else multiplier
 
 
 def _previous(before: Ranking | None, at: int, rows: IntArray) -> FloatArray | None:
@@ -174,14 +178,16 @@ def _previous(before: Ranking | None, at: int, rows: IntArray) -> FloatArray | N
 
 
 def _ranking_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking | None) -> Ranking:
+    items = data["weighers"]
+    raws = letters_unshared([item["raw"] for item in items])
     weighers = tuple(
         WeigherColumn(
             item["name"],
-            column_from_json(item["raw"], len(rows), _previous(before, at, rows)),
-            _multiplier(item["multiplier"]),
+            column_from_json(raw, len(rows), _previous(before, at, rows)),
+            _multiplier_from_json(item["multiplier"], len(rows)),
             *item["bounds"],
         )
-        for at, item in enumerate(data["weighers"])
+        for at, (item, raw) in enumerate(zip(items, raws, strict=True))
     )
     scores = score(len(rows), weighers)
     order = best_first(scores)
@@ -191,8 +197,8 @@ def _ranking_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking 
     return Ranking(rows, scores, order, weighers)
 
 
-def _multiplier(data: Any) -> float | FloatArray:
-    return np.array(data, dtype=np.float64) if isinstance(data, list) else float(data)
+def _multiplier_from_json(data: Any, count: int) -> float | FloatArray:
+    return column_from_json(data, count) if isinstance(data, list | dict) else float(data)
 
 
 def _selection_to_dict(each: InstanceSelection) -> dict[str, Any]:

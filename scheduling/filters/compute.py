@@ -1,5 +1,6 @@
 """ComputeFilter: the compute service must be enabled and up."""
 
+from functools import partial
 from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
@@ -19,12 +20,14 @@ class ComputeFilter(Filter):
 
 
 def _disabled(hosts: Hosts) -> list[RefusalGroup]:
-    return _by_detail(hosts, RefusalReason.DISABLED, hosts.without_rows(hosts.of(hosts.table.enabled)))
+    refused = hosts.where(~hosts.of(hosts.table.enabled))
+    return refused.refuse_by(hosts.table.status_detail, partial(_refusal, RefusalReason.DISABLED))
 
 
 def _down(hosts: Hosts) -> list[RefusalGroup]:
-    return _by_detail(hosts, RefusalReason.DOWN, hosts.without_rows(hosts.of(hosts.table.up)))
+    refused = hosts.where(~hosts.of(hosts.table.up))
+    return refused.refuse_by(hosts.table.status_detail, partial(_refusal, RefusalReason.DOWN))
 
 
-def _by_detail(hosts: Hosts, reason: RefusalReason, refused: Hosts) -> list[RefusalGroup]:
-    return refused.refuse_by(hosts.table.status_detail, lambda detail: Refusal(reason, detail=detail))
+def _refusal(reason: RefusalReason, detail: str) -> Refusal:
+    return Refusal(reason, detail=detail)

@@ -19,6 +19,11 @@ from scheduling.models import DecisionInstance, DecisionOutcome, SchedulingDecis
 from scheduling.selectors.decisions import BLOB_FORMAT
 
 
+def now_us() -> int:
+    """A stopwatch: microseconds from an arbitrary start."""
+    return time.monotonic_ns() // 1000
+
+
 @dataclass(slots=True)
 class DecisionDraft:
     """What is known of a decision while it is made. Times in microseconds."""
@@ -29,21 +34,20 @@ class DecisionDraft:
     subject: UUID
     timings_us: dict[str, int] = field(default_factory=dict)
     lost_claims: list[dict[str, Any]] = field(default_factory=list)
-    started_ns: int = field(default_factory=time.monotonic_ns)
+    started_us: int = field(default_factory=now_us)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Add what the block takes to `stage`; rounds add up."""
-        started = time.monotonic_ns()
+        started = now_us()
         try:
             yield
         finally:
-            spent = (time.monotonic_ns() - started) // 1000
-            self.timings_us[stage] = self.timings_us.get(stage, 0) + spent
+            self.timings_us[stage] = self.timings_us.get(stage, 0) + now_us() - started
 
     def elapsed_us(self) -> int:
         """Microseconds since the draft was begun."""
-        return (time.monotonic_ns() - self.started_ns) // 1000
+        return now_us() - self.started_us
 
 
 def decision_record(*, draft: DecisionDraft, trace: Trace, duration_us: int) -> SchedulingDecision:

@@ -10,18 +10,19 @@ from collections import Counter
 from uuid import UUID
 
 from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
+from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.trace import Outcome, Trace
-from scheduling.engine import host_table_build, schedule
+from scheduling.engine import host_table_from_rows, schedule
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet import aggregate_rows, host_rows
 from scheduling.selectors.hosts import host_takes_new_instances
 from scheduling.selectors.policies import policy_active
-from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error
+from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error, now_us
 from scheduling.services.errors import ClaimsExhausted, NoValidHost
 from scheduling.services.selections import Destinations, Selection, destinations_of
 
@@ -79,14 +80,22 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
 def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
     """One look at the fleet and one run of the engine. What the engine refuses to do ends as a decision too."""
     with draft.timed("load"):
-        table = host_table_build(host_rows(facts=facts), aggregate_rows())
-    lost = frozenset(node for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP)
+        table = host_table_from_rows(host_rows(facts=facts), aggregate_rows())
+    lost = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
     try:
         draft.policy = policy_active()
         with draft.timed("schedule"):
-            return schedule(table, draft.request, draft.policy, draft.seed, claims_lost=lost)
+            return schedule(table, draft.request, draft.policy, draft.seed, claims_lost=lost, stopwatch=now_us)
     except KilonovaError as error:
         raise _failed(draft, error) from error
+
+
+def _lost(draft: DecisionDraft, provider_uuid: str) -> Refusal:
+    """The newest loss on this provider, as a reason with its numbers."""
+    last = [one for one in draft.lost_claims if one["provider_uuid"] == provider_uuid][-1]
+    return Refusal(
+        RefusalReason.CLAIM_LOST, wanted=last["wanted"], available=last["free"], detail=last["resource_class"]
+    )
 
 
 def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
@@ -105,7 +114,7 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
             allocations_claim(claims)
     except NoCapacity as error:
         draft.lost_claims += error.extra["shortages"]
-        losses.update({str(one["provider_uuid"]) for one in error.extra["shortages"]})
+        losses.update({one["provider_uuid"] for one in error.extra["shortages"]})
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
     except Conflict as error:
@@ -125,7 +134,7 @@ def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:
 def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:
     rounds = scheduling_options().claim_rounds
     text = f"Hosts fitted, but others took the room first in each of {rounds} rounds"
-    names = Counter(str(one["provider_uuid"]) for one in draft.lost_claims)
+    names = Counter(one["provider_uuid"] for one in draft.lost_claims)
     providers = ", ".join(f"{name} x{count}" for name, count in names.most_common(5))
     decision = decision_record_error(
         draft=draft,

@@ -9,11 +9,10 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Invalid, NotFound
-from scheduling.domain.policy import Policy, policy_to_dict
-from scheduling.filters.registry import filter_get
+from scheduling.domain.policy import policy_to_dict
+from scheduling.engine import validate_policy
 from scheduling.models import SchedulerPolicy
 from scheduling.selectors.policies import policy_of_body
-from scheduling.weighers.registry import weigher_get
 
 
 def policy_create(*, body: Mapping[str, Any], name: str = "default", activate: bool = False) -> SchedulerPolicy:
@@ -24,7 +23,7 @@ def policy_create(*, body: Mapping[str, Any], name: str = "default", activate: b
     if not name.strip() or len(name) > 64:
         raise Invalid("A policy needs a name of 1 to 64 characters.", field="name")
     policy = policy_of_body(dict(body), version="candidate")
-    _check_plugins(policy)
+    validate_policy(policy)
     with transaction.atomic():
         newest = SchedulerPolicy.objects.filter(name=name).aggregate(newest=Max("version"))["newest"] or 0
         row = SchedulerPolicy.objects.create(name=name, version=newest + 1, body=policy_to_dict(policy))
@@ -51,10 +50,3 @@ def _activate(policy_id: UUID) -> None:
     SchedulerPolicy.objects.filter(active=True).exclude(id=policy_id).update(active=False, updated_at=Now())
     if not SchedulerPolicy.objects.filter(id=policy_id).update(active=True, updated_at=Now()):
         raise NotFound(f"There is no policy {policy_id}.")
-
-
-def _check_plugins(policy: Policy) -> None:
-    for name in policy.filters:
-        filter_get(name)
-    for setting in policy.weighers:
-        weigher_get(setting.name)

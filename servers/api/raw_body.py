@@ -13,7 +13,7 @@ RAW = "application/octet-stream"
 
 def raw_body(request: Request) -> tuple[Readable, int | None]:
     """The body as a stream, and its announced size in bytes; None when it is sent in chunks. Only octets are taken."""
-    django_request: HttpRequest = request._request  # noqa: SLF001  (DRF has no public name for it)
+    django_request: HttpRequest = request._request
     if (django_request.content_type or "").lower() != RAW:
         raise UnsupportedMediaType(
             django_request.content_type or "", f"Send the file itself, with Content-Type: {RAW}."
@@ -23,5 +23,5 @@ def raw_body(request: Request) -> tuple[Readable, int | None]:
         return django_request, int(length)
     # Django takes a body without a length for an empty one; a server that ends the input itself says so.
     if django_request.META.get("wsgi.input_terminated"):
-        return cast(Readable, django_request.META["wsgi.input"]), None
+        return cast("Readable", django_request.META["wsgi.input"]), None
     return django_request, None

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Q
 
-from scheduling.domain import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
+from scheduling.domain.request import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
 from scheduling.services import FleetFacts, HostFacts
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember

@@ -12,10 +12,10 @@ from placement.services import allocations_free
 from scheduling.services import build_failure_count, build_failure_reset
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
+from servers.selectors.instance import instance_row, is_host_forced
 from servers.services.instance_journal import action_close, attempt_close, fault_record, steps_cut
 from servers.services.instance_state import instance_error_set, state_set
 from servers.services.kinds import RESCHEDULE
-from servers.selectors.instance import instance_row, is_host_forced
 
 USER = "user"
 HOST = "host"

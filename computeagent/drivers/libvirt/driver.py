@@ -28,8 +28,9 @@ NO_OVERRIDES = SizeOverrides()
 class LibvirtDriver:
     """One libvirt URI. All files of its guests are below `state_dir`, which must be this driver's alone.
 
-    `image_dir` (default: below `state_dir`) may be shared by the drivers of one machine. `overrides` are sizes to
-    report instead of the measured ones. `has_nat_network` defines and starts libvirt's default network.
+    `shared_dir` (default: `state_dir`) may be shared by the drivers of one machine: base images, and what was
+    learnt of its QEMU and KVM. `overrides` are sizes to report instead of the measured ones. `has_nat_network`
+    defines and starts libvirt's default network.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class LibvirtDriver:
         hypervisor_hostname: str,
         *,
         overrides: SizeOverrides = NO_OVERRIDES,
-        image_dir: Path | None = None,
+        shared_dir: Path | None = None,
         has_nat_network: bool = False,
         host_ip: str = "127.0.0.1",
     ) -> None:
@@ -53,7 +54,7 @@ class LibvirtDriver:
             else RealHost(
                 uri,
                 state_dir,
-                image_dir=image_dir.absolute() if image_dir else None,
+                shared_dir=(shared_dir or state_dir).absolute(),
                 has_nat_network=has_nat_network,
             )
         )

@@ -48,14 +48,18 @@ def is_embedded(uri: str) -> bool:
     return urlsplit(uri).path == "/embed"
 
 
-def embedded_root_prepare(uri: str) -> EmbeddedRoot:
-    """Make root directory and configuration for `uri`. Raises DriverError that says what is wrong with it."""
+def embedded_root_prepare(uri: str, *, cache: Path) -> EmbeddedRoot:
+    """Make root directory and configuration for `uri`; what libvirt learns of QEMU goes to `cache`.
+
+    Raises DriverError that says what is wrong with the URI or missing on the machine.
+    """
     path = _root_of(uri)
     _require_qemu_user()
     try:
         # Its own sockets and status files are safe behind the modes libvirt gives to them.
         (path / "etc").mkdir(parents=True, exist_ok=True)
         (path / "etc" / "qemu.conf").write_text(qemu_conf(path))
+        _link(path / "cache", cache)
         return EmbeddedRoot(path=path, short=_short_path(path))
     except OSError as error:
         raise DriverError(f"cannot prepare the hypervisor's root {path}: {error}") from error
@@ -126,9 +130,18 @@ def _short_path(root: Path) -> Path:
             f"{root} is longer than {ROOT_MAX_BYTES} bytes, and {links} is not a private directory to link it from"
         )
     link = links / hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-    if not link.is_symlink() or link.readlink() != root:
-        fresh = link.with_suffix(f".{os.getpid()}")
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(root)
-        fresh.replace(link)
+    _link(link, root)
     return link
+
+
+def _link(link: Path, target: Path) -> None:
+    """Have a symbolic link. A directory that is there already stays."""
+    if link.is_dir() and not link.is_symlink():
+        return
+    target.mkdir(mode=0o711, parents=True, exist_ok=True)
+    if link.is_symlink() and link.readlink() == target:
+        return
+    fresh = link.with_suffix(f".{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(link)

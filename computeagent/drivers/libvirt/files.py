@@ -1,11 +1,17 @@
-"""Errors of the host's files, and files that survive a power cut."""
+"""Errors of the host's files, files that survive a power cut, and locks between processes."""
 
+import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError
+
+LOCK_TIMEOUT_S = 900.0
+_LOCK_POLL_S = 0.05
 
 
 @contextmanager
@@ -49,3 +55,23 @@ def tree_used_bytes(directory: Path) -> int:
             except FileNotFoundError:
                 continue
     return used
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file. flock belongs to the open file, so threads of one process wait for each other too."""
+    with path.open("wb") as file:
+        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        while not _flock(file):
+            if time.monotonic() > deadline:
+                raise DriverError(f"somebody else holds {path.name} for more than {LOCK_TIMEOUT_S:.0f} s")
+            time.sleep(_LOCK_POLL_S)
+        yield
+
+
+def _flock(file: BinaryIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

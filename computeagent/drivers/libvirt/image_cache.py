@@ -4,22 +4,17 @@ A file is written under a temporary name, synced and renamed, so a base file tha
 one image, in this process or in others, wait for each other on a lock file.
 """
 
-import fcntl
 import hashlib
 import os
 import re
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
-from computeagent.drivers.libvirt.files import directory_sync, host_errors
+from computeagent.drivers.libvirt.files import directory_sync, host_errors, locked
 
-LOCK_TIMEOUT_S = 900.0
-_LOCK_POLL_S = 0.05
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 
 
@@ -76,26 +71,6 @@ def sha256_of(guest: GuestSpec) -> str:
             failure_class=FailureClass.USER,
         )
     return match[1].lower()
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file. flock belongs to the open file, so threads of one process wait for each other too."""
-    with path.open("wb") as file:
-        deadline = time.monotonic() + LOCK_TIMEOUT_S
-        while not _flock(file):
-            if time.monotonic() > deadline:
-                raise DriverError(f"another build holds {path.name} for more than {LOCK_TIMEOUT_S:.0f} s")
-            time.sleep(_LOCK_POLL_S)
-        yield
-
-
-def _flock(file: BinaryIO) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _copy_verified(guest: GuestSpec, chunks: Iterator[bytes], file: BinaryIO) -> None:

@@ -32,16 +32,17 @@ logger = logging.getLogger(__name__)
 
 
 class RealHost:
-    """Guests are QEMU processes with disks under `state_dir`; base images may be shared through `image_dir`."""
+    """Guests are QEMU processes with disks under `state_dir`; `shared_dir` is common to a machine's drivers."""
 
-    def __init__(self, uri: str, state_dir: Path, *, image_dir: Path | None, has_nat_network: bool) -> None:
+    def __init__(self, uri: str, state_dir: Path, *, shared_dir: Path, has_nat_network: bool) -> None:
         self._uri = uri
         self._state_dir = state_dir
+        self._shared_dir = shared_dir
         self._has_nat_network = has_nat_network
         self._embedded: EmbeddedRoot | None = None
         self._virt_type = "qemu"
         self._files = InstanceFiles(state_dir)
-        self._images = ImageCache(image_dir or state_dir / "base")
+        self._images = ImageCache(shared_dir / "base")
 
     @property
     def uri(self) -> str:
@@ -52,13 +53,14 @@ class RealHost:
         """Make the directories, and the configuration of an embedded hypervisor."""
         with host_errors(f"preparing {self._state_dir}"):
             self._state_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
+            self._shared_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
             self._files.root.mkdir(mode=0o711, exist_ok=True)
         if is_embedded(self._uri):
-            self._embedded = embedded_root_prepare(self._uri)
+            self._embedded = embedded_root_prepare(self._uri, cache=self._shared_dir / "libvirt")
 
     def after_open(self, conn: Any) -> None:
         """Choose between KVM and emulation, and have the NAT network if it is wanted."""
-        self._virt_type = virt_type_choose(conn, self._state_dir)
+        self._virt_type = virt_type_choose(conn, self._state_dir, self._shared_dir)
         if self._has_nat_network:
             nat_network_ensure(conn)
 

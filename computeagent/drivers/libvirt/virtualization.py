@@ -16,7 +16,7 @@ from typing import Any
 
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.boot_sector import boot_sector
-from computeagent.drivers.libvirt.files import file_replace, host_errors
+from computeagent.drivers.libvirt.files import file_replace, host_errors, locked
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMark, guest_xml
 
 TRIAL_LIMIT_S = 2.0
@@ -28,9 +28,18 @@ _MEMORY_MIB = 32
 logger = logging.getLogger(__name__)
 
 
-def virt_type_choose(conn: Any, state_dir: Path) -> str:
-    """'kvm' or 'qemu', from the file of an earlier trial or from a trial now."""
-    answer_file = state_dir / "virt_type.json"
+def virt_type_choose(conn: Any, state_dir: Path, shared_dir: Path) -> str:
+    """'kvm' or 'qemu', from an earlier trial's answer in `shared_dir` or from a trial now.
+
+    The drivers that share the directory wait for the first of them, so that a machine is tried only once.
+    """
+    with host_errors("choosing the virtualization type"), locked(shared_dir / "virt_type.lock"):
+        # Makes libvirt examine QEMU (seconds) and keep what it found, also under the lock.
+        conn.getCapabilities()
+        return _known_or_tried(conn, state_dir, shared_dir / "virt_type.json")
+
+
+def _known_or_tried(conn: Any, state_dir: Path, answer_file: Path) -> str:
     host = _host_identity(conn)
     known = _remembered(answer_file, host)
     if known:
@@ -38,8 +47,7 @@ def virt_type_choose(conn: Any, state_dir: Path) -> str:
     chosen, reason = _decide(conn, state_dir / "trial")
     logger.info("guests run with type %s: %s", chosen, reason)
     answer = {"host": host, "virt_type": chosen, "reason": reason}
-    with host_errors("remembering the virtualization type"):
-        file_replace(answer_file, json.dumps(answer, indent=1).encode())
+    file_replace(answer_file, json.dumps(answer, indent=1).encode())
     return chosen
 
 

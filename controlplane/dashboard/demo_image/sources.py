@@ -1,5 +1,6 @@
 """What the demo guest is made from: Debian's cloud kernel, busybox, and the tools that make a disk."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -73,20 +74,27 @@ def _download_kernel(directory: Path) -> Path:
 
 def _kernel_package_name() -> str:
     """The versioned package that the meta package stands for now."""
-    listing = _run("apt-cache", "depends", KERNEL_META_PACKAGE)
-    names = re.findall(r"^\s*Depends: (linux-image-\S+-cloud-amd64)$", listing, flags=re.MULTILINE)
-    if not names:
+    name = _known_to_apt()
+    if name is None and os.geteuid() == 0:  # package lists are often removed from small systems
+        _run("apt-get", "update", "-qq")
+        name = _known_to_apt()
+    if name is None:
         raise DemoImageUnavailable(f"apt knows no {KERNEL_META_PACKAGE}: run apt-get update (amd64 only)")
-    return str(names[0])
+    return name
 
 
-def _run(*command: str, cwd: Path | None = None) -> str:
+def _known_to_apt() -> str | None:
+    done = subprocess.run(["apt-cache", "depends", KERNEL_META_PACKAGE], capture_output=True, text=True, check=False)
+    names = re.findall(r"^\s*Depends: (linux-image-\S+-cloud-amd64)$", done.stdout, flags=re.MULTILINE)
+    return str(names[0]) if names else None
+
+
+def _run(*command: str, cwd: Path | None = None) -> None:
     try:
-        done = subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=APT_TIMEOUT_S)
+        subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=APT_TIMEOUT_S)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         detail = (error.stderr or "").strip() if isinstance(error, subprocess.CalledProcessError) else "timed out"
         raise DemoImageUnavailable(f"{' '.join(command)}: {detail}") from error
-    return done.stdout
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
     """Arguments of `manage.py` for the agent of one hypervisor."""
     arguments = (
         "compute_agent", "--host", hypervisor.host, "--libvirt-uri", hypervisor.uri,
-        "--state", str(hypervisor.state_dir),
+        "--state", str(hypervisor.state_dir), "--image-cache", str(hypervisor.image_cache),
     )  # fmt: skip
     share = hypervisor.share
     if share is None:
@@ -49,6 +49,6 @@ def _web_command(port: int) -> tuple[str, ...]:
         sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
         "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread",
         "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS),
-        "--graceful-timeout", str(WEB_GRACE_S), "--worker-tmp-dir", "/dev/shm",
+        "--graceful-timeout", str(WEB_GRACE_S),
         "--no-control-socket",
     )  # fmt: skip

@@ -27,11 +27,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Hypervisor:
-    """One agent's hypervisor. `share` None means that it reports what it finds."""
+    """One agent's hypervisor. `share` None means that it reports what it finds; the image cache is shared."""
 
     host: str
     uri: str
     state_dir: Path
+    image_cache: Path
     share: Share | None = None
 
 
@@ -43,14 +44,14 @@ def hypervisors_prepare(kind: HypervisorKind, *, count: int, state_dir: Path) ->
 
 
 def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hypervisor:
-    host, state_dir = f"hv-{number}", base.parent / "agents" / f"hv-{number}"
+    host = f"hv-{number}"
+    uri, share = f"fake:///{host}", None
     if kind is HypervisorKind.QEMU:
-        share = machine_share(count, disk_of=base)
-        return Hypervisor(host, f"qemu:///embed?root={base / str(number)}", state_dir, share)
-    if kind is HypervisorKind.TEST:
+        uri, share = f"qemu:///embed?root={base / str(number)}", machine_share(count, disk_of=base)
+    elif kind is HypervisorKind.TEST:
         uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
-        return Hypervisor(host, uri, state_dir)
-    return Hypervisor(host, f"fake:///{base / str(number)}", state_dir)
+    cache = base.parent / "cache" / "base-images"
+    return Hypervisor(host=host, uri=uri, state_dir=base.parent / "agents" / host, image_cache=cache, share=share)
 
 
 def machine_share(count: int, *, disk_of: Path) -> Share:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from controlplane.dashboard.demo_image.sources import packages_missing
 from controlplane.kernel.errors import Invalid, Unavailable
 
 QEMU_USER_PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "qemu-img": "qemu-utils"}
@@ -60,6 +61,7 @@ def missing_for(kind: HypervisorKind) -> list[str]:
         ]
         if not any(Path(place).exists() for place in QEMU_DRIVER_PLACES):
             missing.append("libvirt's QEMU driver (Debian package libvirt-daemon-driver-qemu)")
+        missing += [f"Debian package {package}, for the demo image" for package in packages_missing()]
         if os.geteuid() != 0:
             missing.append("the rights of root, which libvirt's embedded hypervisor needs here")
     return missing

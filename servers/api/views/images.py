@@ -44,8 +44,8 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
         "destroy": "images:write",
         "file": "images:write",
         "download": "images:read",
-        "deactivate": "images:admin",
-        "reactivate": "images:admin",
+        "deactivate": "images:publish",
+        "reactivate": "images:publish",
     }
     queryset = Image.objects.none()
     serializer_class = ImageOutput
@@ -76,9 +76,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
         body = ImageChange(data=request.data, partial=True)
         body.is_valid(raise_exception=True)
         image_id = uuid_in_path(pk, what="Image")
-        return self._shown(
-            image_update(caller=caller_of(request), image_id=image_id, changes=body.validated_data)
-        )
+        return self._shown(image_update(caller=caller_of(request), image_id=image_id, changes=body.validated_data))
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Removes record and bytes, unless it is protected. Instances made of it keep their disks."""

@@ -13,7 +13,7 @@ from servers.selectors.quota import quota_limit_amounts, quota_usage
 class QuotaView(APIView):
     """Limits and what is in use. A limit of -1 means unlimited."""
 
-    policy = {"get": "quota:read"}
+    policy = {"get": "quotas:read"}
 
     @extend_schema(responses=QuotaOutput)
     def get(self, request: Request) -> Response:

@@ -127,6 +127,20 @@ def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
     assert running.end() == 0
 
 
+def test_stop_while_the_hypervisor_is_being_opened_exits_zero(world: World) -> None:
+    world.driver.gate("open")
+    running = world.start()
+    assert world.driver.entered["open"].wait(10)
+    assert running.end() == 0
+
+
+def test_hypervisor_that_does_not_open_is_named(world: World) -> None:
+    world.driver.failures["open"] = [DriverError("cannot connect to qemu:///system")]
+    agent = Agent(host="h1", conductor=world.conductor, open_driver=world.driver.opened, state_dir=world.state_dir)
+    with pytest.raises(DriverError, match="cannot connect"):
+        agent.run()
+
+
 def test_second_agent_of_a_host_is_refused(world: World) -> None:
     world.start()
     eventually(lambda: world.conductor.heartbeats > 0)

@@ -1,0 +1,86 @@
+# make run    install what is missing, then start everything on this machine
+# make test   install what the tests need, then run all checks and tests
+
+SHELL := /bin/sh
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMPS := .stamps
+ARGS ?=
+
+FAST := not processes and not qemu and not browser
+SLOW := processes or qemu or browser
+CODE := controlplane placement scheduling servers computeagent
+export HYPOTHESIS_PROFILE ?= ci
+
+.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres bench lock clean \
+	system-run system-test libvirt-binding dev-environment
+
+run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
+	@exec $(PY) manage.py up $(ARGS)
+
+test: dev-environment ## every check and every test
+	@$(MAKE) --no-print-directory check test-fast test-postgres test-slow
+
+# Installed in this order: the virtual environment may need Debian's venv package, the binding its headers.
+system-run system-test: system-%:
+	@python=$$(install/python.sh) && install/system.sh $* "$$python"
+
+$(STAMPS)/base: requirements/base.lock | system-run
+	@mkdir -p $(STAMPS)
+	@python=$$(install/python.sh) && install/venv.sh "$$python" $(VENV) $<
+	@touch $@
+
+$(STAMPS)/dev: requirements/dev.lock | system-test
+	@mkdir -p $(STAMPS)
+	@python=$$(install/python.sh) && install/venv.sh "$$python" $(VENV) $<
+	@touch $@
+
+libvirt-binding: ; @if [ ! -e $(STAMPS)/libvirt ] || [ requirements/libvirt.lock -nt $(STAMPS)/libvirt ]; then \
+	install/libvirt_binding.sh $(VENV) requirements/libvirt.lock $(STAMPS)/libvirt; fi
+
+dev-environment: system-test $(STAMPS)/dev
+	@$(MAKE) --no-print-directory libvirt-binding
+
+check: lint types architecture deploy-check ## what needs no running program
+
+lint:
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+types:
+	$(PY) -m mypy $(CODE) manage.py
+
+architecture:
+	$(VENV)/bin/lint-imports
+	DJANGO_SETTINGS_MODULE=controlplane.settings.test $(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m pytest -q tests/architecture tests/units/dashboard/test_templates_compile.py
+
+deploy-check: ## Django's own checks of the production settings, with values as an installation has them
+	SECRET_KEY="$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))')" \
+	DATABASE_URL=postgres://kilonova@localhost/kilonova ALLOWED_HOSTS=kilonova.example.org \
+	DJANGO_SETTINGS_MODULE=controlplane.settings.prod \
+	$(PY) manage.py check --deploy --fail-level WARNING
+
+test-fast: ## units, services, API and pages on SQLite
+	$(PY) -m pytest -n 2 -m "$(FAST)" $(ARGS)
+
+test-postgres: ## services and API again, on a private PostgreSQL cluster
+	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" tests/services tests/api $(ARGS)
+
+test-slow: ## real processes, real guests, a real browser: one after another
+	$(PY) -m pytest -m "$(SLOW)" $(ARGS)
+
+bench: ## what can be measured
+	@ls bench/*.py 2>/dev/null || echo "no benchmarks yet"
+
+lock: ## renew the pinned versions (needs uv)
+	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -U \
+		-o requirements/base.lock
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-annotate -U -o requirements/dev.lock
+	sed -n 's/^libvirt = \["\(.*\)"\]/\1/p' pyproject.toml | uv pip compile - --generate-hashes --no-header \
+		--no-annotate -U -o requirements/libvirt.lock
+
+clean: ## remove the environment and caches; the state directory stays
+	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache static-collected
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,150 @@
+"""The life of `manage.py up`: prepare, start, watch, stop."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from django.db import connections
+
+from controlplane.dashboard.launcher.announcer import Announcer
+from controlplane.dashboard.launcher.children import child_specs
+from controlplane.dashboard.launcher.hypervisors import Hypervisor, hypervisors_prepare
+from controlplane.dashboard.launcher.options import HypervisorKind, UpOptions, choose_kind
+from controlplane.dashboard.launcher.seed import (
+    DEMO_IMAGE,
+    PLACEHOLDER_IMAGE,
+    admin_prepare,
+    database_migrate,
+    demo_image_prepare,
+    flavors_prepare,
+    placeholder_image_prepare,
+)
+from controlplane.dashboard.launcher.state_lock import StateLock
+from controlplane.dashboard.launcher.supervisor import POLL_S, ChildDied, Supervisor
+from controlplane.dashboard.launcher.web_door import require_free_port, why_not_ready
+from controlplane.dashboard.launcher.welcome import Welcome
+
+READY_POLL_S = 0.3
+SLOW_START_S = 60.0
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class StopRequest:
+    """Counts the signals that ask for an end: the first asks nicely, the second is in a hurry."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._count)
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    @property
+    def hurried(self) -> bool:
+        """Somebody asked twice."""
+        return self.count > 1
+
+    def _count(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+
+
+class StoppedEarly(Exception):
+    """A stop was asked for before everything was ready."""
+
+
+def up_run(options: UpOptions, announcer: Announcer) -> None:
+    """Return when the installation was asked to stop and has stopped. Raises KilonovaError when it cannot start."""
+    options.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with StateLock(options.state_dir):
+        require_free_port(options.port)
+        stop = StopRequest()
+        try:
+            welcome, hypervisors = _prepare(options, announcer, stop)
+        except StoppedEarly:
+            return
+        _run(options, announcer, welcome, hypervisors, stop)
+
+
+def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tuple[Welcome, list[Hypervisor]]:
+    choice = choose_kind(options.kind)
+    if choice.because:
+        announcer.warn(
+            f"no real hypervisor here, so simulated ones ({choice.kind}). Missing: {'; '.join(choice.because)}"
+        )
+    cache = options.state_dir / "cache"
+    with _step(announcer, stop, "Database"):
+        database_migrate()
+    with _step(announcer, stop, "Admin and flavors"):
+        admin = admin_prepare(options.admin_password_file)
+        flavors_prepare()
+    is_real = choice.kind is HypervisorKind.QEMU
+    with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
+        (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
+    with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
+        hypervisors = hypervisors_prepare(choice.kind, count=options.hypervisors, state_dir=options.state_dir)
+    connections.close_all()  # nothing of ours stays open beside those who serve
+    return Welcome(options.port, admin, DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE), hypervisors
+
+
+class _step:  # noqa: N801 - reads as a statement
+    """A step of the announcer that is not begun when a stop was asked for."""
+
+    def __init__(self, announcer: Announcer, stop: StopRequest, title: str) -> None:
+        if stop:
+            raise StoppedEarly
+        self._inner = announcer.step(title)
+
+    def __enter__(self) -> Callable[[str], None]:
+        return self._inner.__enter__()
+
+    def __exit__(self, *details: object) -> None:
+        self._inner.__exit__(*details)  # type: ignore[arg-type]
+
+
+def _run(
+    options: UpOptions, announcer: Announcer, welcome: Welcome, hypervisors: list[Hypervisor], stop: StopRequest
+) -> None:
+    def report(death: ChildDied) -> None:
+        announcer.warn(
+            f"{death.name} ended with status {death.status}; again in {death.restart_in_s:g} s (see {death.log})"
+        )
+
+    supervisor = Supervisor(child_specs(options, hypervisors, child_environment(options)), on_death=report)
+    try:
+        supervisor.start()
+        if _wait_until_ready(options.port, supervisor, announcer, stop):
+            for line in welcome.lines():
+                announcer.line(line)
+        while not stop:
+            supervisor.tick()
+            time.sleep(POLL_S)
+    finally:
+        with announcer.step("Stopping"):
+            killed = supervisor.stop(hurry=lambda: stop.hurried)
+        if killed:
+            announcer.warn(f"killed, because they did not end in time: {', '.join(killed)}")
+
+
+def _wait_until_ready(port: int, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> bool:
+    started = told = time.monotonic()
+    with announcer.step("Waiting until a VM can be created") as doing:
+        while not stop and (reasons := why_not_ready(port)):
+            doing("; ".join(reasons))
+            if time.monotonic() - told > SLOW_START_S:
+                told = time.monotonic()
+                announcer.warn(f"not ready after {told - started:.0f} s: {'; '.join(reasons)}")
+            supervisor.tick()
+            time.sleep(READY_POLL_S)
+    return not stop
+
+
+def child_environment(options: UpOptions) -> dict[str, str]:
+    """Settings that every process must share; the rest is inherited."""
+    return {
+        "KILONOVA_STATE": str(options.state_dir),
+        "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev"),
+        "PYTHONUNBUFFERED": "1",
+    }

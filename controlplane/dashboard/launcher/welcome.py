@@ -1,0 +1,61 @@
+"""What a person needs to know once everything runs."""
+
+import json
+import shlex
+from dataclasses import dataclass
+
+from controlplane.dashboard.launcher.seed import SeedImage
+from controlplane.identity.services import AdminBootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """Address, login, and the commands that create a first VM."""
+
+    port: int
+    admin: AdminBootstrap
+    image: SeedImage
+    flavor: str = "m1.nano"
+
+    @property
+    def address(self) -> str:
+        """Where the pages are."""
+        return f"http://127.0.0.1:{self.port}/"
+
+    def lines(self) -> list[str]:
+        """The whole text, ready to be pasted from."""
+        return [
+            "",
+            f"Kilonova runs at {self.address}",
+            f"  log in as       admin, password {self.password_text()}",
+            f"  API and docs    {self.address}api/docs/",
+            "",
+            "Create a VM:",
+            "",
+            f"  {self.token_command()}",
+            f"  {self.create_command()}",
+            "",
+            "and see it come up on its page, or with",
+            "",
+            f"  curl -s -H \"X-Auth-Token: $TOKEN\" '{self.address}api/instances/?name=first'",
+            "",
+            "Ctrl-C stops everything. Guests keep running and are found again by the next start.",
+        ]
+
+    def password_text(self) -> str:
+        """The password when it was made now: it is stored as a hash only."""
+        if self.admin.created and self.admin.password:
+            return self.admin.password
+        return "as told by the first start (new one: manage.py changepassword admin)"
+
+    def token_command(self) -> str:
+        """Shell that puts an API token into TOKEN."""
+        password = self.admin.password if self.admin.created and self.admin.password else "PASSWORD"
+        body = shlex.quote(json.dumps({"username": "admin", "password": password}))
+        read = shlex.quote("import json,sys; print(json.load(sys.stdin)['token'])")
+        return f"TOKEN=$(curl -s {self.address}api/tokens/ --json {body} | python3 -c {read})"
+
+    def create_command(self) -> str:
+        """Shell that creates a VM."""
+        body = shlex.quote(json.dumps({"name": "first", "flavor": self.flavor, "image": self.image.name}))
+        return f'curl -s -H "X-Auth-Token: $TOKEN" {self.address}api/instances/ --json {body}'

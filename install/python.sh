@@ -1,0 +1,10 @@
+#!/bin/sh
+# python.sh: print the interpreter to build the virtual environment with (3.11 or 3.12).
+for candidate in ${PYTHON:-} python3.11 python3 python3.12; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
+        command -v "$candidate"
+        exit 0
+    fi
+done
+echo "Kilonova needs Python 3.11 or 3.12 (Debian 12: apt-get install python3). PYTHON=... names another one." >&2
+exit 1

@@ -1,0 +1,52 @@
+"""The heart of scheduling: `schedule(snapshot, request, policy, seed) -> Trace`, a pure function over columns.
+
+No Django, no database, no clock, and no randomness but the seed's.
+"""
+
+from scheduling.domain.explanation import Explanation, why_not
+from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.policy import DEFAULT_POLICY, Policy, PolicyOptions, policy_from_dict, policy_to_dict
+from scheduling.domain.request import (
+    Destination,
+    FlavorSnapshot,
+    GroupSnapshot,
+    ImageSnapshot,
+    ScheduleRequest,
+    request_from_dict,
+    request_to_dict,
+)
+from scheduling.domain.trace import InstanceSelection, Outcome, Selection, Trace
+from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
+from scheduling.engine.host_table import host_table_from_rows
+from scheduling.engine.schedule import schedule, validate_policy
+
+__all__ = [
+    "DEFAULT_POLICY",
+    "AggregateRow",
+    "Destination",
+    "Explanation",
+    "FlavorSnapshot",
+    "GroupSnapshot",
+    "HostRow",
+    "HostTable",
+    "ImageSnapshot",
+    "InstanceSelection",
+    "InventoryRow",
+    "Outcome",
+    "Policy",
+    "PolicyOptions",
+    "ScheduleRequest",
+    "Selection",
+    "Trace",
+    "host_table_from_rows",
+    "policy_from_dict",
+    "policy_to_dict",
+    "request_from_dict",
+    "request_to_dict",
+    "schedule",
+    "trace_from_dict",
+    "trace_to_dict",
+    "validate_policy",
+    "why_not",
+]

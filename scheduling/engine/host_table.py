@@ -1,0 +1,125 @@
+"""Makes a host table from plain rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from scheduling.domain.columns import (
+    IntArray,
+    Interned,
+    InventoryColumns,
+    bool_column,
+    float_column,
+    frozen,
+    int_column,
+    intern,
+    intern_json,
+)
+from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
+
+__all__ = ["HostTable", "host_table_from_rows"]
+
+_NONE = InventoryRow(total=0)
+
+
+def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[AggregateRow] = ()) -> HostTable:
+    """The fleet as columns. The order of `rows` and `aggregates` makes no difference."""
+    ordered = sorted(rows, key=lambda row: (row.host, row.nodename, row.uuid))
+    count = len(ordered)
+    sets = tuple(sorted(aggregates, key=lambda each: (each.name, each.uuid)))
+    inventories = _inventories(ordered)
+    no_inventory = _inventory_columns([_NONE] * count)
+    vcpu, ram, disk = (inventories.get(name, no_inventory) for name in (VCPU, MEMORY_MB, DISK_GB))
+    members = _memberships(ordered, sets)
+    return HostTable(
+        hosts=tuple(row.host for row in ordered),
+        nodes=tuple(row.nodename for row in ordered),
+        uuids=tuple(row.uuid for row in ordered),
+        cells=intern([row.cell_uuid for row in ordered]),
+        zones=_zones(members, sets),
+        enabled=bool_column((row.enabled for row in ordered), count),
+        up=bool_column((row.up for row in ordered), count),
+        status_detail=intern([row.status_detail for row in ordered]),
+        free_ram_mb=frozen(ram.total - ram.reserved - ram.used),
+        free_disk_mb=_free_disk_mb(ordered, disk),
+        vcpus_used=vcpu.used,
+        num_instances=int_column((_instance_count(row) for row in ordered), count),
+        num_io_ops=int_column((row.num_io_ops for row in ordered), count),
+        failed_builds=int_column((row.failed_builds for row in ordered), count),
+        hypervisor_type=intern([row.hypervisor_type for row in ordered]),
+        hypervisor_version=int_column((row.hypervisor_version for row in ordered), count),
+        host_ip=tuple(row.host_ip for row in ordered),
+        inventories=inventories,
+        no_inventory=no_inventory,
+        trait_sets=intern([row.traits for row in ordered]),
+        aggregates=sets,
+        aggregate_sets=members,
+        supported_instances=intern([row.supported_instances for row in ordered]),
+        cpu_info=intern_json([row.cpu_info for row in ordered]),
+        stats=intern_json([row.stats for row in ordered]),
+        metrics=intern_json([row.metrics for row in ordered]),
+        services=intern_json([row.service for row in ordered]),
+        instances=tuple(row.instances for row in ordered),
+        rows_by_instance=_index((uuid, at) for at, row in enumerate(ordered) for uuid in row.instances),
+        rows_by_host=_index((row.host.lower(), at) for at, row in enumerate(ordered)),
+        rows_by_node=_index((row.nodename.lower(), at) for at, row in enumerate(ordered)),
+        row_by_uuid={row.uuid: at for at, row in enumerate(ordered)},
+        placed={},
+    )
+
+
+def _inventories(rows: Sequence[HostRow]) -> dict[str, InventoryColumns]:
+    names = sorted({name for row in rows for name in row.inventories})
+    return {name: _inventory_columns([row.inventories.get(name, _NONE) for row in rows]) for name in names}
+
+
+def _inventory_columns(rows: Sequence[InventoryRow]) -> InventoryColumns:
+    count = len(rows)
+    total = int_column((row.total for row in rows), count)
+    reserved = int_column((row.reserved for row in rows), count)
+    ratio = float_column((row.allocation_ratio for row in rows), count)
+    return InventoryColumns(
+        total=total,
+        reserved=reserved,
+        allocation_ratio=ratio,
+        used=int_column((row.used for row in rows), count),
+        min_unit=int_column((row.min_unit for row in rows), count),
+        max_unit=int_column((row.max_unit for row in rows), count),
+        step_size=int_column((row.step_size for row in rows), count),
+        capacity=frozen(np.floor((total - reserved) * ratio).astype(np.int64)),
+    )
+
+
+def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
+    """The smaller of what is not promised and what the disk can surely still take."""
+    free = disk.total - disk.reserved - disk.used
+    least = [row.disk_available_least_gib for row in rows]
+    bound = np.array([free[at] if each is None else each for at, each in enumerate(least)], dtype=np.int64)
+    return frozen(np.minimum(free, bound) * 1024)
+
+
+def _instance_count(row: HostRow) -> int:
+    return len(row.instances) if row.num_instances is None else row.num_instances
+
+
+def _memberships(rows: Sequence[HostRow], aggregates: Sequence[AggregateRow]) -> Interned[tuple[int, ...]]:
+    by_host = _index((host, at) for at, aggregate in enumerate(aggregates) for host in aggregate.hosts)
+    return intern([by_host.get(row.host, ()) for row in rows])
+
+
+def _zones(members: Interned[tuple[int, ...]], aggregates: Sequence[AggregateRow]) -> Interned[str | None]:
+    """The zone of each host: that of its first aggregate with one (services see to it that there is one only)."""
+    return Interned(tuple(_zone([aggregates[at] for at in one]) for one in members.values), members.codes)
+
+
+def _zone(aggregates: Iterable[AggregateRow]) -> str | None:
+    return next((each.availability_zone for each in aggregates if each.availability_zone), None)
+
+
+def _index(pairs: Iterable[tuple[str, int]]) -> Mapping[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for name, at in pairs:
+        found[name] = (*found.get(name, ()), at)
+    return found

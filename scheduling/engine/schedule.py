@@ -1,0 +1,289 @@
+"""Nova's filter scheduler as one pure function: a snapshot and a request in, a plan with its reasons out."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.columns import IntArray
+from scheduling.domain.errors import PluginFailed
+from scheduling.domain.host_state import HostState
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.resources import resource_request
+from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
+from scheduling.domain.verdict import failure_verdict, success_verdict
+from scheduling.domain.weighing import Ranking
+from scheduling.engine.placement import nearest, refuse_unfit
+from scheduling.engine.rank import rank
+from scheduling.engine.request_filters import refuse_by_request, refuse_lost
+from scheduling.engine.targets import refuse_untargeted
+from scheduling.filters.base import Filter
+from scheduling.filters.registry import filter_get
+from scheduling.weighers.registry import weigher_get
+
+Stopwatch = Callable[[], int]
+StageRun = tuple[str, Callable[[Hosts], list[RefusalGroup]]]
+
+
+def no_stopwatch() -> int:
+    """Time stands still: the engine has no clock of its own."""
+    return 0
+
+
+def schedule(
+    snapshot: HostTable,
+    request: ScheduleRequest,
+    policy: Policy,
+    seed: int,
+    *,
+    claims_lost: Mapping[str, Refusal] | None = None,
+    stopwatch: Stopwatch = no_stopwatch,
+) -> Trace:
+    """Choose a host for each instance of the batch, with alternates, and say why not the others.
+
+    Equal arguments give an equal trace. `snapshot` is not changed. `claims_lost` maps provider uuids to the reason
+    their claim failed in an earlier pass; those hosts are refused at stage `claim`. `stopwatch` gives microseconds.
+    Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts itself.
+    """
+    run = _Run(snapshot, request, policy, seed=seed, claims_lost=claims_lost or {}, stopwatch=stopwatch)
+    return run.trace()
+
+
+def validate_policy(policy: Policy) -> None:
+    """Raises PluginNotFound or PluginFailed if a filter or weigher of the policy cannot be had."""
+    for name in policy.filters:
+        filter_get(name)
+    for setting in policy.weighers:
+        weigher_get(setting.name)
+
+
+class _Run:
+    """The state of one call: what is left of the fleet after each instance."""
+
+    def __init__(
+        self,
+        snapshot: HostTable,
+        request: ScheduleRequest,
+        policy: Policy,
+        *,
+        seed: int,
+        claims_lost: Mapping[str, Refusal],
+        stopwatch: Stopwatch,
+    ) -> None:
+        self.table = snapshot
+        self.rows: IntArray = np.arange(len(snapshot), dtype=np.int64)
+        self.request = request
+        self.policy = policy
+        self.seed = seed
+        self.claims_lost = claims_lost
+        self.stopwatch = stopwatch
+        self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
+        self.resources = resource_request(request)
+        self.filters = [filter_get(name) for name in policy.filters]
+        self.weighers = [(weigher_get(each.name), each.multiplier) for each in policy.weighers]
+        self.notes: dict[str, None] = dict.fromkeys(self.resources.notes)
+        self.group = _with_members(request)
+        self.rounds: list[Round] = []
+        self.states: dict[int, HostState] = {}
+        self.chosen: list[tuple[int, Selection]] = []
+
+    def trace(self) -> Trace:
+        """Run all instances, then find alternates."""
+        for index in range(len(self.request.instance_uuids)):
+            if not self._place(index):
+                break
+        if len(self.chosen) < self.request.least_count:
+            return self._failure()
+        return self._success()
+
+    def _place(self, index: int) -> bool:
+        each = self._round(index)
+        self.rounds.append(each)
+        if each.ranking is None:
+            return False
+        row = int(each.ranking.ranked_rows()[0])
+        self.chosen.append((row, self._selection(each.ranking, 0)))
+        self._consume(row, self.request.instance_uuids[index])
+        return True
+
+    def _round(self, index: int) -> Round:
+        spec = self._spec(index)
+        self.states = {}
+        hosts = Hosts(self.table, self.rows, "", self.states)
+        hosts, stages, refusals = self._refuse(hosts, self._stages(spec))
+        self.rows = hosts.rows
+        start = self.stopwatch()
+        ranking = rank(hosts, spec, self.weighers, self.policy, self.rng) if len(hosts) else None
+        spent = self.stopwatch() - start
+        return Round(spec.instance_uuid, stages, refusals, ranking, spent)
+
+    def _spec(self, index: int) -> RequestSpec:
+        # Past the batch (the ranking for alternates) the last instance stands for all.
+        return RequestSpec(
+            self.request,
+            self.resources,
+            self.policy.options,
+            self.notes,
+            index=min(index, len(self.request.instance_uuids) - 1),
+            group=self.group,
+        )
+
+    def _refuse(
+        self, hosts: Hosts, runs: Iterator[StageRun]
+    ) -> tuple[Hosts, tuple[Stage, ...], tuple[RefusalGroup, ...]]:
+        """Stage after stage, until none is left: each host leaves with its first refusal."""
+        stages: list[Stage] = []
+        refusals: list[RefusalGroup] = []
+        for name, refuse in runs:
+            if not len(hosts):
+                break
+            start = self.stopwatch()
+            refused = refuse(Hosts(hosts.table, hosts.rows, name, hosts.states))
+            left = hosts.without(refused)
+            stages.append(Stage(name, len(hosts), len(left), self.stopwatch() - start))
+            refusals += refused
+            hosts = left
+        return hosts, tuple(stages), tuple(refusals)
+
+    def _stages(self, spec: RequestSpec) -> Iterator[StageRun]:
+        """Within a batch only room, and filters whose answer can change, are asked again."""
+        if not self.rounds:
+            if self.claims_lost:
+                yield "claim", partial(refuse_lost, self.claims_lost)
+            if not self.request.is_rebuild:
+                yield "request_filters", partial(refuse_by_request, spec)
+        if not self.request.is_rebuild:
+            yield "placement", partial(refuse_unfit, spec)
+        if not self.rounds:
+            yield "target", partial(refuse_untargeted, spec)
+        for each in self._filters():
+            yield each.name, partial(_run_filter, each, spec)
+
+    def _filters(self) -> list[Filter]:
+        if self.request.is_forced:
+            return []
+        filters = [each for each in self.filters if each.RUN_ON_REBUILD] if self.request.is_rebuild else self.filters
+        return [each for each in filters if not (self.rounds and each.run_filter_once_per_request)]
+
+    def _consume(self, row: int, instance_uuid: str) -> None:
+        if self.request.is_rebuild:
+            return
+        amounts = self.resources.amounts
+        self.table = self.table.consume(row, flavor=self.request.flavor, amounts=amounts, instance_uuid=instance_uuid)
+        if self.group is not None:
+            host = self.table.hosts[row]
+            hosts = self.group.hosts if host in self.group.hosts else (*self.group.hosts, host)
+            self.group = replace(self.group, hosts=hosts)
+
+    def _success(self) -> Trace:
+        extra, selections = self._with_alternates()
+        words = partial(
+            success_verdict,
+            host_count=len(self.table),
+            selections=selections,
+            instance_count=len(self.request.instance_uuids),
+        )
+        trace = self._trace(Outcome.SELECTED, words(redacted=False), words(redacted=True))
+        return replace(trace, selections=selections, alternates_round=extra)
+
+    def _failure(self) -> Trace:
+        rounds = tuple(self.rounds)
+        close = nearest(self.table, self.resources.amounts, rounds)
+        words = partial(
+            failure_verdict,
+            host_count=len(self.table),
+            rounds=rounds,
+            instance_count=len(self.request.instance_uuids),
+            nearest=close,
+        )
+        trace = self._trace(Outcome.NO_VALID_HOST, words(redacted=False), words(redacted=True))
+        return replace(trace, nearest=close)
+
+    def _trace(self, outcome: Outcome, verdict: str, verdict_redacted: str) -> Trace:
+        return Trace(
+            request_id=self.request.request_id,
+            policy_version=self.policy.version,
+            seed=self.seed,
+            outcome=outcome,
+            instance_count=len(self.request.instance_uuids),
+            hosts=self.table.hosts,
+            nodes=self.table.nodes,
+            resources=dict(self.resources.amounts),
+            rounds=tuple(self.rounds),
+            selections=(),
+            verdict=verdict,
+            verdict_redacted=verdict_redacted,
+            notes=tuple(self.notes),
+        )
+
+    def _with_alternates(self) -> tuple[Round | None, tuple[InstanceSelection, ...]]:
+        extra, ranking = self._alternates_ranking()
+        taken = {row for row, _ in self.chosen}
+        by_cell: dict[int, tuple[Selection, ...]] = {}
+        selections: list[InstanceSelection] = []
+        for (row, selected), uuid in zip(self.chosen, self.request.instance_uuids, strict=False):
+            cell = int(self.table.cells.codes[row])
+            if cell not in by_cell:
+                by_cell[cell] = self._alternates(ranking, cell, taken)
+            selections.append(InstanceSelection(uuid, selected, by_cell[cell]))
+        return extra, tuple(selections)
+
+    def _alternates_ranking(self) -> tuple[Round | None, Ranking | None]:
+        """The first ranking for a single instance; for a batch one more, after all of it was placed."""
+        if not self.request.num_alternates:
+            return None, None
+        if len(self.rounds) == 1:
+            return None, self.rounds[0].ranking
+        extra = replace(self._round(len(self.chosen)), instance_uuid="")
+        return extra, extra.ranking
+
+    def _alternates(self, ranking: Ranking | None, cell: int, taken: set[int]) -> tuple[Selection, ...]:
+        """The next best hosts of the same cell that no instance of the batch was given."""
+        if ranking is None:
+            return ()
+        found: list[Selection] = []
+        for place, row in enumerate(ranking.ranked_rows().tolist()):
+            if row not in taken and self.table.cells.codes[row] == cell:
+                found.append(self._selection(ranking, place))
+                if len(found) == self.request.num_alternates:
+                    break
+        return tuple(found)
+
+    def _selection(self, ranking: Ranking, place: int) -> Selection:
+        position = int(ranking.order[place])
+        row = int(ranking.rows[position])
+        return Selection(
+            host=self.table.hosts[row],
+            nodename=self.table.nodes[row],
+            compute_node_uuid=self.table.uuids[row],
+            cell_uuid=self.table.cells[row],
+            availability_zone=self.table.zones[row] or self.policy.options.default_availability_zone,
+            score=float(ranking.scores[position]),
+            rank=place + 1,
+            limits=dict(self.states[row].limits) if row in self.states else {},
+        )
+
+
+def _run_filter(each: Filter, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+    """A filter's refusals. Raises PluginFailed, with its name, whatever it raised."""
+    try:
+        return each.refusals(hosts, spec)
+    except PluginFailed:
+        raise
+    except Exception as error:
+        raise PluginFailed(f"the filter {each.name} failed: {error!r}", plugin=each.name) from error
+
+
+def _with_members(request: ScheduleRequest) -> GroupSnapshot | None:
+    """The group with the instances of this batch among its members."""
+    if request.group is None:
+        return None
+    members = dict.fromkeys((*request.group.members, *request.instance_uuids))
+    return replace(request.group, members=tuple(members))

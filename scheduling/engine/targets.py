@@ -1,0 +1,50 @@
+"""Hosts that the request itself names: the requested destination, those to ignore, those forced."""
+
+from functools import partial
+
+import numpy as np
+
+from controlplane.kernel.reasons import RefusalReason
+from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request import Destination
+from scheduling.domain.request_spec import RequestSpec
+
+
+def refuse_untargeted(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+    """Exact matches of the destination only; none of the ignored; of the forced only those. Then the rest."""
+    rules = []
+    if spec.requested_destination is not None:
+        rules.append(partial(_refuse_others, spec.requested_destination))
+    if spec.ignore_hosts:
+        rules.append(partial(_refuse_ignored, spec.ignore_hosts))
+    if spec.force_hosts:
+        rules.append(partial(_refuse_unforced_hosts, spec.force_hosts))
+    if spec.force_nodes:
+        rules.append(partial(_refuse_unforced_nodes, spec.force_nodes))
+    return refuse_in_turn(hosts, rules)
+
+
+def _refuse_others(destination: Destination, hosts: Hosts) -> list[RefusalGroup]:
+    names = " ".join(name for name in (destination.host, destination.node) if name)
+    others = np.ones(len(hosts), dtype=np.bool_)
+    for at, row in enumerate(hosts.rows.tolist()):
+        others[at] = not _is_at(destination, hosts.table.hosts[row], hosts.table.nodes[row])
+    return hosts.refuse(others, RefusalReason.NOT_REQUESTED_HOST, wanted=names or None)
+
+
+def _is_at(destination: Destination, host: str, node: str) -> bool:
+    return destination.host in (None, host) and destination.node in (None, node)
+
+
+def _refuse_ignored(names: tuple[str, ...], hosts: Hosts) -> list[RefusalGroup]:
+    return hosts.refuse(hosts.mask(hosts.table.rows_of_hosts(names)), RefusalReason.IGNORED)
+
+
+def _refuse_unforced_hosts(names: tuple[str, ...], hosts: Hosts) -> list[RefusalGroup]:
+    forced = hosts.mask(hosts.table.rows_of_hosts(names))
+    return hosts.refuse(~forced, RefusalReason.NOT_FORCED, wanted=", ".join(names))
+
+
+def _refuse_unforced_nodes(names: tuple[str, ...], hosts: Hosts) -> list[RefusalGroup]:
+    forced = hosts.mask(hosts.table.rows_of_nodes(names))
+    return hosts.refuse(~forced, RefusalReason.NOT_FORCED, wanted=", ".join(names))

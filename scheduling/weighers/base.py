@@ -1,0 +1,113 @@
+"""The two forms of a weigher: over columns (ours) and host by host (Nova's, for plug-ins)."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from scheduling.domain.aggregates import least_numbers
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.errors import PluginFailed
+from scheduling.domain.host_state import HostState
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+
+
+class Weigher(ABC):
+    """Gives every host a raw value; scaling and multiplying are the engine's.
+
+    `minval` and `maxval` are bounds of the raw value, if it has any: they clamp it and fix that end of the scale.
+    `multiplier_key` is the aggregate metadata key that overrides the multiplier; `direction` -1 means that a large
+    value is bad at a positive multiplier.
+    """
+
+    minval: float | None = None
+    maxval: float | None = None
+    multiplier_key: ClassVar[str] = ""
+    default_multiplier: ClassVar[float] = 1.0
+    direction: ClassVar[float] = 1.0
+
+    @property
+    def name(self) -> str:
+        """How policies and traces name it."""
+        return type(self).__name__
+
+    @abstractmethod
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """One value for each of these hosts."""
+
+    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> float | FloatArray:
+        """The policy's multiplier, or per host the least that its aggregates name."""
+        default = self.default_multiplier if configured is None else configured
+        if not self.multiplier_key:
+            return self.direction * default
+        return self.direction * least_numbers(hosts, self.multiplier_key, default, spec.note)
+
+
+class BaseHostWeigher(Weigher):
+    """A weigher that looks at one host at a time, as Nova's do: override `_weigh_object`, and where the multiplier
+    depends on the host `weight_multiplier`. A multiplier in the policy goes before the latter.
+    """
+
+    def weight_multiplier(self, host_state: HostState) -> float:
+        """The multiplier for one host where the policy names none."""
+        return self.default_multiplier
+
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+        raise NotImplementedError
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """One value per host. Raises PluginFailed when the weigher raises or gives no finite number."""
+        return _ask_all(self.name, hosts, lambda state: self._weigh_object(state, spec))
+
+    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> float | FloatArray:
+        """The policy's multiplier if it names one, else what the weigher says for each host."""
+        return _ask_all(self.name, hosts, self.weight_multiplier) if configured is None else configured
+
+
+@runtime_checkable
+class HasWeighObject(Protocol):
+    """Anything that weighs one host; it need not inherit from us."""
+
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float: ...
+
+
+class ForeignWeigher(BaseHostWeigher):
+    """Wraps an object that has `_weigh_object` and inherits from nothing of ours."""
+
+    def __init__(self, wrapped: HasWeighObject) -> None:
+        self._wrapped = wrapped
+        self.minval = getattr(wrapped, "minval", None)
+        self.maxval = getattr(wrapped, "maxval", None)
+
+    @property
+    def name(self) -> str:
+        """The name of the wrapped class."""
+        return type(self._wrapped).__name__
+
+    def weight_multiplier(self, host_state: HostState) -> float:
+        """The wrapped object's answer, 1 if it has none."""
+        ask: Callable[[HostState], float] | None = getattr(self._wrapped, "weight_multiplier", None)
+        return self.default_multiplier if ask is None else ask(host_state)
+
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+        return self._wrapped._weigh_object(host_state, weight_properties)
+
+
+def _ask_all(name: str, hosts: Hosts, ask: Callable[[HostState], object]) -> FloatArray:
+    return np.array([_number(name, hosts.state(row), ask) for row in hosts.rows.tolist()], dtype=np.float64)
+
+
+def _number(name: str, state: HostState, ask: Callable[[HostState], object]) -> float:
+    try:
+        answer = ask(state)
+    except Exception as error:
+        raise PluginFailed(
+            f"the weigher {name} failed on {state.host}: {error!r}", plugin=name, host=state.host
+        ) from error
+    if isinstance(answer, int | float | np.integer | np.floating) and math.isfinite(answer):
+        return float(answer)
+    message = f"the weigher {name} answered {answer!r} for {state.host}; a number expected"
+    raise PluginFailed(message, plugin=name, host=state.host)

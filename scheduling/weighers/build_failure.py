@@ -1,0 +1,20 @@
+"""BuildFailureWeigher: avoids hosts that failed builds lately, above all else."""
+
+import numpy as np
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+
+class BuildFailureWeigher(Weigher):
+    """Raw value failed_builds; its multiplier is negated, so that a positive one avoids."""
+
+    multiplier_key = "build_failure_weight_multiplier"
+    default_multiplier = 1000000.0
+    direction = -1.0
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """Builds failed since the last that worked."""
+        return hosts.of(hosts.table.failed_builds).astype(np.float64)

@@ -1,0 +1,17 @@
+"""CPUWeigher: spreads by free vCPUs (packs at a negative multiplier)."""
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+
+class CPUWeigher(Weigher):
+    """Raw value vcpus_total * cpu_allocation_ratio - vcpus_used; the scale starts at 0."""
+
+    minval = 0.0
+    multiplier_key = "cpu_weight_multiplier"
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """Free vCPUs after overcommit."""
+        return hosts.of(hosts.table.vcpu_capacity() - hosts.table.vcpus_used)

@@ -1,0 +1,18 @@
+"""HypervisorVersionWeigher: prefers newer hypervisors."""
+
+import numpy as np
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+
+class HypervisorVersionWeigher(Weigher):
+    """Raw value hypervisor_version, 0 if unset; any difference spans the whole scale."""
+
+    multiplier_key = "hypervisor_version_weight_multiplier"
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """The version as Nova's integer."""
+        return hosts.of(hosts.table.hypervisor_version).astype(np.float64)

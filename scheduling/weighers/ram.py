@@ -1,0 +1,19 @@
+"""RAMWeigher: spreads by free memory (packs at a negative multiplier)."""
+
+import numpy as np
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+
+class RAMWeigher(Weigher):
+    """Raw value free_ram_mb; the scale starts at 0."""
+
+    minval = 0.0
+    multiplier_key = "ram_weight_multiplier"
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """Free memory in MiB."""
+        return hosts.of(hosts.table.free_ram_mb).astype(np.float64)

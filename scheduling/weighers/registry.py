@@ -1,0 +1,54 @@
+"""Weighers by name: ours, those of installed packages (entry points `kilonova.weighers`), and dotted paths."""
+
+from functools import cache
+
+from scheduling.domain.errors import PluginFailed
+from scheduling.domain.plugins import load_plugin, plugin_names
+from scheduling.weighers.base import ForeignWeigher, HasWeighObject, Weigher
+from scheduling.weighers.build_failure import BuildFailureWeigher
+from scheduling.weighers.cpu import CPUWeigher
+from scheduling.weighers.disk import DiskWeigher
+from scheduling.weighers.hypervisor_version import HypervisorVersionWeigher
+from scheduling.weighers.io_ops import IoOpsWeigher
+from scheduling.weighers.num_instances import NumInstancesWeigher
+from scheduling.weighers.ram import RAMWeigher
+from scheduling.weighers.soft_affinity import ServerGroupSoftAffinityWeigher, ServerGroupSoftAntiAffinityWeigher
+
+ENTRY_POINTS = "kilonova.weighers"
+
+BUILT_IN: dict[str, type[Weigher]] = {
+    each.__name__: each
+    for each in (
+        BuildFailureWeigher,
+        CPUWeigher,
+        DiskWeigher,
+        HypervisorVersionWeigher,
+        IoOpsWeigher,
+        NumInstancesWeigher,
+        RAMWeigher,
+        ServerGroupSoftAffinityWeigher,
+        ServerGroupSoftAntiAffinityWeigher,
+    )
+}
+
+
+@cache
+def weigher_get(name: str) -> Weigher:
+    """The weigher a policy calls `name`. Raises PluginNotFound or PluginFailed."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]()
+    return adapt(name, load_plugin(ENTRY_POINTS, name))
+
+
+def weigher_names() -> tuple[str, ...]:
+    """All names that can be enabled without a dotted path."""
+    return tuple(sorted({*BUILT_IN, *plugin_names(ENTRY_POINTS)}))
+
+
+def adapt(name: str, plugin: object) -> Weigher:
+    """A weigher from any object that is one or has `_weigh_object`. Raises PluginFailed for others."""
+    if isinstance(plugin, Weigher):
+        return plugin
+    if isinstance(plugin, HasWeighObject):
+        return ForeignWeigher(plugin)
+    raise PluginFailed(f"{name} is no weigher: it has no _weigh_object", plugin=name)

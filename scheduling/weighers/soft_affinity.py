@@ -1,0 +1,35 @@
+"""The soft server group rules: members together, or apart, where there is a choice."""
+
+import numpy as np
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+
+class ServerGroupSoftAffinityWeigher(Weigher):
+    """Raw value: members of the group on the host; 0 unless the policy is `soft-affinity`."""
+
+    multiplier_key = "soft_affinity_weight_multiplier"
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """Members on the host."""
+        return _members(hosts, spec, "soft-affinity")
+
+
+class ServerGroupSoftAntiAffinityWeigher(Weigher):
+    """Raw value: minus the members of the group on the host; 0 unless the policy is `soft-anti-affinity`."""
+
+    multiplier_key = "soft_anti_affinity_weight_multiplier"
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """Members on the host, negated (and never -0)."""
+        return 0.0 - _members(hosts, spec, "soft-anti-affinity")
+
+
+def _members(hosts: Hosts, spec: RequestSpec, policy: str) -> FloatArray:
+    group = spec.instance_group
+    if group is None or group.policy != policy:
+        return np.zeros(len(hosts), dtype=np.float64)
+    return hosts.of(hosts.table.counts_of_instances(group.members)).astype(np.float64)

@@ -1,0 +1,78 @@
+"""What a request went through, to look at."""
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from controlplane.infra.admin import ReadOnlyAdmin
+from servers.models import (
+    BuildRequest,
+    InstanceAction,
+    InstanceActionEvent,
+    InstanceMapping,
+    ProjectQuotaLock,
+    RequestSpec,
+)
+
+
+class EventInline(admin.TabularInline[InstanceActionEvent, InstanceAction]):
+    """Its steps."""
+
+    model = InstanceActionEvent
+    extra = 0
+    can_delete = False
+    fields = ["name", "attempt", "host", "started_at", "finished_at", "result", "details"]
+
+    def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Written by services."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """Written by services."""
+        return False
+
+
+@admin.register(InstanceAction)
+class InstanceActionAdmin(ReadOnlyAdmin):
+    """Verbs and their steps."""
+
+    list_display = ["action", "instance_uuid", "result", "attempt", "request_id", "started_at", "finished_at"]
+    list_filter = ["action", "result"]
+    search_fields = ["instance_uuid", "request_id", "work_id", "project_id"]
+    date_hierarchy = "started_at"
+    inlines = [EventInline]
+
+
+@admin.register(RequestSpec)
+class RequestSpecAdmin(ReadOnlyAdmin):
+    """What was asked for."""
+
+    list_display = ["instance_uuid", "reservation_id", "project_id", "user_id", "created_at"]
+    search_fields = ["instance_uuid", "reservation_id", "project_id"]
+
+
+@admin.register(BuildRequest)
+class BuildRequestAdmin(ReadOnlyAdmin):
+    """Instances that have no row in a cell yet."""
+
+    list_display = ["instance_uuid", "project", "reservation_id", "batch_index", "request_id", "created_at"]
+    list_filter = ["project"]
+    search_fields = ["instance_uuid", "reservation_id", "request_id"]
+    list_select_related = ["project"]
+
+
+@admin.register(InstanceMapping)
+class InstanceMappingAdmin(ReadOnlyAdmin):
+    """Which instance is in which cell."""
+
+    list_display = ["instance_uuid", "cell_id", "project", "queued_for_delete", "created_at"]
+    list_filter = ["queued_for_delete", "cell_id"]
+    search_fields = ["instance_uuid", "cell_id"]
+    list_select_related = ["project"]
+
+
+@admin.register(ProjectQuotaLock)
+class ProjectQuotaLockAdmin(ReadOnlyAdmin):
+    """How often each project's quota was taken."""
+
+    list_display = ["project", "taken"]
+    list_select_related = ["project"]

@@ -1,0 +1,214 @@
+"""Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from computeagent.conductor import FailureClass, PowerState
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.driver import LibvirtDriver
+from computeagent.drivers.libvirt.host_profile import SizeOverrides
+from computeagent.drivers.libvirt.simulated_host import simulated_host_write
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+
+pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
+
+SPAWN_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from tests.e2e.drivers.conftest import Hypervisor, IMAGE
+from computeagent.drivers.libvirt.driver import LibvirtDriver
+state = Path(sys.argv[1])
+driver = LibvirtDriver(f"qemu:///embed?root={state / 'hv'}", state, "node")
+driver.open()
+guest = Hypervisor("qemu", driver, state).guest()
+Hypervisor("qemu", driver, state).build(guest)
+print(guest.uuid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+FIND_AND_DESTROY = """
+import sys
+from pathlib import Path
+from computeagent.drivers.libvirt.driver import LibvirtDriver
+state = Path(sys.argv[1])
+driver = LibvirtDriver(f"qemu:///embed?root={state / 'hv'}", state, "node")
+driver.open()
+print(*[f"{guest.uuid} {guest.power_state}" for guest in driver.guests()], flush=True)
+for guest in driver.guests():
+    driver.destroy(guest.uuid)
+print(len(driver.guests()))
+driver.close()
+"""
+
+
+def run_python(code: str, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
+    return done.stdout.splitlines()
+
+
+def qcow2(path: Path, *options: str) -> bytes:
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", *options, str(path), "1M"], check=True)
+    return path.read_bytes()
+
+
+def said(hypervisor: Hypervisor, guest_uuid: str) -> int:
+    return hypervisor.driver.console_log(guest_uuid, max_bytes=10_000).count(WORDS.encode())
+
+
+def test_boot_sector_speaks_on_the_serial_log(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_log_keeps_what_was_said_before_a_reboot(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+    qemu.driver.hard_reboot(guest)
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 2)
+
+
+def test_qcow2_image_boots(qemu: Hypervisor, tmp_path: Path) -> None:
+    (tmp_path / "raw").write_bytes(IMAGE)
+    command = ["qemu-img", "convert", "-f", "raw", "-O", "qcow2", str(tmp_path / "raw"), str(tmp_path / "image")]
+    subprocess.run(command, check=True)
+    content = (tmp_path / "image").read_bytes()
+
+    guest = qemu.build(qemu.guest(content, image_disk_format="qcow2"), content)
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_all_disks_and_q35_boot(qemu: Hypervisor) -> None:
+    guest = qemu.build(
+        qemu.guest(
+            ephemeral_gib=1,
+            swap_mib=16,
+            image_properties={"hw_machine_type": "q35", "hw_disk_bus": "sata", "hw_vif_model": "e1000e"},
+        )
+    )
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_running_guest_shows_vnc_on_loopback(qemu: Hypervisor) -> None:
+    facts = qemu.driver.facts(qemu.build(qemu.guest()).uuid)
+
+    assert facts is not None
+    assert facts.vnc_host == "127.0.0.1"
+    assert facts.vnc_port >= 5900
+
+
+def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
+    guest = qemu.guest(root_gib=2)
+    qemu.driver.prepare_image(guest, lambda: iter([IMAGE]))
+    qemu.driver.prepare_disks(guest)
+
+    disk = qemu.state_dir / "i" / guest.uuid / "disk"
+    info = json.loads(subprocess.check_output(["qemu-img", "info", "--output=json", str(disk)]))
+    assert info["virtual-size"] == 2 * 2**30
+    assert info["backing-filename-format"] == "raw"
+
+
+def test_guest_that_ignores_the_power_button_is_stopped_after_its_grace(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+
+    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is PowerState.SHUTDOWN
+
+
+def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:
+    guest = qemu.guest()
+    directory = qemu.state_dir / "i" / guest.uuid
+    directory.mkdir(parents=True)
+    (directory / "disk").write_bytes(b"torn")
+
+    qemu.build(guest)
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_guest_whose_disk_is_gone_does_not_start(qemu: Hypervisor) -> None:
+    with pytest.raises(DriverError, match="root disk") as caught:
+        qemu.driver.start(qemu.guest())
+    assert caught.value.failure_class is FailureClass.HOST
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [(["-b", "base", "-F", "raw", "-u"], "backing file"), (["-o", "data_file=outside.raw"], "data in another file")],
+)
+def test_qcow2_that_refers_to_other_files_is_refused(
+    qemu: Hypervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    content = qcow2(tmp_path / "hostile", *options)
+
+    with pytest.raises(DriverError, match=reason) as caught:
+        qemu.driver.prepare_image(qemu.guest(content, image_disk_format="qcow2"), lambda: iter([content]))
+    assert caught.value.failure_class is FailureClass.USER
+
+
+def test_qcow2_with_backing_file_declared_raw_shows_only_its_own_bytes(qemu: Hypervisor, tmp_path: Path) -> None:
+    content = qcow2(tmp_path / "hostile", "-b", "/etc/passwd", "-F", "raw", "-u")
+    guest = qemu.guest(content, image_disk_format="raw")
+    qemu.driver.prepare_image(guest, lambda: iter([content]))
+    qemu.driver.prepare_disks(guest)
+
+    disk, seen = qemu.state_dir / "i" / guest.uuid / "disk", tmp_path / "seen"
+    subprocess.run(["qemu-img", "convert", "-f", "qcow2", "-O", "raw", str(disk), str(seen)], check=True)
+    assert seen.read_bytes()[: len(content)] == content
+
+
+def test_image_larger_than_the_root_disk_is_the_users_fault(qemu: Hypervisor, tmp_path: Path) -> None:
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", str(tmp_path / "big"), "3G"], check=True)
+    content = (tmp_path / "big").read_bytes()
+    guest = qemu.guest(content, image_disk_format="qcow2", root_gib=2)
+    qemu.driver.prepare_image(guest, lambda: iter([content]))
+
+    with pytest.raises(DriverError, match="does not fit the flavor") as caught:
+        qemu.driver.prepare_disks(guest)
+    assert caught.value.failure_class is FailureClass.USER
+
+
+def test_text_declared_qcow2_is_the_users_fault(qemu: Hypervisor) -> None:
+    content = b"not an image" * 100
+
+    with pytest.raises(DriverError, match="not in qcow2 format") as caught:
+        qemu.driver.prepare_image(qemu.guest(content, image_disk_format="qcow2"), lambda: iter([content]))
+    assert caught.value.failure_class is FailureClass.USER
+
+
+def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed() -> None:
+    with tempfile.TemporaryDirectory(prefix="kn-") as state:
+        (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
+
+        assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
+
+
+def test_simulated_host_has_the_sizes_of_its_file(tmp_path: Path) -> None:
+    uri = simulated_host_write(tmp_path / "host.xml", vcpus=96, memory_mib=393_216, disk_gib=4000)
+    driver = LibvirtDriver(uri, tmp_path, "node")
+    driver.open()
+
+    report = driver.host_report()
+    driver.close()
+    assert (report.vcpus, report.memory_mib, report.disk_gib) == (96, 393_216, 4000)
+
+
+def test_share_of_a_machine_is_reported_instead_of_all_of_it(tmp_path: Path) -> None:
+    share = SizeOverrides(vcpus=3, memory_mib=1000, disk_gib=7)
+    driver = LibvirtDriver("test:///default", tmp_path, "node", overrides=share)
+    driver.open()
+
+    report = driver.host_report()
+    driver.close()
+    assert (report.vcpus, report.memory_mib, report.disk_gib) == (3, 1000, 7)
+    assert report.disk_available_least_gib == 7

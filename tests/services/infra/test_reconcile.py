@@ -1,0 +1,102 @@
+"""The reconciler: rings again, ends what is overdue, with the consequence in the same transaction."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane.infra import jobs
+from controlplane.infra.db import now_plus
+from controlplane.infra.doorbells import bell_open
+from controlplane.infra.models import Doorbell, Work, WorkState
+from controlplane.infra.reconcile import end_overdue, reconcile_once, ring_again
+from controlplane.infra.solo import lease_is_held, lease_renew
+from controlplane.infra.work import NewWork, work_create, work_take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ended: list[tuple[uuid.UUID, str]] = []
+
+
+@pytest.fixture(autouse=True)
+def kind() -> Iterator[None]:
+    ended.clear()
+    jobs.kind_register("probe", handler=None, overdue=lambda work, reason: ended.append((work.subject, reason)))
+    jobs.kind_register("broken", handler=None, overdue=_raise)
+    yield
+    del jobs.KINDS["probe"], jobs.KINDS["broken"]
+
+
+def _raise(work: Work, reason: str) -> None:
+    raise RuntimeError("the consequence failed")
+
+
+def new(kind: str = "probe") -> Work:
+    work = work_create(NewWork("conductor", kind, uuid.uuid4(), 60.0, max_attempts=2))
+    Doorbell.objects.all().delete()
+    return work
+
+
+def age(work: Work, **changes: object) -> None:
+    Work.objects.filter(pk=work.pk).update(**changes)
+
+
+def test_lost_doorbell_is_rung_again_once_it_is_old() -> None:
+    work = new()
+    assert ring_again() == 0
+    age(work, rung_at=now_plus(-10))
+    assert ring_again() == 1
+    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(work.pk)]
+    assert ring_again() == 0
+
+
+def test_running_work_with_a_valid_lease_is_left_alone() -> None:
+    work = new()
+    assert work_take(work_id=work.pk, owner="me")
+    age(work, rung_at=now_plus(-10))
+    assert reconcile_once() == (0, 0)
+
+
+def test_work_past_its_deadline_fails_and_its_consequence_runs_once() -> None:
+    work = new()
+    age(work, deadline_at=now_plus(-1))
+    assert end_overdue() == 1
+    assert end_overdue() == 0
+    work.refresh_from_db()
+    assert work.state == WorkState.FAILED
+    assert [subject for subject, _ in ended] == [work.subject]
+    assert "deadline" in ended[0][1]
+
+
+def test_work_out_of_attempts_fails_with_the_number_of_attempts() -> None:
+    work = new()
+    for _ in range(2):
+        assert work_take(work_id=work.pk, owner="me")
+        age(work, lease_until=now_plus(-1))
+    assert work_take(work_id=work.pk, owner="me") is None
+    assert end_overdue() == 1
+    assert "2 attempts" in ended[0][1]
+
+
+def test_consequence_that_fails_leaves_the_row_open_and_others_are_ended() -> None:
+    bad, good = new("broken"), new()
+    for work in (bad, good):
+        age(work, deadline_at=now_plus(-1))
+    assert end_overdue() == 1
+    bad.refresh_from_db()
+    assert bad.state == WorkState.WAITING
+    assert [subject for subject, _ in ended] == [good.subject]
+
+
+def test_solo_lease_is_one_owners_until_it_runs_out() -> None:
+    assert lease_renew(name="job", owner="a", seconds=60)
+    assert lease_renew(name="job", owner="a", seconds=60)
+    assert not lease_renew(name="job", owner="b", seconds=60)
+    assert lease_is_held("job")
+    assert lease_renew(name="job", owner="a", seconds=-1)
+    assert not lease_is_held("job")
+    assert lease_renew(name="job", owner="b", seconds=60)
+
+
+def test_unknown_code_of_a_doorbell_does_nothing() -> None:
+    jobs.answer("os.system", "rm")
+    assert not Work.objects.exists()

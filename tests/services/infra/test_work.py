@@ -1,0 +1,118 @@
+"""Work rows: taking, fencing, releasing, ending."""
+
+import uuid
+
+import pytest
+from django.db import transaction
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.doorbells import bell_open
+from controlplane.infra.models import Doorbell, Work, WorkState
+from controlplane.infra.work import (
+    Lease,
+    NewWork,
+    untaken_work,
+    work_cancel,
+    work_create,
+    work_fence,
+    work_finish,
+    work_release,
+    work_take,
+)
+from controlplane.kernel.errors import Conflict, Fenced
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def new(kind: str = "build", **changes: object) -> Work:
+    fields = {"queue": "compute.h1", "kind": kind, "subject": uuid.uuid4(), "deadline_s": 60.0, **changes}
+    return work_create(NewWork(**fields))  # type: ignore[arg-type]
+
+
+def taken(work: Work) -> Lease:
+    found = work_take(work_id=work.pk, owner="me")
+    assert found is not None
+    return found[1]
+
+
+def expire(work: Work) -> None:
+    Work.objects.filter(pk=work.pk).update(lease_until=now_plus(-1))
+
+
+def test_create_rings_the_doorbell_of_its_queue() -> None:
+    work = new()
+    rings = bell_open("compute.h1").wait(0)
+    assert [(ring.code, ring.ref) for ring in rings] == [("build", str(work.pk))]
+    assert bell_open("compute.h1").wait(0) == []
+
+
+def test_create_rolled_back_leaves_no_doorbell() -> None:
+    with pytest.raises(RuntimeError), transaction.atomic():
+        new()
+        raise RuntimeError
+    assert not Doorbell.objects.exists()
+    assert not Work.objects.exists()
+
+
+def test_same_kind_twice_for_one_subject_is_a_conflict() -> None:
+    work = new()
+    with pytest.raises(Conflict):
+        new(subject=work.subject)
+    work_finish(lease=taken(work))
+    new(subject=work.subject)
+
+
+def test_take_adds_one_to_attempt_and_nobody_else_gets_it() -> None:
+    work = new()
+    assert taken(work).attempt == 1
+    assert work_take(work_id=work.pk, owner="other") is None
+
+
+def test_take_of_another_queue_finds_nothing() -> None:
+    assert work_take(work_id=new().pk, owner="h2", queue="compute.h2") is None
+
+
+def test_expired_lease_is_taken_over_and_the_first_owner_is_fenced() -> None:
+    work = new()
+    first = taken(work)
+    expire(work)
+    second = taken(work)
+    assert second.attempt == 2
+    for late_write in (work_fence, work_finish):
+        with pytest.raises(Fenced):
+            late_write(lease=first)
+    work_finish(lease=second)
+    assert Work.objects.get(pk=work.pk).state == WorkState.DONE
+
+
+def test_expired_lease_may_not_write_even_when_nobody_took_over() -> None:
+    work = new()
+    lease = taken(work)
+    expire(work)
+    with pytest.raises(Fenced):
+        work_fence(lease=lease)
+
+
+def test_release_gives_it_back_with_its_error() -> None:
+    work = new()
+    work_release(lease=taken(work), error="the disk is on fire")
+    work.refresh_from_db()
+    assert (work.state, work.outcome) == (WorkState.WAITING, {"error": "the disk is on fire"})
+    assert taken(work).attempt == 2
+
+
+def test_cancel_fences_whoever_runs_it() -> None:
+    work = new()
+    lease = taken(work)
+    assert work_cancel(subject=work.subject) == 1
+    with pytest.raises(Fenced):
+        work_fence(lease=lease)
+    assert work_take(work_id=work.pk, owner="me") is None
+
+
+def test_untaken_work_lists_waiting_and_expired_only() -> None:
+    waiting, running, expired = new(), new(), new()
+    taken(running)
+    taken(expired)
+    expire(expired)
+    assert {pk for _, pk in untaken_work(queue="compute.h1")} == {waiting.pk, expired.pk}

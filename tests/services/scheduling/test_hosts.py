@@ -1,0 +1,180 @@
+"""Registration, heartbeat, removal."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from placement.domain import Claim, InventorySpec, TraitOwner
+from placement.selectors import fleet_usage, provider_traits_by_uuid
+from placement.services import allocations_claim, inventory_put, provider_traits_set
+from scheduling.models import CELL1_ID, Cell, ComputeNode, HostMapping, Service
+from scheduling.selectors import host_get, host_is_up
+from scheduling.services import (
+    HostInUse,
+    host_delete,
+    host_register,
+    service_disable,
+    service_force_down,
+    service_heartbeat,
+)
+from tests.services.scheduling.fleet_world import PROJECT, USER, report
+
+pytestmark = pytest.mark.django_db
+
+
+def node_of(host: str) -> ComputeNode:
+    return ComputeNode.objects.get(host=host)
+
+
+def test_migrated_database_has_cell0_and_cell1() -> None:
+    assert set(Cell.objects.values_list("name", flat=True)) == {"cell0", "cell1"}
+
+
+def test_new_host_is_mapped_to_cell1() -> None:
+    host_register(host="cmp-1", report=report())
+    assert HostMapping.objects.get(host="cmp-1").cell_id == CELL1_ID
+
+
+def test_new_host_is_up_and_has_inventory_with_nova_ratios() -> None:
+    answer = host_register(host="cmp-1", report=report())
+    usage = fleet_usage()[node_of("cmp-1").id]
+    assert host_is_up(host="cmp-1")
+    assert answer.compute_node_uuid == str(node_of("cmp-1").id)
+    assert (usage["VCPU"].capacity, usage["MEMORY_MB"].capacity, usage["DISK_GB"].capacity) == (16, 4096, 100)
+    assert usage["VCPU"].max_unit == 4
+
+
+def test_reserved_memory_above_total_leaves_nothing() -> None:
+    host_register(host="cmp-1", report=report(memory_mib=256))
+    assert fleet_usage()[node_of("cmp-1").id]["MEMORY_MB"].capacity == 0
+
+
+def test_host_without_disk_has_no_disk_inventory() -> None:
+    host_register(host="cmp-1", report=report(disk_gib=0))
+    assert set(fleet_usage()[node_of("cmp-1").id]) == {"VCPU", "MEMORY_MB"}
+
+
+def test_registering_again_changes_nothing_but_the_heartbeat() -> None:
+    host_register(host="cmp-1", report=report())
+    before = ComputeNode.objects.values().get()
+    with CaptureQueriesContext(
+        connection,
+    ) as seen:
+        host_register(host="cmp-1", report=report())
+    writes = [query["sql"] for query in seen if query["sql"].startswith(("UPDATE", "INSERT", "DELETE"))]
+    assert ComputeNode.objects.values().get() == before
+    assert len(writes) == 1
+    assert "scheduling_service" in writes[0]
+
+
+def test_changed_report_changes_node_and_inventory() -> None:
+    host_register(host="cmp-1", report=report())
+    host_register(host="cmp-1", report=report(vcpus=8, running_guests=3))
+    assert (node_of("cmp-1").vcpus, node_of("cmp-1").running_guests) == (8, 3)
+    assert fleet_usage()[node_of("cmp-1").id]["VCPU"].total == 8
+
+
+def test_ratio_set_by_an_operator_survives_a_report() -> None:
+    host_register(host="cmp-1", report=report())
+    inventory_put(node_of("cmp-1").id, "VCPU", InventorySpec(total=4, max_unit=4, allocation_ratio=1.5))
+    host_register(host="cmp-1", report=report(vcpus=8))
+    assert fleet_usage()[node_of("cmp-1").id]["VCPU"].allocation_ratio == 1.5
+
+
+def test_custom_class_of_an_operator_survives_a_report() -> None:
+    host_register(host="cmp-1", report=report())
+    inventory_put(node_of("cmp-1").id, "CUSTOM_GPU", InventorySpec(total=2))
+    host_register(host="cmp-1", report=report(vcpus=8))
+    assert fleet_usage()[node_of("cmp-1").id]["CUSTOM_GPU"].total == 2
+
+
+def test_trait_of_an_operator_survives_a_report() -> None:
+    host_register(host="cmp-1", report=report())
+    provider_traits_set(node_of("cmp-1").id, {"CUSTOM_GOLD"}, owner=TraitOwner.OPERATOR)
+    host_register(host="cmp-1", report=report(traits=("COMPUTE_NODE",)))
+    assert provider_traits_by_uuid()[node_of("cmp-1").id] == {"CUSTOM_GOLD", "COMPUTE_NODE"}
+
+
+def test_renamed_hypervisor_keeps_its_uuid() -> None:
+    host_register(host="cmp-1", report=report("old"))
+    before = node_of("cmp-1").id
+    host_register(host="cmp-1", report=report("new"))
+    assert (node_of("cmp-1").id, node_of("cmp-1").hypervisor_hostname) == (before, "new")
+
+
+def test_hypervisor_of_another_host_is_refused() -> None:
+    host_register(host="cmp-1", report=report("node"))
+    with pytest.raises(Conflict, match="belongs to host cmp-1"):
+        host_register(host="cmp-2", report=report("node"))
+    assert not Service.objects.filter(host="cmp-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "changes", "field"),
+    [
+        ("", {}, "host"),
+        ("zone:host", {}, "host"),
+        ("h" * 256, {}, "host"),
+        ("cmp-1", {"vcpus": -1}, "vcpus"),
+        ("cmp-1", {"memory_mib": 0}, "vcpus"),
+    ],
+)
+def test_bad_report_is_refused_with_its_field(host: str, changes: dict[str, int], field: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        host_register(host=host, report=report(**changes))
+    assert caught.value.field == field
+    assert not Service.objects.exists()
+
+
+def test_heartbeat_of_an_unknown_host_is_not_found() -> None:
+    with pytest.raises(NotFound):
+        service_heartbeat(host="cmp-1")
+
+
+def test_silent_host_is_down_until_its_heartbeat() -> None:
+    host_register(host="cmp-1", report=report())
+    Service.objects.update(last_seen_up=F("last_seen_up") - timedelta(seconds=120))
+    assert not host_is_up(host="cmp-1")
+    service_heartbeat(host="cmp-1")
+    assert host_is_up(host="cmp-1")
+
+
+def test_forced_down_host_is_down_whatever_it_says() -> None:
+    host_register(host="cmp-1", report=report())
+    service_force_down(host="cmp-1", forced_down=True)
+    service_heartbeat(host="cmp-1")
+    assert host_get(host="cmp-1").state == "down"
+
+
+def test_disabled_host_carries_the_status_trait_and_its_reason() -> None:
+    host_register(host="cmp-1", report=report())
+    service_disable(host="cmp-1", reason="new disks")
+    answer = host_register(host="cmp-1", report=report())
+    assert (answer.disabled, answer.disabled_reason) == (True, "new disks")
+    assert "COMPUTE_STATUS_DISABLED" in provider_traits_by_uuid()[node_of("cmp-1").id]
+
+
+def test_host_with_instances_is_not_deleted() -> None:
+    host_register(host="cmp-1", report=report())
+    with pytest.raises(HostInUse):
+        host_delete(host="cmp-1", instances=2)
+
+
+def test_host_with_allocations_is_not_deleted() -> None:
+    host_register(host="cmp-1", report=report())
+    node = node_of("cmp-1").id
+    allocations_claim([Claim(PROJECT, PROJECT, USER, {node: {"VCPU": 1}})])
+    with pytest.raises(Conflict):
+        host_delete(host="cmp-1", instances=0)
+    assert Service.objects.filter(host="cmp-1").exists()
+
+
+def test_deleted_host_leaves_nothing() -> None:
+    host_register(host="cmp-1", report=report())
+    host_delete(host="cmp-1", instances=0)
+    left = [model.objects.count() for model in (Service, ComputeNode, HostMapping)]
+    assert (left, fleet_usage()) == ([0, 0, 0], {})

@@ -1,0 +1,152 @@
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_xml import (
+    DOMAIN_NAME_LENGTH,
+    MARK_NAMESPACE,
+    DiskDevice,
+    GuestDefinition,
+    GuestMark,
+    InterfaceDevice,
+    canonical_uuid,
+    domain_name,
+    guest_xml,
+    mark_parse,
+    xml_text,
+)
+
+UUID = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
+HOSTILE = "</name><devices><disk type='file'><source file='/etc/shadow'/></disk></devices>&lt;\"']]>"
+MARK = GuestMark(UUID, "web-1", "p1", "i1", root_gib=10, ephemeral_gib=2, swap_mib=64)
+DEFINITION = GuestDefinition(
+    mark=MARK,
+    virt_type="qemu",
+    vcpus=2,
+    memory_mib=512,
+    arch="x86_64",
+    machine="pc",
+    cpu_mode="maximum",
+    disks=(
+        DiskDevice(Path("/s/disk"), "qcow2", "virtio", "vda"),
+        DiskDevice(Path("/s/config.iso"), "raw", "ide", "hdd", cdrom=True),
+    ),
+    interfaces=(InterfaceDevice("52:54:00:00:00:01", "virtio"),),
+    serial_path=Path("/s/console.log"),
+    video_model="vga",
+    has_vnc=True,
+    has_rng=True,
+)
+
+
+def parsed(definition: GuestDefinition) -> ET.Element:
+    return ET.fromstring(guest_xml(definition))
+
+
+def mark_in(domain: ET.Element) -> GuestMark:
+    element = domain.find(f"metadata/{{{MARK_NAMESPACE}}}instance")
+    assert element is not None
+    return mark_parse(ET.tostring(element, encoding="unicode"))
+
+
+def test_definition_becomes_domain_with_its_sizes() -> None:
+    domain = parsed(DEFINITION)
+
+    memory = domain.find("memory")
+    assert memory is not None
+    assert (domain.get("type"), memory.text, memory.get("unit"), domain.findtext("vcpu")) == ("qemu", "512", "MiB", "2")
+
+
+def test_mark_written_is_mark_read() -> None:
+    assert mark_in(parsed(DEFINITION)) == MARK
+
+
+def test_mark_without_namespaces_is_read() -> None:
+    text = '<instance uuid="u"><name>n</name><project>p</project><image>i</image><disk root_gib="3"/></instance>'
+
+    assert mark_parse(text) == GuestMark("u", "n", "p", "i", root_gib=3, ephemeral_gib=0, swap_mib=0)
+
+
+def test_hostile_name_stays_text() -> None:
+    domain = parsed(replace(DEFINITION, mark=replace(MARK, name=HOSTILE)))
+
+    assert len(domain.findall("devices/disk")) == 2
+    assert mark_in(domain).name == HOSTILE
+
+
+@given(st.text(), st.text())
+def test_any_text_gives_xml_of_the_same_shape(name: str, project: str) -> None:
+    domain = parsed(replace(DEFINITION, mark=replace(MARK, name=name, project_id=project)))
+
+    assert [element.tag for element in domain.iter()] == [element.tag for element in parsed(DEFINITION).iter()]
+
+
+@pytest.mark.parametrize("character", ["\0", "\x01", "\x0b", "\x1f", "\ufffe", "\uffff", "\ud800"])
+def test_character_that_xml_cannot_carry_is_replaced(character: str) -> None:
+    assert xml_text(f"a{character}b") == "a\ufffdb"
+
+
+def test_hostile_network_and_machine_stay_attributes() -> None:
+    interface = InterfaceDevice("52:54:00:00:00:01", "virtio", network="x'/><boot dev='network'/>")
+    domain = parsed(replace(DEFINITION, interfaces=(interface,), machine="pc'><x/>"))
+
+    source = domain.find("devices/interface/source")
+    assert source is not None
+    assert source.get("network") == interface.network
+    assert domain.find("os/x") is None
+
+
+def test_disk_names_its_format_explicitly() -> None:
+    formats = [driver.get("type") for driver in parsed(DEFINITION).findall("devices/disk/driver")]
+
+    assert formats == ["qcow2", "raw"]
+
+
+def test_cdrom_is_read_only() -> None:
+    (cdrom,) = parsed(DEFINITION).findall("devices/disk[@device='cdrom']")
+
+    assert cdrom.find("readonly") is not None
+
+
+def test_interface_without_network_is_user_mode() -> None:
+    interface = parsed(DEFINITION).find("devices/interface")
+
+    assert interface is not None
+    assert interface.get("type") == "user"
+    assert interface.find("source") is None
+
+
+def test_vnc_listens_on_loopback_only() -> None:
+    graphics = parsed(DEFINITION).find("devices/graphics")
+
+    assert graphics is not None
+    assert graphics.attrib == {"type": "vnc", "autoport": "yes", "listen": "127.0.0.1"}
+
+
+def test_serial_log_is_appended_to() -> None:
+    source = parsed(DEFINITION).find("devices/serial/source")
+
+    assert source is not None
+    assert source.attrib == {"path": "/s/console.log", "append": "on"}
+
+
+def test_simulated_definition_has_no_devices() -> None:
+    domain = parsed(GuestDefinition(mark=MARK, virt_type="test", vcpus=1, memory_mib=64))
+
+    assert list(domain.findall("devices/*")) == []
+
+
+def test_domain_name_has_its_declared_length() -> None:
+    assert domain_name(UUID) == "i-f81d4fae7dec"
+    assert len(domain_name(UUID)) == DOMAIN_NAME_LENGTH
+
+
+@pytest.mark.parametrize("text", ["", "../../etc", "f81d4fae", "f81d4fae-7dec-41d0-a765-00a0c91e6bf6/.."])
+def test_text_that_is_no_uuid_is_refused(text: str) -> None:
+    with pytest.raises(DriverError, match="is not a uuid"):
+        canonical_uuid(text)

@@ -1,0 +1,141 @@
+import hashlib
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from computeagent.conductor import FailureClass, GuestSpec
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
+from computeagent.drivers.libvirt.qemu_img import image_inspect, qcow2_refusal
+
+CONTENT = b"an image" * 1000
+
+
+def header(
+    *, magic: bytes = b"QFI\xfb", version: int = 3, backing: int = 0, encryption: int = 0, incompatible: int = 0
+) -> bytes:
+    start = struct.pack(">4sIQIIQI", magic, version, backing, 0, 16, 2**30, encryption)
+    return start.ljust(72, b"\0") + struct.pack(">Q", incompatible)
+
+
+def with_content(guest: GuestSpec, content: bytes = CONTENT) -> GuestSpec:
+    return replace(guest, image_checksum=f"sha256:{hashlib.sha256(content).hexdigest()}", image_size_bytes=len(content))
+
+
+def test_plain_qcow2_header_is_accepted() -> None:
+    assert qcow2_refusal(header()) == ""
+    assert qcow2_refusal(header(version=2)) == ""
+
+
+@pytest.mark.parametrize(
+    ("hostile", "reason"),
+    [
+        (header(backing=104), "backing file"),
+        (header(backing=2**63), "backing file"),
+        (header(incompatible=4), "data in another file"),
+        (header(encryption=1), "encrypted"),
+        (header(version=9), "version 9"),
+        (header(magic=b"KDMV"), "not in qcow2 format"),
+        (header()[:76], "cut off"),
+        (b"", "not in qcow2 format"),
+    ],
+)
+def test_hostile_qcow2_header_is_refused(hostile: bytes, reason: str) -> None:
+    assert reason in qcow2_refusal(hostile)
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_judged_without_an_error(data: bytes) -> None:
+    assert isinstance(qcow2_refusal(b"QFI\xfb" + data), str)
+
+
+def test_raw_image_is_as_large_as_its_file(tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(header(backing=104))
+
+    assert image_inspect(tmp_path / "image", "raw").virtual_size_bytes == 80
+
+
+@pytest.mark.parametrize("disk_format", ["vmdk", "iso", "", "qcow2,backing.file=/etc/shadow"])
+def test_other_disk_format_is_the_users_fault(tmp_path: Path, disk_format: str) -> None:
+    (tmp_path / "image").write_bytes(CONTENT)
+
+    with pytest.raises(DriverError, match="not supported") as caught:
+        image_inspect(tmp_path / "image", disk_format)
+    assert caught.value.failure_class is FailureClass.USER
+
+
+@pytest.mark.parametrize("prefix", ["", "sha256:"])
+def test_checksum_is_read_with_and_without_prefix(guest_spec: GuestSpec, prefix: str) -> None:
+    assert sha256_of(replace(guest_spec, image_checksum=prefix + "AB" * 32)) == "ab" * 32
+
+
+@pytest.mark.parametrize("checksum", ["", "md5:" + "a" * 32, "a" * 63, "../" + "a" * 61, "sha256:" + "a" * 64 + "\n"])
+def test_image_without_usable_checksum_is_refused(guest_spec: GuestSpec, checksum: str) -> None:
+    with pytest.raises(DriverError, match="no SHA-256 checksum"):
+        sha256_of(replace(guest_spec, image_checksum=checksum))
+
+
+def test_image_is_fetched_once(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    cache, guest, calls = ImageCache(tmp_path), with_content(guest_spec), []
+
+    def source() -> Iterator[bytes]:
+        calls.append(1)
+        yield CONTENT
+
+    assert cache.ensure(guest, source).read_bytes() == CONTENT
+    assert cache.ensure(guest, source).read_bytes() == CONTENT
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("arrived", [b"", CONTENT[:-1], CONTENT + b"x", b"x" * len(CONTENT)])
+def test_bytes_that_do_not_match_leave_nothing(guest_spec: GuestSpec, tmp_path: Path, arrived: bytes) -> None:
+    cache, guest = ImageCache(tmp_path), with_content(guest_spec)
+
+    with pytest.raises(DriverError, match="does not match its checksum") as caught:
+        cache.ensure(guest, lambda: iter([arrived]))
+
+    assert caught.value.failure_class is FailureClass.NETWORK
+    assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_failed_fetch_is_repeated_by_the_next_build(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    cache, guest = ImageCache(tmp_path), with_content(guest_spec)
+    with pytest.raises(DriverError):
+        cache.ensure(guest, lambda: iter([b"torn"]))
+
+    assert cache.ensure(guest, lambda: iter([CONTENT])).read_bytes() == CONTENT
+
+
+def test_left_over_part_of_a_killed_build_is_removed(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    cache, guest = ImageCache(tmp_path), with_content(guest_spec)
+    cache.path(guest).with_suffix(".999999.part").write_bytes(b"half")
+
+    cache.ensure(guest, lambda: iter([CONTENT]))
+
+    assert list(tmp_path.glob("*.part")) == []
+
+
+def test_concurrent_builds_fetch_the_image_once(guest_spec: GuestSpec, tmp_path: Path) -> None:
+    guest, calls, start = with_content(guest_spec), [], threading.Barrier(8)
+
+    def source() -> Iterator[bytes]:
+        calls.append(1)
+        yield from (CONTENT[n : n + 100] for n in range(0, len(CONTENT), 100))
+
+    def build() -> None:
+        start.wait()
+        ImageCache(tmp_path).ensure(guest, source)
+
+    threads = [threading.Thread(target=build) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(calls) == 1

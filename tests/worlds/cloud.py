@@ -1,0 +1,178 @@
+"""A small cloud for tests: people, flavors, an image, hosts; a conductor that is pumped by hand, agents that obey."""
+
+import uuid
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+from rest_framework.test import APIClient
+
+from computeagent.conductor import (
+    BuildFailure,
+    FailureClass,
+    GuestFacts,
+    HostReport,
+    PowerState,
+    Registration,
+    WorkKind,
+    WorkOrder,
+)
+from controlplane.identity.domain import Caller, Role
+from controlplane.identity.models import Project, RoleAssignment, User
+from controlplane.identity.selectors import caller_for_user
+from controlplane.identity.services import token_issue
+from controlplane.infra import jobs
+from controlplane.infra.doorbells import bell_open
+from servers.conductor_api import conductor_connect
+from servers.models import Flavor, Image, Instance
+from servers.services.instance_create import InstanceCreate, instances_create
+
+PASSWORD = "correct horse battery"
+REPORT = HostReport(
+    hypervisor_hostname="",
+    hypervisor_type="QEMU",
+    hypervisor_version=7002000,
+    vcpus=4,
+    memory_mib=8192,
+    disk_gib=100,
+    disk_available_least_gib=100,
+    supported_instances=(("x86_64", "qemu", "hvm"),),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Four callers: two projects, three roles, and a stranger in the other project."""
+
+    admin: Caller
+    member: Caller
+    reader: Caller
+    stranger: Caller
+
+
+def people() -> People:
+    """Project `demo` with admin, member and reader; project `other` with a member."""
+    demo = Project.objects.create(name="demo")
+    other = Project.objects.create(name="other")
+    return People(
+        admin=_person("root", demo, Role.ADMIN),
+        member=_person("mary", demo, Role.MEMBER),
+        reader=_person("rita", demo, Role.READER),
+        stranger=_person("stan", other, Role.MEMBER),
+    )
+
+
+def _person(name: str, project: Project, role: Role) -> Caller:
+    user = User.objects.create_user(name, PASSWORD)
+    RoleAssignment.objects.create(user=user, project=project, role=role)
+    return caller_for_user(user=user)
+
+
+def client_of(caller: Caller) -> APIClient:
+    """An API client with a fresh token."""
+    client = APIClient()
+    client.credentials(HTTP_X_AUTH_TOKEN=token_issue(username=caller.username, password=PASSWORD).token)
+    return client
+
+
+def flavor(name: str = "m1.tiny", *, vcpus: int = 1, memory_mib: int = 512, root_gib: int = 1, **more: Any) -> Flavor:
+    """A flavor row."""
+    return Flavor.objects.create(name=name, vcpus=vcpus, memory_mib=memory_mib, root_gib=root_gib, **more)
+
+
+def image(name: str = "demo", **more: Any) -> Image:
+    """An active public image whose bytes nobody needs."""
+    fields = {"visibility": "public", "status": "active", "disk_format": "qcow2", "checksum_sha256": "0" * 64}
+    return Image.objects.create(name=name, size_bytes=1000, virtual_size_bytes=2**20, **{**fields, **more})
+
+
+def host(name: str, **changes: Any) -> Registration:
+    """A hypervisor that registers itself."""
+    return conductor_connect().register(host=name, report=replace(REPORT, hypervisor_hostname=name, **changes))
+
+
+def cloud(*hosts: str, **changes: Any) -> People:
+    """People, flavor m1.tiny, image demo, and these hosts (h1 when none is named)."""
+    found = people()
+    flavor()
+    image()
+    for name in hosts or ("h1",):
+        host(name, **changes)
+    return found
+
+
+def create(caller: Caller, name: str = "vm", **more: Any) -> list[Instance]:
+    """Ask for instances through the service."""
+    return instances_create(caller=caller, wanted=InstanceCreate(**{"name": name, "flavor": "m1.tiny", "image": "demo", **more}))
+
+
+def pump() -> int:
+    """Answer the conductor's doorbells until none rings. Returns how many were answered."""
+    answered = 0
+    bell = bell_open("conductor")
+    while rings := bell.wait(0):
+        for ring in rings:
+            jobs.answer(ring.code, ring.ref)
+            answered += 1
+    bell.close()
+    return answered
+
+
+def order(host_name: str, kind: WorkKind | None = None) -> WorkOrder:
+    """Take the next work of a host, as its agent would."""
+    conductor = conductor_connect()
+    for ring in conductor.waiting_work(host=host_name):
+        if kind is None or ring.kind is kind:
+            found = conductor.take(host=host_name, work_id=ring.work_id, owner=f"{host_name}:1")
+            assert found is not None
+            return found
+    raise AssertionError(f"no work waits for {host_name}")
+
+
+def hosts_with_work() -> list[str]:
+    """Queues that have open work, as host names."""
+    from controlplane.infra.models import Work
+
+    rows = Work.objects.filter(state="waiting", queue__startswith="compute.").order_by("queue")
+    return sorted({queue.removeprefix("compute.") for queue in rows.values_list("queue", flat=True)})
+
+
+RUNNING = GuestFacts(power_state=PowerState.RUNNING, addresses={"default": ("10.0.0.5",)})
+OFF = GuestFacts(power_state=PowerState.SHUTDOWN)
+
+
+def finish_builds() -> int:
+    """Every agent builds what it was given. Returns how many became active."""
+    built = 0
+    for name in hosts_with_work():
+        for ring in conductor_connect().waiting_work(host=name):
+            taken = conductor_connect().take(host=name, work_id=ring.work_id, owner=f"{name}:1")
+            if taken is not None and taken.kind is WorkKind.BUILD:
+                conductor_connect().build_done(lease=taken.lease, facts=RUNNING)
+                built += 1
+    return built
+
+
+def fail_build(host_name: str, failure_class: FailureClass = FailureClass.HOST, message: str = "no disk") -> None:
+    """The agent of a host gives its build back, cleaned up."""
+    taken = order(host_name, WorkKind.BUILD)
+    failure = BuildFailure(failure_class=failure_class, step="spawning", message=message)
+    conductor_connect().build_failed(lease=taken.lease, failure=failure)
+
+
+def active(caller: Caller, name: str = "vm", **more: Any) -> Instance:
+    """One instance, all the way to ACTIVE."""
+    made = create(caller, name, **more)[0]
+    pump()
+    finish_builds()
+    return Instance.objects.get(pk=made.pk)
+
+
+def instance_of(pk: uuid.UUID) -> Instance:
+    """The row now."""
+    return Instance.objects.get(pk=pk)
+
+
+def is_postgres() -> bool:
+    """Whether this test runs on PostgreSQL."""
+    return connection.vendor == "postgresql"
