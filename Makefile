@@ -12,8 +12,9 @@ SLOW := processes or qemu or browser
 CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
+.NOTPARALLEL:
 .PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres bench lock clean \
-	system-run system-test libvirt-binding dev-environment
+	system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
 	@exec $(PY) manage.py up $(ARGS)
@@ -25,15 +26,18 @@ test: dev-environment ## every check and every test
 system-run system-test: system-%:
 	@python=$$(install/python.sh) && install/system.sh $* "$$python"
 
-$(STAMPS)/base: requirements/base.lock | system-run
+$(STAMPS)/base: requirements/base.lock $(if $(wildcard $(PY)),,no-venv) | system-run
 	@mkdir -p $(STAMPS)
 	@python=$$(install/python.sh) && install/venv.sh "$$python" $(VENV) $<
 	@touch $@
 
-$(STAMPS)/dev: requirements/dev.lock | system-test
+$(STAMPS)/dev: requirements/dev.lock $(if $(wildcard $(PY)),,no-venv) | system-test
 	@mkdir -p $(STAMPS)
 	@python=$$(install/python.sh) && install/venv.sh "$$python" $(VENV) $<
 	@touch $@
+
+no-venv: # somebody removed the environment: what was stamped is gone with it
+	@rm -f $(STAMPS)/*
 
 libvirt-binding: ; @if [ ! -e $(STAMPS)/libvirt ] || [ requirements/libvirt.lock -nt $(STAMPS)/libvirt ]; then \
 	install/libvirt_binding.sh $(VENV) requirements/libvirt.lock $(STAMPS)/libvirt; fi

@@ -15,7 +15,7 @@ from scheduling.models import (
     Service,
 )
 from scheduling.models.aggregate import ZONE_KEY
-from scheduling.selectors.liveness import up_condition
+from scheduling.models.liveness import up_condition
 
 
 class CellFilterSet(django_filters.FilterSet):

@@ -80,10 +80,10 @@ class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]
 class TokenAdmin(LookOnly):
     """Tokens, without their digests; they can be revoked."""
 
-    list_display = ["id", "user", "project", "created_at", "expires_at", "revoked_at"]
+    list_display = ["id", "user", "project", "created_at", "expires_at", "revoked"]
     list_filter = ["project"]
     search_fields = ["id", "user__username"]
-    fields = ["id", "user", "project", "created_at", "expires_at", "revoked_at"]
+    fields = ["id", "user", "project", "created_at", "expires_at", "revoked"]
     actions = ["revoke"]
 
     @admin.action(description="Revoke the chosen tokens")
@@ -97,5 +97,5 @@ class TokenAdmin(LookOnly):
 class LoginFailureAdmin(LookOnly):
     """Failed log-ins of the last minutes."""
 
-    list_display = ["username", "address", "failed_at"]
+    list_display = ["username", "address", "failures", "last_failed_at"]
     search_fields = ["username", "address"]

@@ -12,7 +12,8 @@ from placement.domain import InventoryUsage
 from placement.selectors import fleet_usage
 from scheduling.conf import scheduling_options
 from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
-from scheduling.selectors.liveness import nodes_with_is_up, up_condition
+from scheduling.models.liveness import up_condition
+from scheduling.selectors.liveness import nodes_with_is_up
 
 
 @dataclass(frozen=True, slots=True)

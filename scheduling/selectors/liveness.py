@@ -1,22 +1,9 @@
-"""The one place that says whether a service is up."""
+"""Whether services are up now, by the database's clock."""
 
-from datetime import timedelta
+from django.db.models import BooleanField, Case, QuerySet, Value, When
 
-from django.db.models import BooleanField, Case, DateTimeField, ExpressionWrapper, Q, QuerySet, Value, When
-from django.db.models.functions import Now
-
-from scheduling.conf import scheduling_options
 from scheduling.models import ComputeNode, Service
-
-
-def up_condition(prefix: str = "") -> Q:
-    """Not forced down, and heard of within SERVICE_DOWN_TIME_S by the database's clock.
-
-    `prefix` is the path to the service, such as `service__`.
-    """
-    patience = timedelta(seconds=scheduling_options().service_down_time_s)
-    since = ExpressionWrapper(Now() - patience, output_field=DateTimeField())
-    return Q(**{f"{prefix}forced_down": False, f"{prefix}last_seen_up__gte": since})
+from scheduling.models.liveness import up_condition
 
 
 def _is_up(prefix: str = "") -> Case:

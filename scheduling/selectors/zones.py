@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scheduling.conf import scheduling_options
 from scheduling.models import AggregateHost, ComputeNode
 from scheduling.models.aggregate import ZONE_KEY, Aggregate
-from scheduling.selectors.liveness import up_condition
+from scheduling.models.liveness import up_condition
 
 
 @dataclass(frozen=True, slots=True)

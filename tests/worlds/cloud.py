@@ -63,7 +63,7 @@ def people() -> People:
 
 
 def _person(name: str, project: Project, role: Role) -> Caller:
-    user = User.objects.create_user(name, PASSWORD)
+    user = User.objects.create_user(username=name, password=PASSWORD)
     RoleAssignment.objects.create(user=user, project=project, role=role)
     return caller_for_user(user=user)
 
@@ -82,8 +82,9 @@ def flavor(name: str = "m1.tiny", *, vcpus: int = 1, memory_mib: int = 512, root
 
 def image(name: str = "demo", **more: Any) -> Image:
     """An active public image whose bytes nobody needs."""
-    fields = {"visibility": "public", "status": "active", "disk_format": "qcow2", "checksum_sha256": "0" * 64}
-    return Image.objects.create(name=name, size_bytes=1000, virtual_size_bytes=2**20, **{**fields, **more})
+    fields: dict[str, Any] = {"visibility": "public", "status": "active", "checksum_sha256": "0" * 64}
+    fields |= {"size_bytes": 1000, "virtual_size_bytes": 2**20}
+    return Image.objects.create(name=name, **{**fields, **more})
 
 
 def host(name: str, **changes: Any) -> Registration:

@@ -21,7 +21,7 @@ from controlplane.identity.api.serializers import (
 )
 from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.services import token_issue, token_revoke, user_create, user_password_set
-from controlplane.identity.services.logins import Unauthorized
+from controlplane.identity.domain import LoginRefused, LoginThrottled
 from controlplane.infra.api.errors import kernel_body
 
 
@@ -45,9 +45,12 @@ class TokenView(APIView):
         body.is_valid(raise_exception=True)
         try:
             issued = token_issue(**body.validated_data, address=request.META.get("REMOTE_ADDR", ""))
-        except Unauthorized as error:
+        except LoginRefused as error:
             headers = {"WWW-Authenticate": "Token"}
             return Response(kernel_body(error), status=status.HTTP_401_UNAUTHORIZED, headers=headers)
+        except LoginThrottled as error:
+            headers = {"Retry-After": str(error.wait_s)}
+            return Response(kernel_body(error), status=status.HTTP_429_TOO_MANY_REQUESTS, headers=headers)
         return Response(TokenOutput(issued).data, status=status.HTTP_201_CREATED)
 
 

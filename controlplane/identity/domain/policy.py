@@ -39,6 +39,9 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "images:write": Role.MEMBER,
         "images:publish": Role.ADMIN,
         "availability_zones:read": _ANY,
+        "zones:read": _ANY,
+        "networks:read": _ANY,
+        "networks:write": Role.ADMIN,
         "placement:names": _ANY,
         # The installation.
         "aggregates:read": Role.ADMIN,

@@ -1,6 +1,5 @@
 """Reading identity."""
 
-import hashlib
 import uuid
 
 from django.conf import settings
@@ -8,20 +7,16 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller, QuotaLimits, Role
+from controlplane.identity.domain.token import token_digest
 from controlplane.identity.models import Project, RoleAssignment, Token, User
 from controlplane.kernel.errors import Forbidden, NotFound
-
-
-def token_digest(token: str) -> str:
-    """What is stored of a token. It is 256 random bits, so a plain hash is enough, and the look-up leaks nothing."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def caller_for_token(token: str) -> tuple[User, Caller, Token] | None:
     """Who calls with this token; None when it is unknown, expired, revoked, or its owner is switched off."""
     row = (
         Token.objects.select_related("user", "project")
-        .filter(digest=token_digest(token), expires_at__gt=Now(), revoked_at__isnull=True)
+        .filter(digest=token_digest(token), expires_at__gt=Now(), revoked=False)
         .filter(user__is_active=True, project__enabled=True)
         .first()
     )

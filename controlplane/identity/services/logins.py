@@ -1,32 +1,41 @@
 """Checking a password, with a brake on guessing."""
 
 from django.contrib.auth.hashers import make_password
-from django.db.models import Q
+from django.db.models import F
+from django.db.models.functions import Now
 
+from controlplane.identity.domain import LoginRefused, LoginThrottled
+from controlplane.identity.domain.throttle import wait_s
 from controlplane.identity.models import LoginFailure, User
-from controlplane.infra.db import now_plus
-from controlplane.kernel.errors import KilonovaError
-
-WINDOW_S = 300.0
-FAILURES_ALLOWED = 10
-
-
-class Unauthorized(KilonovaError):
-    """Wrong name or password, or too many wrong ones; which of the names exist is not told."""
-
-    code = "unauthorized"
+from controlplane.infra.db import db_now
 
 
 def credentials_check(*, username: str, password: str, address: str) -> User:
-    """The active user with this password. Raises Unauthorized, with one message for every reason."""
-    failures = LoginFailure.objects.filter(username=username[:150], address=address[:64])
-    if failures.filter(failed_at__gt=now_plus(-WINDOW_S)).count() >= FAILURES_ALLOWED:
-        raise Unauthorized("Too many failed log-ins; try again in some minutes.")
+    """The active user with this password. Raises LoginRefused, or LoginThrottled after too many wrong ones.
+
+    An unknown name takes as long and gets the same answer as a wrong password.
+    """
+    _refuse_when_throttled(username, address)
     user = User.objects.filter(username=username).first()
     if user is None:
-        make_password(password)  # takes as long as a check, so that time does not tell which names exist
+        make_password(password)  # costs what a check costs
     if user is None or not user.is_active or not user.check_password(password):
-        LoginFailure.objects.create(username=username[:150], address=address[:64])
-        raise Unauthorized("The user name or the password is wrong.")
-    LoginFailure.objects.filter(Q(username=username, address=address) | Q(failed_at__lt=now_plus(-WINDOW_S))).delete()
+        _count_failure(username, address)
+        raise LoginRefused
+    LoginFailure.objects.filter(username=username, address=address).delete()
     return user
+
+
+def _refuse_when_throttled(username: str, address: str) -> None:
+    row = LoginFailure.objects.filter(username=username[:150], address=address[:64]).first()
+    if row is None:
+        return
+    wait = wait_s(failures=row.failures, since_last_s=(db_now() - row.last_failed_at).total_seconds())
+    if wait:
+        raise LoginThrottled(wait)
+
+
+def _count_failure(username: str, address: str) -> None:
+    key = {"username": username[:150], "address": address[:64]}
+    LoginFailure.objects.bulk_create([LoginFailure(**key, failures=0, last_failed_at=Now())], ignore_conflicts=True)
+    LoginFailure.objects.filter(**key).update(failures=F("failures") + 1, last_failed_at=Now())

@@ -1,16 +1,15 @@
 """API tokens: issued once for name and password, stored as digests, revoked or left to expire."""
 
-import secrets
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import Token
-from controlplane.identity.selectors import caller_for_user, projects_of_user, token_digest
+from controlplane.identity.domain.token import new_token, token_digest
+from controlplane.identity.selectors import caller_for_user, projects_of_user
 from controlplane.identity.services.logins import credentials_check
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Invalid
@@ -30,7 +29,7 @@ def token_issue(
 ) -> IssuedToken:
     """A token for one project: the named one (name or id), else the first by name where the user has a role.
 
-    Raises Unauthorized for wrong credentials, Invalid for a project without a role, Forbidden for none at all.
+    Raises LoginRefused for wrong credentials, Invalid for a project without a role, Forbidden for none at all.
     """
     user = credentials_check(username=username, password=password, address=address)
     wanted = None
@@ -39,7 +38,7 @@ def token_issue(
         if wanted is None:
             raise Invalid("You have no role in a project of this name.", field="project")
     caller = caller_for_user(user=user, project_id=wanted.pk if wanted else None)
-    text = secrets.token_urlsafe(32)
+    text = new_token()
     lifetime = settings.KILONOVA["TOKEN_LIFETIME_S"] if lifetime_s is None else lifetime_s
     row = Token.objects.create(
         digest=token_digest(text), user=user, project_id=caller.project_id, expires_at=now_plus(lifetime)
@@ -50,7 +49,7 @@ def token_issue(
 
 def token_revoke(*, token_id: uuid.UUID) -> bool:
     """End a token now; True when it was alive."""
-    return bool(Token.objects.filter(pk=token_id, revoked_at__isnull=True).update(revoked_at=Now()))
+    return bool(Token.objects.filter(pk=token_id, revoked=False).update(revoked=True))
 
 
 def tokens_purge_expired() -> int:

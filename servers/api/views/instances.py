@@ -64,11 +64,11 @@ class InstanceViewSet(GenericViewSet[Instance]):
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
         pending = pending_instances(caller=caller, all_projects=everywhere)
         page = self.paginate_queryset(PendingFirst(pending, rows, InstanceFilterSet.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
-        return self.get_paginated_response(self._shown(request, page or []))
+        return self.get_paginated_response(_shown(request, page or []))
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One instance."""
-        return Response(self._one(request, instance_get(caller=caller_of(request), instance_id=_uuid(pk))))
+        return Response(_one(request, instance_get(caller=caller_of(request), instance_id=_uuid(pk))))
 
     @extend_schema(request=InstanceInput, responses={202: InstanceOutput})
     def create(self, request: Request) -> Response:
@@ -76,7 +76,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         body = InstanceInput(data=request.data)
         body.is_valid(raise_exception=True)
         made = instances_create(caller=caller_of(request), wanted=InstanceCreate(**body.validated_data))
-        shown = self._shown(request, made)
+        shown = _shown(request, made)
         location = reverse("instance-detail", kwargs={"pk": str(made[0].pk)}, request=request)
         return Response(
             {**shown[0], "instances": shown}, status=status.HTTP_202_ACCEPTED, headers={"Location": location}
@@ -96,7 +96,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         changed = instance_act(
             caller=caller_of(request), instance_id=_uuid(pk), action=body.validated_data["action"]
         )
-        return Response(self._one(request, changed), status=status.HTTP_202_ACCEPTED)
+        return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],
@@ -116,13 +116,15 @@ class InstanceViewSet(GenericViewSet[Instance]):
         instance = instance_get(caller=caller, instance_id=_uuid(pk))
         return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
 
-    def _one(self, request: Request, instance: Instance) -> dict[str, Any]:
-        return self._shown(request, [instance])[0]
 
-    def _shown(self, request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
-        rows = list(instances)
-        context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows])}
-        return list(InstanceOutput(rows, many=True, context=context).data)
+def _one(request: Request, instance: Instance) -> dict[str, Any]:
+    return _shown(request, [instance])[0]
+
+
+def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
+    rows = list(instances)
+    context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows])}
+    return list(InstanceOutput(rows, many=True, context=context).data)
 
 
 def _uuid(text: str) -> uuid.UUID:

@@ -1,0 +1,1 @@
+"""Placement in the control plane's own REST API: to read. Placement's own HTTP API has another door."""

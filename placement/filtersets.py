@@ -1,0 +1,78 @@
+"""Filters of lists: one class serves API and pages."""
+
+import django_filters
+from django.db.models import QuerySet
+
+from placement.domain import ProviderKind
+from placement.models import Allocation, ResourceClass, ResourceProvider, Trait
+
+
+class ProviderFilterSet(django_filters.FilterSet):
+    """?uuid=, ?name=, ?search=, ?kind=, ?in_tree= (uuid), ?trait= (repeatable: all of them), ?aggregate=, ?consumer="""
+
+    search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
+    kind = django_filters.ChoiceFilter(choices=[(kind.value, kind.value) for kind in ProviderKind])
+    in_tree = django_filters.UUIDFilter(method="by_tree", label="Of the tree that this provider is in.")
+    trait = django_filters.AllValuesMultipleFilter(
+        field_name="trait_rows__trait__name", conjoined=True, label="Has all of these traits."
+    )
+    aggregate = django_filters.UUIDFilter(field_name="aggregate_rows__aggregate__uuid", label="In this aggregate.")
+    consumer = django_filters.UUIDFilter(
+        field_name="allocations__consumer__uuid", distinct=True, label="Of which this consumer holds something."
+    )
+
+    class Meta:
+        model = ResourceProvider
+        fields = ["uuid", "name"]
+
+    def by_tree(self, rows: "QuerySet[ResourceProvider]", _name: str, value: object) -> "QuerySet[ResourceProvider]":
+        """All providers with the same root."""
+        return rows.filter(root__tree__uuid=value)
+
+
+class AllocationFilterSet(django_filters.FilterSet):
+    """?consumer= (uuid), ?provider= (uuid), ?resource_class=, ?project_id=, ?user_id=, ?consumer_type="""
+
+    consumer = django_filters.UUIDFilter(field_name="consumer__uuid")
+    provider = django_filters.UUIDFilter(field_name="provider__uuid")
+    resource_class = django_filters.CharFilter(field_name="resource_class__name")
+    project_id = django_filters.CharFilter(field_name="consumer__project_id")
+    user_id = django_filters.CharFilter(field_name="consumer__user_id")
+    consumer_type = django_filters.CharFilter(field_name="consumer__consumer_type")
+
+    class Meta:
+        model = Allocation
+        fields: list[str] = []
+
+
+class ResourceClassFilterSet(django_filters.FilterSet):
+    """?search=, ?custom=true|false"""
+
+    search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
+    custom = django_filters.BooleanFilter(method="by_custom", label="Made by operators and drivers.")
+
+    class Meta:
+        model = ResourceClass
+        fields = ["name"]
+
+    def by_custom(self, rows: "QuerySet[ResourceClass]", _name: str, value: bool) -> "QuerySet[ResourceClass]":
+        """Made by operators and drivers, or standard."""
+        return rows.filter(name__startswith="CUSTOM_") if value else rows.exclude(name__startswith="CUSTOM_")
+
+
+class TraitFilterSet(django_filters.FilterSet):
+    """?search=, ?custom=true|false, ?associated=true|false (some provider has it, or none)"""
+
+    search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
+    custom = django_filters.BooleanFilter(method="by_custom", label="Made by operators and drivers.")
+    associated = django_filters.BooleanFilter(
+        field_name="provider_rows", lookup_expr="isnull", exclude=True, distinct=True, label="Some provider has it."
+    )
+
+    class Meta:
+        model = Trait
+        fields = ["name"]
+
+    def by_custom(self, rows: "QuerySet[Trait]", _name: str, value: bool) -> "QuerySet[Trait]":
+        """Made by operators and drivers, or standard."""
+        return rows.filter(name__startswith="CUSTOM_") if value else rows.exclude(name__startswith="CUSTOM_")

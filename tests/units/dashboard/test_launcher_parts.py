@@ -1,0 +1,115 @@
+"""The launcher's parts that need no running process."""
+
+import io
+import socket
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from controlplane.dashboard.launcher.announcer import Announcer
+from controlplane.dashboard.launcher.children import child_specs
+from controlplane.dashboard.launcher.hypervisors import hypervisors_prepare, machine_share
+from controlplane.dashboard.launcher.options import HypervisorKind, UpOptions
+from controlplane.dashboard.launcher.seed import DEMO_IMAGE
+from controlplane.dashboard.launcher.state_lock import StateInUse, StateLock
+from controlplane.dashboard.launcher.web_door import PortInUse, require_free_port, why_not_ready
+from controlplane.dashboard.launcher.welcome import Welcome
+from controlplane.identity.services import AdminBootstrap
+from controlplane.kernel.errors import Invalid
+from tests.fixtures.servers import free_port
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("port", 0), ("port", 70000), ("hypervisors", 0), ("hypervisors", 101), ("workers", 0)]
+)
+def test_number_out_of_range_is_refused_by_its_option(tmp_path: Path, field: str, value: int) -> None:
+    with pytest.raises(Invalid) as refusal:
+        UpOptions(state_dir=tmp_path, **{field: value})
+    assert refusal.value.field == field
+
+
+def test_second_up_on_one_state_is_refused_and_names_the_first(tmp_path: Path) -> None:
+    with (
+        StateLock(tmp_path),
+        pytest.raises(StateInUse, match=r"already runs on .* \(process \d+\)"),
+        StateLock(tmp_path),
+    ):
+        pass
+
+
+def test_state_is_free_again_after_the_lock(tmp_path: Path) -> None:
+    with StateLock(tmp_path):
+        pass
+    with StateLock(tmp_path):
+        assert (tmp_path / "up.lock").read_text().strip().isdigit()
+
+
+def test_used_port_is_refused_with_the_option_to_change() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(PortInUse, match="--port"):
+            require_free_port(other.getsockname()[1])
+
+
+def test_free_port_is_accepted() -> None:
+    require_free_port(free_port())
+
+
+def test_silent_web_server_is_a_reason_not_to_be_ready() -> None:
+    assert why_not_ready(free_port()) == ["the web server does not answer yet"]
+
+
+@pytest.mark.parametrize("kind", list(HypervisorKind))
+def test_hypervisors_have_names_and_directories_of_their_own(tmp_path: Path, kind: HypervisorKind) -> None:
+    made = hypervisors_prepare(kind, count=3, state_dir=tmp_path)
+    assert [each.host for each in made] == ["hv-1", "hv-2", "hv-3"]
+    assert len({each.uri for each in made}) == 3
+    assert len({each.state_dir for each in made}) == 3
+    assert all(tmp_path in each.state_dir.parents for each in made)
+
+
+def test_machine_is_divided_not_promised_twice(tmp_path: Path) -> None:
+    whole, third = machine_share(1, disk_of=tmp_path), machine_share(3, disk_of=tmp_path)
+    assert third.memory_mib * 3 <= whole.memory_mib + 3 * 512
+    assert third.vcpus == whole.vcpus
+
+
+def test_one_process_each_for_web_conductor_and_agents(tmp_path: Path) -> None:
+    options = UpOptions(state_dir=tmp_path, port=8123, workers=4)
+    hypervisors = hypervisors_prepare(HypervisorKind.FAKE, count=2, state_dir=tmp_path)
+    specs = {spec.name: spec for spec in child_specs(options, hypervisors, {"KILONOVA_STATE": str(tmp_path)})}
+    assert list(specs) == ["web", "conductor", "agent-hv-1", "agent-hv-2"]
+    assert "127.0.0.1:8123" in specs["web"].command
+    assert specs["conductor"].command[-2:] == ("--workers", "4")
+    assert {spec.env["KILONOVA_STATE"] for spec in specs.values()} == {str(tmp_path)}
+
+
+def test_new_password_is_told_and_put_into_the_commands() -> None:
+    text = "\n".join(Welcome(8000, AdminBootstrap(created=True, password="s3cret"), DEMO_IMAGE).lines())
+    assert "admin, password s3cret" in text
+    assert '"password": "s3cret"' in text
+    assert '"image": "kilonova-demo"' in text
+
+
+def test_old_password_is_not_told() -> None:
+    text = "\n".join(Welcome(8000, AdminBootstrap(created=False, password=None), DEMO_IMAGE).lines())
+    assert "as told by the first start" in text
+
+
+def test_step_outside_a_terminal_is_one_plain_line() -> None:
+    out = io.StringIO()
+    with Announcer(Console(file=out, highlight=False)).step("Database") as doing:
+        doing("applying")
+    line = out.getvalue()
+    assert line.startswith("✓ Database (")
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
+
+
+def test_failed_step_says_so() -> None:
+    out = io.StringIO()
+    with pytest.raises(RuntimeError), Announcer(Console(file=out)).step("Database"):
+        raise RuntimeError
+    assert out.getvalue() == "✗ Database\n"
