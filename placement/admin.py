@@ -214,7 +214,8 @@ class NameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the number of uses."""
-        return super().get_queryset(request).annotate(uses=Count(self.users))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(uses=Count(self.users))
+        return rows
 
     @admin.display(description="providers", ordering="uses")
     def uses(self, row: Any) -> int:

@@ -1,5 +1,7 @@
 """Filters of lists: one class serves API and pages."""
 
+from uuid import UUID
+
 import django_filters
 from django.db.models import QuerySet
 
@@ -13,8 +15,12 @@ class ProviderFilterSet(django_filters.FilterSet):
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
     kind = django_filters.ChoiceFilter(choices=[(kind.value, kind.value) for kind in ProviderKind])
     in_tree = django_filters.UUIDFilter(method="by_tree", label="Of the tree that this provider is in.")
-    trait = django_filters.AllValuesMultipleFilter(
-        field_name="trait_rows__trait__name", conjoined=True, label="Has all of these traits."
+    trait = django_filters.ModelMultipleChoiceFilter(
+        field_name="trait_rows__trait__name",
+        to_field_name="name",
+        queryset=Trait.objects.all(),
+        conjoined=True,
+        label="Has all of these traits.",
     )
     aggregate = django_filters.UUIDFilter(field_name="aggregate_rows__aggregate__uuid", label="In this aggregate.")
     consumer = django_filters.UUIDFilter(
@@ -25,7 +31,7 @@ class ProviderFilterSet(django_filters.FilterSet):
         model = ResourceProvider
         fields = ["uuid", "name"]
 
-    def by_tree(self, rows: "QuerySet[ResourceProvider]", _name: str, value: object) -> "QuerySet[ResourceProvider]":
+    def by_tree(self, rows: "QuerySet[ResourceProvider]", _name: str, value: UUID) -> "QuerySet[ResourceProvider]":
         """All providers with the same root."""
         return rows.filter(root__tree__uuid=value)
 

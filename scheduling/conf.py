@@ -1,6 +1,8 @@
 """Options of the fleet and of the scheduler: settings.KILONOVA read once into a frozen object."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from django.conf import settings
 
@@ -30,8 +32,6 @@ class SchedulingOptions:
 
 def scheduling_options() -> SchedulingOptions:
     """The options as settings have them now (tests override settings, so nothing is kept)."""
-    given = settings.KILONOVA
-    values = {
-        field.name: given[field.name.upper()] for field in fields(SchedulingOptions) if field.name.upper() in given
-    }
-    return SchedulingOptions(**values)
+    given: Mapping[str, Any] = settings.KILONOVA
+    names = (field.name for field in fields(SchedulingOptions))
+    return SchedulingOptions(**{name: given[name.upper()] for name in names if name.upper() in given})

@@ -21,7 +21,7 @@ def guarded(verb: Callable[[], Answer]) -> Answer:
 
 
 class GuardedDriver:
-    """The Driver Protocol around a driver that `open_driver` opens. No other verb may be called before `open`."""
+    """The Driver Protocol around a driver that `open_driver` opens. Before `open`, only `close` may be called."""
 
     def __init__(self, open_driver: Callable[[], Driver]) -> None:
         self._open_driver = open_driver
@@ -39,7 +39,8 @@ class GuardedDriver:
 
     def close(self) -> None:
         """See Driver."""
-        guarded(self._driver.close)
+        if self._opened is not None:
+            guarded(self._opened.close)
 
     def host_report(self) -> HostReport:
         """See Driver."""

@@ -212,7 +212,7 @@ LOGGING = {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]},
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.request": {"level": "ERROR"}, "django_q": {"level": "WARNING"}},
+    "loggers": {"django.request": {"level": "ERROR"}, "django-q": {"level": "WARNING"}},
 }
 
 KILONOVA = {

@@ -44,7 +44,9 @@ class Command(BaseCommand):
         parser.add_argument("--vcpus", type=_positive, help="vCPUs to report instead of the hypervisor's.")
         parser.add_argument("--memory-mib", type=_positive, help="Memory to report instead of the hypervisor's.")
         parser.add_argument("--disk-gib", type=_positive, help="Disk to report instead of the hypervisor's.")
-        parser.add_argument("--image-cache", type=Path, help="Image cache, may be shared by agents of one machine.")
+        parser.add_argument(
+            "--image-cache", type=Path, help="Directory of base images, may be shared by agents of one machine."
+        )
         parser.add_argument("--nat-network", action="store_true", help="Make and start libvirt's default network.")
         parser.add_argument("--host-ip", default="127.0.0.1", help="Address of this host (default: 127.0.0.1).")
         parser.add_argument("--max-concurrent-builds", type=_positive, default=2, help="Builds at a time (default: 2).")
@@ -90,7 +92,7 @@ def _driver_source(host: str, state_dir: Path, options: dict[str, Any]) -> Calla
         vcpus=options["vcpus"],
         memory_mib=options["memory_mib"],
         disk_gib=options["disk_gib"],
-        image_dir=options["image_cache"],
+        shared_dir=options["image_cache"],
         has_nat_network=options["nat_network"],
         host_ip=options["host_ip"],
     )

@@ -50,7 +50,7 @@ def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hyper
         uri, share = f"qemu:///embed?root={base / str(number)}", machine_share(count, disk_of=base)
     elif kind is HypervisorKind.TEST:
         uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
-    cache = base.parent / "cache" / "base-images"
+    cache = base.parent / "cache" / "hypervisors"
     return Hypervisor(host=host, uri=uri, state_dir=base.parent / "agents" / host, image_cache=cache, share=share)
 
 

@@ -36,6 +36,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.count = 0
+        self.asked_by = ""
         for number in STOP_SIGNALS:
             signal.signal(number, self._count)
 
@@ -49,6 +50,7 @@ class StopRequest:
 
     def _count(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
+        self.asked_by = signal.Signals(number).name
 
 
 class StoppedEarly(Exception):
@@ -115,30 +117,33 @@ def _run(
     supervisor = Supervisor(child_specs(options, hypervisors, child_environment(options)), on_death=report)
     try:
         supervisor.start()
-        if _wait_until_ready(options.port, supervisor, announcer, stop):
-            for line in welcome.lines():
-                announcer.line(line)
+        _wait_until_ready(options.port, supervisor, announcer, stop)
+        for line in welcome.lines():
+            announcer.line(line)
         while not stop:
             supervisor.tick()
             time.sleep(POLL_S)
+    except StoppedEarly:
+        pass
     finally:
-        with announcer.step("Stopping"):
+        with announcer.step(f"Stopping ({stop.asked_by})" if stop else "Stopping"):
             killed = supervisor.stop(hurry=lambda: stop.hurried)
         if killed:
             announcer.warn(f"killed, because they did not end in time: {', '.join(killed)}")
 
 
-def _wait_until_ready(port: int, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> bool:
+def _wait_until_ready(port: int, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> None:
     started = told = time.monotonic()
     with announcer.step("Waiting until a VM can be created") as doing:
-        while not stop and (reasons := why_not_ready(port)):
+        while reasons := why_not_ready(port):
+            if stop:
+                raise StoppedEarly
             doing("; ".join(reasons))
             if time.monotonic() - told > SLOW_START_S:
                 told = time.monotonic()
                 announcer.warn(f"not ready after {told - started:.0f} s: {'; '.join(reasons)}")
             supervisor.tick()
             time.sleep(READY_POLL_S)
-    return not stop
 
 
 def child_environment(options: UpOptions) -> dict[str, str]:

@@ -73,7 +73,7 @@ class Child:
 
     def ended(self) -> bool:
         """Whether it ended. What it forked is killed before its number can be given to another process."""
-        if self.process is None:
+        if self.process is None or self.process.returncode is not None:
             return True
         if os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             return False
@@ -95,7 +95,8 @@ class Child:
     def signal_leader(self, number: signal.Signals) -> None:
         """Ask the program itself; it stops what it forked in the order it needs."""
         if self.process is not None and self.process.returncode is None:
-            self.process.send_signal(number)
+            # Not Popen.send_signal: it would reap, and free the number of a group that may still have members.
+            os.kill(self.process.pid, number)
 
     def signal_group(self, number: signal.Signals) -> None:
         """Reach the program and all that it forked."""

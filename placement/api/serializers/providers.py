@@ -24,12 +24,21 @@ class ProviderOutput(serializers.ModelSerializer[ResourceProvider]):
     """A provider; `id` is its uuid."""
 
     id = serializers.UUIDField(source="uuid")
-    parent = serializers.UUIDField(source="parent.uuid", allow_null=True, default=None)
-    root = serializers.UUIDField(source="root.uuid", allow_null=True, default=None)
+    parent_provider_uuid = serializers.UUIDField(source="parent.uuid", allow_null=True, default=None)
+    root_provider_uuid = serializers.UUIDField(source="root.uuid", allow_null=True, default=None)
 
     class Meta:
         model = ResourceProvider
-        fields = ["id", "name", "kind", "generation", "parent", "root", "created_at", "updated_at"]
+        fields = [
+            "id",
+            "name",
+            "kind",
+            "generation",
+            "parent_provider_uuid",
+            "root_provider_uuid",
+            "created_at",
+            "updated_at",
+        ]
 
 
 class ProviderDetailOutput(ProviderOutput):

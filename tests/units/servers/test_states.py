@@ -1,0 +1,117 @@
+import pytest
+
+from computeagent.conductor import PowerState as AgentPowerState
+from servers.domain.actions import POWER_ACTIONS
+from servers.domain.guards import GUARDS, VM_TRANSITIONS, refusal, task_can_become, vm_can_become
+from servers.domain.images import ImageStatus, can_become
+from servers.domain.states import (
+    POWER_STATE_CODES,
+    PowerState,
+    TaskState,
+    VmState,
+    api_status,
+    status_states,
+)
+
+
+def test_states_are_all_of_novas():
+    assert len(VmState) == 12
+    assert len([task for task in TaskState if task]) == 42
+
+
+def test_power_states_speak_the_agents_words():
+    assert {state.value for state in PowerState} == {state.value for state in AgentPowerState}
+    assert set(POWER_STATE_CODES) == set(PowerState)
+
+
+@pytest.mark.parametrize(
+    ("vm_state", "task_state", "status"),
+    [
+        ("active", "", "ACTIVE"),
+        ("active", "rebooting", "REBOOT"),
+        ("active", "reboot_started_hard", "HARD_REBOOT"),
+        ("active", "updating_password", "PASSWORD"),
+        ("active", "rebuild_spawning", "REBUILD"),
+        ("active", "resize_finish", "RESIZE"),
+        ("active", "migrating", "MIGRATING"),
+        ("active", "image_uploading", "ACTIVE"),
+        ("building", "spawning", "BUILD"),
+        ("stopped", "", "SHUTOFF"),
+        ("stopped", "resize_prep", "RESIZE"),
+        ("resized", "", "VERIFY_RESIZE"),
+        ("resized", "resize_reverting", "REVERT_RESIZE"),
+        ("soft-delete", "", "SOFT_DELETED"),
+        ("error", "", "ERROR"),
+        ("nonsense", "", "UNKNOWN"),
+    ],
+)
+def test_status_is_derived_as_nova_does(vm_state, task_state, status):
+    assert api_status(vm_state, task_state) == status
+
+
+def test_every_pair_of_states_has_a_status():
+    assert all(api_status(vm, task) != "UNKNOWN" for vm in VmState for task in TaskState)
+
+
+def test_states_of_a_status_show_as_it():
+    pairs = status_states("HARD_REBOOT")
+    assert pairs
+    assert {api_status(vm, task) for vm, task in pairs} == {"HARD_REBOOT"}
+
+
+def test_start_of_active_instance_is_refused_with_both_states():
+    reason = refusal("start", vm_state="active", task_state="", is_launched=True)
+    assert reason == "The instance is active; start needs stopped."
+
+
+def test_stop_during_a_task_is_refused_with_the_task():
+    reason = refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
+    assert reason == "The instance is busy with rebooting_hard; stop needs no task."
+
+
+def test_action_before_first_launch_is_refused():
+    assert "never launched" in refusal("rebuild", vm_state="error", task_state="", is_launched=False)
+
+
+def test_delete_is_allowed_in_every_state():
+    assert not any(
+        refusal("delete", vm_state=vm, task_state=task, is_launched=False) for vm in VmState for task in TaskState
+    )
+
+
+def test_console_is_refused_while_deleting():
+    assert refusal("console", vm_state="active", task_state="deleting", is_launched=True)
+
+
+@pytest.mark.parametrize(("name", "guard"), [("start", "start"), ("stop", "stop"), ("reboot", "reboot_hard")])
+def test_power_actions_begin_only_where_nova_lets_them(name, guard):
+    action = POWER_ACTIONS[name]
+    assert action.vm_states <= GUARDS[guard].vm_states
+    assert action.task_states <= GUARDS[guard].task_states
+
+
+def test_power_actions_end_in_states_that_may_follow():
+    for action in POWER_ACTIONS.values():
+        assert all(vm_can_become(before, action.vm_state_after) for before in action.vm_states)
+
+
+def test_nothing_follows_deleted():
+    assert VM_TRANSITIONS[VmState.DELETED] == frozenset()
+    assert not vm_can_become(VmState.DELETED, VmState.ACTIVE)
+
+
+def test_every_state_but_deleted_can_be_deleted():
+    assert all(vm_can_become(state, VmState.DELETED) for state in VmState)
+
+
+def test_deleting_is_replaced_only_by_its_end():
+    assert task_can_become(TaskState.DELETING, TaskState.NONE)
+    assert not task_can_become(TaskState.DELETING, TaskState.SPAWNING)
+    assert task_can_become(TaskState.SPAWNING, TaskState.DELETING)
+
+
+def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():
+    assert can_become(ImageStatus.SAVING, ImageStatus.SAVING)
+    assert can_become(ImageStatus.KILLED, ImageStatus.SAVING)
+    assert not can_become(ImageStatus.ACTIVE, ImageStatus.SAVING)
+    assert not can_become(ImageStatus.DELETED, ImageStatus.SAVING)
