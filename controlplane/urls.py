@@ -1,10 +1,10 @@
 """Which door leads where. Composition only."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),
     path("", include("placement.api.urls")),
     path("", include("scheduling.api.urls")),

@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     try:
         server = PostgresServer()
     except ServerMissingError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - a command line's answer
+        print(error, file=sys.stderr)
         return 2
     with server:
         env = {**os.environ, "DATABASE_URL": server.url("kilonova")}

@@ -17,9 +17,7 @@ def now_plus(seconds: float) -> "ExpressionWrapper[Any]":
 def db_now(using: str = "default") -> datetime:
     """The database's now, as a value. One query."""
     connection = connections[using]
-    sql = (
-        "SELECT now()" if connection.vendor == "postgresql" else "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
-    )
+    sql = "SELECT now()" if connection.vendor == "postgresql" else "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     with connection.cursor() as cursor:
         cursor.execute(sql)
         (value,) = cursor.fetchone()

@@ -113,9 +113,7 @@ def work_fence(*, lease: Lease, step: str | None = None) -> None:
         raise Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
 
 
-def work_finish(
-    *, lease: Lease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None
-) -> None:
+def work_finish(*, lease: Lease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
     """End the work, in the transaction that writes its effect. Raises Fenced."""
     changed = _mine(lease).update(
         state=state,
@@ -174,6 +172,4 @@ def leases_void(*, queue: str, owner_prefix: str) -> int:
 
 
 def _mine(lease: Lease) -> QuerySet[Work]:
-    return Work.objects.filter(
-        pk=lease.work_id, attempt=lease.attempt, state=WorkState.RUNNING, lease_until__gt=Now()
-    )
+    return Work.objects.filter(pk=lease.work_id, attempt=lease.attempt, state=WorkState.RUNNING, lease_until__gt=Now())

@@ -14,22 +14,16 @@ django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 STATE_DIR = Path(
-    env.text(
-        "KILONOVA_STATE", str(BASE_DIR / "state"), "Directory for all that a laptop installation writes."
-    )
+    env.text("KILONOVA_STATE", str(BASE_DIR / "state"), "Directory for all that a laptop installation writes.")
 ).resolve()
 
-SECRET_KEY = env.text(
-    "SECRET_KEY", "", "Signs sessions and the queue's packages. At least 50 random characters."
-)
+SECRET_KEY = env.text("SECRET_KEY", "", "Signs sessions and the queue's packages. At least 50 random characters.")
 DEBUG = False
 ALLOWED_HOSTS = list(
     env.words("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"), "Host names the web server answers to.")
 )
 CSRF_TRUSTED_ORIGINS = list(
-    env.words(
-        "CSRF_TRUSTED_ORIGINS", (), "Origins (https://name) whose forms are accepted, when behind a proxy."
-    )
+    env.words("CSRF_TRUSTED_ORIGINS", (), "Origins (https://name) whose forms are accepted, when behind a proxy.")
 )
 
 INSTALLED_APPS = [
@@ -94,9 +88,7 @@ DATABASE_URL = env.text(
     f"sqlite:///{STATE_DIR / 'kilonova.sqlite3'}",
     "The database: sqlite:///FILE or postgres://...",
 )
-REDIS_URL = env.text(
-    "REDIS_URL", "", "Redis for doorbells (redis://...). Empty: doorbells go through the database."
-)
+REDIS_URL = env.text("REDIS_URL", "", "Redis for doorbells (redis://...). Empty: doorbells go through the database.")
 
 
 def database(url: str) -> dict[str, Any]:
@@ -215,22 +207,16 @@ LOGGING = {
     "loggers": {"django.request": {"level": "ERROR"}, "django-q": {"level": "WARNING"}},
 }
 
-KILONOVA = {
-    "REPORT_INTERVAL_S": env.number(
-        "REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", least=0.1
-    ),
+KILONOVA: dict[str, Any] = {
+    "REPORT_INTERVAL_S": env.number("REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", least=0.1),
     "SERVICE_DOWN_TIME_S": env.number(
         "SERVICE_DOWN_TIME_S",
         60.0,
         "An agent silent for longer than this many seconds counts as down.",
         least=0.5,
     ),
-    "MAX_ATTEMPTS": env.integer(
-        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included.", least=1
-    ),
-    "LEASE_S": env.number(
-        "LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", least=1.0
-    ),
+    "MAX_ATTEMPTS": env.integer("MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included.", least=1),
+    "LEASE_S": env.number("LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", least=1.0),
     "RECONCILE_INTERVAL_S": env.number(
         "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", least=0.1
     ),
@@ -240,19 +226,46 @@ KILONOVA = {
         "Seconds after which a build that has not ended becomes ERROR.",
         least=10.0,
     ),
-    "TOKEN_LIFETIME_S": env.number(
-        "TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0
-    ),
-    "IMAGE_DIR": Path(
-        env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")
-    ),
-    "IMAGE_MAX_BYTES": env.integer(
-        "IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1
-    ),
+    "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0),
+    "IMAGE_DIR": Path(env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")),
+    "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1),
     "DEFAULT_QUOTA_INSTANCES": env.integer("DEFAULT_QUOTA_INSTANCES", 20, "Instances a project may have."),
     "DEFAULT_QUOTA_CORES": env.integer("DEFAULT_QUOTA_CORES", 40, "vCPUs a project may have."),
-    "DEFAULT_QUOTA_RAM_MIB": env.integer(
-        "DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB."
+    "DEFAULT_QUOTA_RAM_MIB": env.integer("DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB."),
+    "TRUSTED_PROXIES": env.integer(
+        "TRUSTED_PROXIES", 0, "Proxies before the web server whose X-Forwarded-For is believed."
+    ),
+    "INITIAL_CPU_ALLOCATION_RATIO": env.number(
+        "INITIAL_CPU_ALLOCATION_RATIO", 4.0, "vCPUs promised per physical one, for hosts that register anew.", least=0.1
+    ),
+    "INITIAL_RAM_ALLOCATION_RATIO": env.number(
+        "INITIAL_RAM_ALLOCATION_RATIO",
+        1.0,
+        "Memory promised per MiB there is, for new hosts.",
+        least=0.1,
+    ),
+    "INITIAL_DISK_ALLOCATION_RATIO": env.number(
+        "INITIAL_DISK_ALLOCATION_RATIO", 1.0, "Disk promised per GiB there is, for hosts that register anew.", least=0.1
+    ),
+    "RESERVED_HOST_CPUS": env.integer("RESERVED_HOST_CPUS", 0, "vCPUs of each host that instances never get."),
+    "RESERVED_HOST_MEMORY_MIB": env.integer(
+        "RESERVED_HOST_MEMORY_MIB", 512, "Memory of each host, in MiB, that instances never get."
+    ),
+    "RESERVED_HOST_DISK_GIB": env.integer(
+        "RESERVED_HOST_DISK_GIB", 0, "Disk of each host, in GiB, that instances never get."
+    ),
+    "LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE": env.boolean(
+        "LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE",
+        False,
+        "Whether a project named in an aggregate's filter_tenant_id gets hosts of such aggregates only.",
+    ),
+    "PLACEMENT_AGGREGATE_REQUIRED_FOR_TENANTS": env.boolean(
+        "PLACEMENT_AGGREGATE_REQUIRED_FOR_TENANTS",
+        False,
+        "With the one above: whether a project that no aggregate names gets no host at all.",
+    ),
+    "CLAIM_ROUNDS": env.integer(
+        "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", least=1
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
 }

@@ -45,9 +45,7 @@ def text(name: str, default: str, help_text: str) -> str:
 
 def integer(name: str, default: int, help_text: str, *, least: int = 0) -> int:
     """A whole number, not below `least`."""
-    return _read(
-        name, f"a whole number >= {least}", default, lambda raw: _at_least(int(raw), least), help_text
-    )
+    return _read(name, f"a whole number >= {least}", default, lambda raw: _at_least(int(raw), least), help_text)
 
 
 def number(name: str, default: float, help_text: str, *, least: float = 0.0) -> float:

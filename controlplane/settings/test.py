@@ -8,9 +8,7 @@ SECRET_KEY = "only-for-tests-" + "x" * 50
 STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
 KILONOVA = {**KILONOVA, "IMAGE_DIR": STATE_DIR / "images"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-DATABASES = {
-    "default": database(DATABASE_URL if DATABASE_URL.startswith("postgres") else "sqlite:///:memory:")
-}
+DATABASES = {"default": database(DATABASE_URL if DATABASE_URL.startswith("postgres") else "sqlite:///:memory:")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # A shared in-memory database cannot be in WAL; the rest of the options stays.
     DATABASES["default"]["OPTIONS"].pop("init_command")

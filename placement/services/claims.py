@@ -138,6 +138,8 @@ def allocations_move(from_consumer: UUID, to_consumer: UUID, *, consumer_type: s
     Usage stays as it is. The new consumer has the old one's project and user and the given type; the old one is gone,
     so that it can claim anew. Raises NotFound, or Conflict when the new consumer holds allocations already.
     """
+    if from_consumer == to_consumer:
+        raise Conflict(f"Consumer {to_consumer} holds these allocations already.", consumer_uuid=to_consumer)
     return in_transaction(lambda: _move(from_consumer, to_consumer, consumer_type))
 
 

@@ -20,6 +20,7 @@ from scheduling.selectors.hosts import (
     host_nodes,
     host_overviews,
     host_takes_new_instances,
+    hosts_schedulable_count,
 )
 from scheduling.selectors.liveness import host_is_up
 from scheduling.selectors.policies import policy_active
@@ -47,6 +48,7 @@ __all__ = [
     "host_nodes",
     "host_overviews",
     "host_takes_new_instances",
+    "hosts_schedulable_count",
     "policy_active",
     "zone_exists",
     "zone_list",

@@ -196,6 +196,10 @@ class NetworkForm(ModelForm[Network]):
         problems_on_form(self, problems_found({field: name_reasons(cleaned[field]) for field in names}))
         return cleaned
 
+    def _get_validation_exclusions(self) -> set[str]:
+        # That only one network is the default is what the service sees to, by moving it.
+        return super()._get_validation_exclusions() | {"is_default"}
+
 
 @admin.register(Network)
 class NetworkAdmin(ServiceAdmin):

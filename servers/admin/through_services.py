@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from controlplane.kernel.errors import InvalidFields, KilonovaError
 from servers.domain.fields import Problems
@@ -38,6 +38,20 @@ class ServiceAdmin(admin.ModelAdmin[Any]):
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:
         """The chosen rows; one that is refused does not stop the others."""
         self.each(request, queryset, self.service_delete)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The form; what only the service can refuse (a limit, a race for a name) becomes a message."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except KilonovaError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -38,12 +38,20 @@ def audit_findings() -> list[Finding]:
     open_work = set(Work.objects.filter(state__in=OPEN_STATES).values_list("subject", flat=True))
     held = {pk: {one.provider_uuid for one in rows} for pk, rows in allocations_by_consumer().items()}
     return [
-        *(Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one)) for one in audit_inventory_usage()),
+        *(
+            Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one))
+            for one in audit_inventory_usage()
+        ),
         *_allocations_of_instances(instances, held),
         *_allocations_without_owner(held, {one.pk for one in instances} | pending, open_work),
         *_requests_without_end(instances, pending, open_work),
         *_leftovers(),
     ]
+
+
+def _placement() -> Iterator[Finding]:
+    for one in audit_inventory_usage():
+        yield Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one))
 
 
 def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Finding]:
@@ -72,7 +80,9 @@ def _requests_without_end(
 ) -> Iterator[Finding]:
     overdue = Work.objects.filter(state__in=OPEN_STATES, deadline_at__lt=now_plus(-OVERDUE_GRACE_S))
     for work in overdue:
-        yield Finding(4, str(work.subject), f"{work.kind} is past its deadline and was not ended", {"work": str(work.pk)})
+        yield Finding(
+            4, str(work.subject), f"{work.kind} is past its deadline and was not ended", {"work": str(work.pk)}
+        )
     faulty = set(InstanceFault.objects.values_list("instance_uuid", flat=True))
     for one in instances:
         if one.vm_state == VmState.ERROR and one.pk not in faulty:

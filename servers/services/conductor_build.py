@@ -40,7 +40,9 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
     spec = RequestSpec.objects.get(instance_uuid=requests[0].instance_uuid)
     uuids = [request.instance_uuid for request in requests]
     try:
-        found = destinations_select(request=schedule_request(spec, uuids, work.request_id), fleet_facts=fleet_facts(spec))
+        found = destinations_select(
+            request=schedule_request(spec, uuids, work.request_id), fleet_facts=fleet_facts(spec)
+        )
     except NoValidHost as error:
         bury(lease, requests, error, decision_id=error.decision_id)
         return
@@ -131,7 +133,9 @@ def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uui
 
 def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
-    message = f"No host is left after {instance.attempts} of {settings.KILONOVA['MAX_ATTEMPTS']} attempts: {error.message}"
+    message = (
+        f"No host is left after {instance.attempts} of {settings.KILONOVA['MAX_ATTEMPTS']} attempts: {error.message}"
+    )
     with transaction.atomic():
         work_finish(lease=lease, outcome={"error": message})
         instance_error_set(instance.pk, decision_id=error.decision_id)

@@ -202,10 +202,10 @@ def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:
     image = image_owned(caller=caller, image_id=image_id)
     rows = Image.objects.filter(pk=image_id, protected=False).exclude(status=ImageStatus.DELETED)
     with transaction.atomic():
-        changed = rows.update(status=ImageStatus.DELETED.value, deleted_at=Now(), updated_at=Now())
-    if not changed:
-        raise Conflict(f"Image {image.name} is protected.", field="protected")
-    _remove_files(image_id, keep=None)
+        if not rows.update(status=ImageStatus.DELETED.value, deleted_at=Now(), updated_at=Now()):
+            raise Conflict(f"Image {image.name} is protected.", field="protected")
+        # Not before the deletion is certain; what a crash leaves here, `image_files_sweep` takes.
+        transaction.on_commit(lambda: _remove_files(image_id, keep=None), robust=True)
 
 
 def image_files_sweep() -> int:

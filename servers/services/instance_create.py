@@ -190,7 +190,10 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
     reservation = uuid.uuid4()
     spec_body = _spec_body(parts)
     names = instance_names(wanted.name, count)
-    requests = [_build_request(caller, wanted, parts, reservation, index, name) for index, name in enumerate(names)]
+    requests = [
+        _build_request(caller, wanted, parts, reservation=reservation, index=index, name=name)
+        for index, name in enumerate(names)
+    ]
     BuildRequest.objects.bulk_create(requests)
     RequestSpec.objects.bulk_create(
         RequestSpec(
@@ -213,7 +216,7 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
 
 
 def _build_request(
-    caller: Caller, wanted: InstanceCreate, parts: _Parts, reservation: uuid.UUID, index: int, name: str
+    caller: Caller, wanted: InstanceCreate, parts: _Parts, *, reservation: uuid.UUID, index: int, name: str
 ) -> BuildRequest:
     instance_id = uuid.uuid4()
     return BuildRequest(

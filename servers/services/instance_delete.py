@@ -68,9 +68,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
         action_close(instance_id=action.instance_uuid, actions=("delete",), result="success")
         return
     state_set(instance.pk, task_state=TaskState.DELETING)
-    work = work_create(
-        NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000)
-    )
+    work = work_create(NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000))
     action_open(
         instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=work
     )

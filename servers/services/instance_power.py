@@ -35,9 +35,7 @@ def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Inst
 def _begin(instance: Instance, rule: PowerAction, user_id: uuid.UUID | None) -> None:
     state_set(instance.pk, vm_in=rule.vm_states, task_in=rule.task_states, task_state=rule.task_state)
     work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
-    action_open(
-        instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work
-    )
+    action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
 
 
 def action_done(*, lease: Lease, work: Work, guest: GuestState) -> None:

@@ -1,4 +1,4 @@
-"""The one way to change an instance's state: compare-and-set on what the caller believed, with the row count looked at."""
+"""The one way to change an instance's state: compare-and-set on what the caller believed."""
 
 import uuid
 from collections.abc import Collection

@@ -104,7 +104,9 @@ def cloud(*hosts: str, **changes: Any) -> People:
 
 def create(caller: Caller, name: str = "vm", **more: Any) -> list[Instance]:
     """Ask for instances through the service."""
-    return instances_create(caller=caller, wanted=InstanceCreate(**{"name": name, "flavor": "m1.tiny", "image": "demo", **more}))
+    return instances_create(
+        caller=caller, wanted=InstanceCreate(**{"name": name, "flavor": "m1.tiny", "image": "demo", **more})
+    )
 
 
 def pump() -> int:

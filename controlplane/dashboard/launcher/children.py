@@ -47,6 +47,7 @@ def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
 def _web_command(port: int) -> tuple[str, ...]:
     return (
         sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
+        "--config", "python:controlplane.dashboard.launcher.web_config",
         "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread",
         "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS),
         "--graceful-timeout", str(WEB_GRACE_S),

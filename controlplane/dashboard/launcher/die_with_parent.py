@@ -15,9 +15,14 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that forked it ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main(starter: int, command: list[str]) -> None:
     """Become `command`; end quietly when the starter is gone already."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() == starter:
         os.execvp(command[0], command)  # noqa: S606 - no shell is wanted here
 

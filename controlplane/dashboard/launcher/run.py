@@ -82,13 +82,17 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
     with _step(announcer, stop, "Admin and flavors"):
         admin = admin_prepare(options.admin_password_file)
         flavors_prepare()
+    if admin.created and options.admin_password_file is None:
+        # Now, because it is stored as a hash only and this start may still be cut off.
+        announcer.line(f"  password of admin, told once: {admin.password}")
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
     with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
         hypervisors = hypervisors_prepare(choice.kind, count=options.hypervisors, state_dir=options.state_dir)
     connections.close_all()  # nothing of ours stays open beside those who serve
-    return Welcome(options.port, admin, DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE), hypervisors
+    image = DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE
+    return Welcome(options.port, admin, image, password_file=options.admin_password_file), hypervisors
 
 
 class _step:  # noqa: N801 - reads as a statement

@@ -3,6 +3,7 @@
 import json
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 from controlplane.dashboard.launcher.seed import SeedImage
 from controlplane.identity.services import AdminBootstrap
@@ -16,6 +17,7 @@ class Welcome:
     admin: AdminBootstrap
     image: SeedImage
     flavor: str = "m1.nano"
+    password_file: Path | None = None
 
     @property
     def address(self) -> str:
@@ -44,13 +46,16 @@ class Welcome:
 
     def password_text(self) -> str:
         """The password when it was made now: it is stored as a hash only."""
+        if self.password_file is not None and self.password_file.exists():
+            return f"in {self.password_file}"
         if self.admin.created and self.admin.password:
             return self.admin.password
         return "as told by the first start (new one: manage.py changepassword admin)"
 
     def token_command(self) -> str:
         """Shell that puts an API token into TOKEN."""
-        password = self.admin.password if self.admin.created and self.admin.password else "PASSWORD"
+        is_told = self.admin.created and self.password_file is None
+        password = self.admin.password if is_told and self.admin.password else "PASSWORD"
         body = shlex.quote(json.dumps({"username": "admin", "password": password}))
         read = shlex.quote("import json,sys; print(json.load(sys.stdin)['token'])")
         return f"TOKEN=$(curl -s {self.address}api/tokens/ --json {body} | python3 -c {read})"

@@ -57,7 +57,7 @@ class PageSessionAuthentication(SessionAuthentication):
 
 def session_caller(request: Any) -> Caller:
     """The caller of a page: the project chosen in the session where the user still has a role there."""
-    user = request.user if not isinstance(request, Request) else request._request.user
+    user: User = request._request.user if isinstance(request, Request) else request.user
     chosen = parse_uuid(request.session.get("project_id", "")) if hasattr(request, "session") else None
     try:
         return caller_for_user(user=user, project_id=chosen)

@@ -1,6 +1,6 @@
 """Identity on the wire."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -39,7 +39,16 @@ class ProjectBody(serializers.ModelSerializer[Project]):
 
     class Meta:
         model = Project
-        fields = ["id", "name", "description", "enabled", "quota_instances", "quota_cores", "quota_ram_mib", "created_at"]
+        fields = [
+            "id",
+            "name",
+            "description",
+            "enabled",
+            "quota_instances",
+            "quota_cores",
+            "quota_ram_mib",
+            "created_at",
+        ]
 
 
 class UserBody(serializers.ModelSerializer[User]):
@@ -50,7 +59,7 @@ class UserBody(serializers.ModelSerializer[User]):
     class Meta:
         model = User
         fields = ["id", "username", "email", "is_active", "is_superuser", "password", "created_at"]
-        extra_kwargs = {"username": {"validators": []}}
+        extra_kwargs: ClassVar[dict[str, Any]] = {"username": {"validators": []}}
 
 
 class RoleAssignmentBody(serializers.ModelSerializer[RoleAssignment]):

@@ -19,9 +19,9 @@ from controlplane.identity.api.serializers import (
     TokenOutput,
     UserBody,
 )
+from controlplane.identity.domain import LoginRefused, LoginThrottled
 from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.services import token_issue, token_revoke, user_create, user_password_set
-from controlplane.identity.domain import LoginRefused, LoginThrottled
 from controlplane.infra.api.errors import kernel_body
 
 

@@ -2,10 +2,10 @@
 
 import uuid
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller, QuotaLimits, Role
 from controlplane.identity.domain.token import token_digest
 from controlplane.identity.models import Project, RoleAssignment, Token, User
@@ -59,11 +59,10 @@ def project_list() -> QuerySet[Project]:
 def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
     """The project's limits, where it has none of its own the installation's. Raises NotFound."""
     project = project_get(project_id=project_id)
-    defaults = settings.KILONOVA
+    defaults = identity_options().default_quota
     own = {"instances": project.quota_instances, "cores": project.quota_cores, "ram_mib": project.quota_ram_mib}
-    return QuotaLimits(
-        **{name: defaults[f"DEFAULT_QUOTA_{name.upper()}"] if value is None else value for name, value in own.items()}
-    )
+    limits = {name: getattr(defaults, name) if value is None else value for name, value in own.items()}
+    return QuotaLimits(**limits)
 
 
 def _roles(user: User, project: Project) -> frozenset[Role]:

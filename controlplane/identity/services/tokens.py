@@ -7,8 +7,8 @@ from datetime import datetime
 from django.conf import settings
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.models import Token
 from controlplane.identity.domain.token import new_token, token_digest
+from controlplane.identity.models import Token
 from controlplane.identity.selectors import caller_for_user, projects_of_user
 from controlplane.identity.services.logins import credentials_check
 from controlplane.infra.db import now_plus

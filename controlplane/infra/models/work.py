@@ -57,9 +57,7 @@ class Work(UuidKeyed, Timestamped):
         indexes = [
             models.Index(fields=["queue", "state"], name="work_queue_state"),
             # The reconciler looks only at open rows, which are few among many.
-            models.Index(
-                fields=["deadline_at"], condition=Q(state__in=["waiting", "running"]), name="work_open"
-            ),
+            models.Index(fields=["deadline_at"], condition=Q(state__in=["waiting", "running"]), name="work_open"),
             models.Index(fields=["subject"], name="work_subject"),
         ]
 

@@ -23,7 +23,11 @@ class Command(BaseCommand):
         """Run the audit once."""
         findings = audit_findings()
         for one in findings:
-            line = json.dumps(asdict(one), default=str) if options["json"] else f"invariant {one.invariant}: {one.subject} {one.message}"
+            line = (
+                json.dumps(asdict(one), default=str)
+                if options["json"]
+                else f"invariant {one.invariant}: {one.subject} {one.message}"
+            )
             self.stdout.write(line)
         if not options["json"]:
             self.stdout.write(f"{len(findings)} violations of the five invariants")

@@ -190,7 +190,9 @@ def test_without_a_token_nothing_is_told(who: world.People) -> None:
 def test_member_may_not_force_a_host(who: world.People) -> None:
     assert post(world.client_of(who.member), availability_zone="nova:h1").status_code == 403
     assert post(world.client_of(who.admin), availability_zone="nova:h1").status_code == 202
-    assert post(world.client_of(who.admin), availability_zone="nova:mars").json()["error"]["field"] == "availability_zone"
+    assert (
+        post(world.client_of(who.admin), availability_zone="nova:mars").json()["error"]["field"] == "availability_zone"
+    )
 
 
 def test_actions_say_what_is_not_possible(who: world.People) -> None:
@@ -242,7 +244,9 @@ def test_journey_tells_actions_attempts_and_steps(who: world.People) -> None:
     assert hidden["attempts"][0]["host"] is None
 
 
-def test_list_costs_the_same_queries_for_two_and_for_twenty(who: world.People, django_assert_max_num_queries: Any) -> None:
+def test_list_costs_the_same_queries_for_two_and_for_twenty(
+    who: world.People, django_assert_max_num_queries: Any
+) -> None:
     client = world.client_of(who.member)
     world.active(who.member, min_count=2)
     world.pump()

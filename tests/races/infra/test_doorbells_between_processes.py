@@ -74,7 +74,9 @@ def environment(tmp_path: Path, database_url: str, redis_url: str = "") -> dict[
 
 
 def run(env: dict[str, str], *args: str) -> str:
-    done = subprocess.run([sys.executable, *args], env={**os.environ, **env}, cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *args], env={**os.environ, **env}, cwd=ROOT, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return done.stdout.decode()
 

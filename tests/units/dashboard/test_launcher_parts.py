@@ -113,3 +113,11 @@ def test_failed_step_says_so() -> None:
     with pytest.raises(RuntimeError), Announcer(Console(file=out)).step("Database"):
         raise RuntimeError
     assert out.getvalue() == "✗ Database\n"
+
+
+def test_password_from_a_file_is_not_printed(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("s3cret\n")
+    welcome = Welcome(8000, AdminBootstrap(created=True, password="s3cret"), DEMO_IMAGE, password_file=file)
+    assert "s3cret" not in "\n".join(welcome.lines())
+    assert f"password in {file}" in "\n".join(welcome.lines())

@@ -5,7 +5,13 @@ from servers.domain.flavor_rules import flavor_problems
 
 
 def test_fine_flavor_has_no_problems():
-    fields = {"name": "m1.tiny", "vcpus": 1, "memory_mib": 64, "root_gib": 0, "extra_specs": {"hw:cpu_policy": "shared"}}
+    fields = {
+        "name": "m1.tiny",
+        "vcpus": 1,
+        "memory_mib": 64,
+        "root_gib": 0,
+        "extra_specs": {"hw:cpu_policy": "shared"},
+    }
     assert flavor_problems(fields) == {}
 
 

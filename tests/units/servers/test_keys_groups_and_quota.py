@@ -19,9 +19,7 @@ def test_fingerprint_is_md5_with_colons():
 def test_generated_pair_belongs_together():
     key = new_key("mine")
     private = serialization.load_ssh_private_key(key.private_key.encode(), password=None)
-    public = private.public_key().public_bytes(
-        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-    )
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
     assert key.public.line == f"{public.decode()} mine"
 
 

@@ -24,9 +24,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """See --help."""
-        parser.add_argument(
-            "--workers", type=int, default=settings.Q_CLUSTER["workers"], help="processes that work"
-        )
+        parser.add_argument("--workers", type=int, default=settings.Q_CLUSTER["workers"], help="processes that work")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the cluster and its periodic work."""

@@ -1,35 +1,33 @@
-"""One racer: a process that claims and frees at random until nothing is left, and says what it won.
+"""What one racer does. Imported by claim_race.py once Django is set up; each runs in a process of its own."""
 
-Started by test_claim_race.py, with the providers on its command line: `claim_racer.py MODE SEED PROVIDER...`. Prints
-`ready`, waits for a line on its standard input, and ends with one JSON line of counts.
-
-MODE grab: claims until each provider has refused it. MODE churn: claims and frees ROUNDS times, then frees all. MODE
-same: all racers claim and free the very same consumers.
-"""
-
-import json
 import random
-import sys
+import select
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Protocol
 from uuid import UUID, uuid4
 
-import django
+from django.db import OperationalError
 
-django.setup()
-
-from django.db import OperationalError  # noqa: E402
-
-from controlplane.kernel.errors import Conflict, NoCapacity  # noqa: E402
-from placement.domain import Claim, InventorySpec  # noqa: E402
-from placement.services import allocations_claim, allocations_free, inventory_put  # noqa: E402
+from controlplane.kernel.errors import Conflict, NoCapacity
+from placement.candidates import FleetColumns
+from placement.domain import Claim, InventorySpec
+from placement.selectors import FleetSnapshot
+from placement.services import allocations_claim, allocations_free, inventory_put
 
 ROUNDS = 25
 BATCH_MAX = 4
 
 
+class Readable(Protocol):
+    """What `select` can wait for."""
+
+    def fileno(self) -> int:
+        """The file descriptor."""
+
+
 def claim_on(providers: Sequence[UUID], consumer: UUID | None = None) -> Claim:
-    """One consumer that takes a slot of one or two providers, in no particular order."""
+    """One consumer that takes a slot of each of these providers."""
     return Claim(
         consumer_uuid=consumer or uuid4(),
         project_id=UUID(int=1),
@@ -64,7 +62,7 @@ def grab(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> Non
 
 
 def churn(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None:
-    """Claims, frees (often twice) and operators' changes, interleaved; at the end everything is given back."""
+    """Claims, frees (each twice) and operators' changes, interleaved; at the end everything is given back."""
     held: list[UUID] = []
     for _ in range(ROUNDS):
         batch = batch_of(rng, providers)
@@ -97,16 +95,20 @@ MODES: dict[str, Callable[[random.Random, list[UUID], Counter[str]], None]] = {
 }
 
 
-def main(mode: str, seed: str, *providers: str) -> None:
-    """Wait for the start, race, report."""
-    counts: Counter[str] = Counter()
-    allocations_free([uuid4()])  # the connection is open before the race starts
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    MODES[mode](random.Random(seed), [UUID(text) for text in providers], counts)
-    sys.stdout.write(json.dumps(counts))
+def watch(until: Readable) -> Counter[str]:
+    """Keep a snapshot of the fleet fresh while others write; at the end compare it with one that is loaded anew."""
+    snapshot, counts = FleetSnapshot(), Counter[str]()
+    while not select.select([until], [], [], 0)[0]:
+        snapshot.columns()
+        counts["looks"] += 1
+    kept, fresh = _as_values(snapshot.columns()), _as_values(FleetSnapshot().columns())
+    counts["differs"] = sum(kept.get(uuid) != fresh.get(uuid) for uuid in kept.keys() | fresh.keys())
+    return counts
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def _as_values(columns: FleetColumns) -> dict[UUID, object]:
+    """All numbers of all providers, so that the order of rows does not matter."""
+    return {
+        uuid: {name: numbers[:, row].tolist() for name, numbers in sorted(columns.numbers.items())}
+        for uuid, row in columns.row_of.items()
+    }

@@ -1,0 +1,85 @@
+"""kill -9 of conductor, agents and web server while ten instances are built; then everything is in order."""
+
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.installation import Installation
+from tests.fixtures.processes import Processes
+
+VICTIMS = [("manage.py", "conductor"), ("compute_agent",), ("gunicorn",)]
+Start = Callable[..., Installation]
+
+
+@pytest.fixture
+def start(processes: Processes, tmp_path: Path) -> Start:
+    def started(driver: str, **env: str) -> Installation:
+        return Installation(processes, tmp_path / "s", driver=driver, env=env).start()
+
+    return started
+
+
+def in_order(cloud: Installation) -> None:
+    """All ten are ACTIVE or ERROR with a fault, and the audit finds nothing."""
+    cloud.settle()
+    instances = cloud.instances()
+    assert len(instances) == 10
+    for one in instances:
+        assert one["status"] == "ACTIVE" or one["fault"], one
+    audit = cloud.manage("audit")
+    assert audit.returncode == 0, audit.stdout
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("driver", "database"), [("fake", "sqlite"), ("test", "postgres")])
+def test_every_process_killed_during_ten_builds_loses_nothing(
+    driver: str, database: str, start: Start, request: pytest.FixtureRequest
+) -> None:
+    env = {}
+    if database == "postgres":
+        env["DATABASE_URL"] = request.getfixturevalue("postgres_server").create_database()
+    cloud = start(driver, **env)
+    made = cloud.create("vm", min_count=10)
+    for victim in VICTIMS:
+        cloud.kill_nine(*victim)
+        time.sleep(0.5)
+    assert len(made["instances"]) == 10
+    in_order(cloud)
+    assert cloud.statuses() == ["ACTIVE"] * 10
+    assert cloud.stop() == 0
+
+
+@pytest.mark.processes
+def test_kills_in_a_row_while_requests_come_in_lose_nothing(start: Start) -> None:
+    cloud = start("fake")
+    victims = itertools.cycle(VICTIMS)
+    for number in range(10):
+        cloud.create(f"vm{number}")
+        if number % 2:
+            cloud.kill_nine(*next(victims))
+        time.sleep(0.2)
+    in_order(cloud)
+
+
+@pytest.mark.qemu
+@pytest.mark.processes
+def test_real_guests_survive_the_death_of_every_process(start: Start) -> None:
+    cloud = start("qemu")
+    cloud.create("vm", min_count=10)
+    for victim in VICTIMS:
+        time.sleep(0.7)
+        cloud.kill_nine(*victim)
+    in_order(cloud)
+    guests = [pid for pid in cloud.pids("qemu-system") if pid]
+    active = cloud.statuses().count("ACTIVE")
+    assert active == 10
+    assert len(guests) == active
+    for one in cloud.instances():
+        cloud.call(f"instances/{one['id']}/", method="DELETE")
+    cloud.wait_for(lambda: not cloud.instances(), 60)
+    cloud.wait_for(lambda: not cloud.pids("qemu-system"), 10)
+    assert cloud.manage("audit").returncode == 0
+    assert cloud.stop() == 0

@@ -1,0 +1,127 @@
+"""One race: `claim_race.py MODE RACERS PROVIDERS SLOTS` on the database of DATABASE_URL, which is empty at first.
+
+Makes the providers, forks the racers (real processes, each with its own connection, started together) and a watcher,
+waits for all, and prints what they report and what the database then holds, as one JSON object.
+"""
+
+import json
+import multiprocessing
+import random
+import sys
+import time
+from collections import Counter
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkContext
+from multiprocessing.synchronize import Barrier
+from uuid import UUID, uuid4
+
+import django
+
+django.setup()
+
+from claim_modes import MODES, watch  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection, connections  # noqa: E402
+
+from placement.domain import InventorySpec  # noqa: E402
+from placement.selectors import allocations_by_consumer, consumer_list, fleet_usage  # noqa: E402
+from placement.services import (  # noqa: E402
+    allocations_free,
+    audit_inventory_usage,
+    inventory_set,
+    provider_ensure,
+)
+
+TIMEOUT_S = 150
+FORK: ForkContext = multiprocessing.get_context("fork")
+
+
+def make_providers(count: int, slots: int) -> list[UUID]:
+    """Providers with room for `slots` claims each; memory is overcommitted to the same number."""
+    call_command("migrate", verbosity=0)
+    uuids = [uuid4() for _ in range(count)]
+    memory = InventorySpec(total=slots * 512 // 2, allocation_ratio=2.0)
+    for uuid in uuids:
+        provider_ensure(uuid, f"racetrack-{uuid}")
+        inventory_set(uuid, {"VCPU": InventorySpec(total=slots), "MEMORY_MB": memory})
+    return uuids
+
+
+def race(mode: str, seed: int, providers: list[UUID], start: Barrier, answer: Connection) -> None:
+    """A racer: wait for the others, race, report."""
+    counts: Counter[str] = Counter()
+    allocations_free([uuid4()])  # the connection is open before the race starts
+    start.wait()
+    MODES[mode](random.Random(seed), providers, counts)
+    answer.send(counts)
+
+
+def look_on(start: Barrier, until: Connection, answer: Connection) -> None:
+    """The watcher: wait for the others, look until told to stop, report."""
+    start.wait()
+    answer.send(watch(until))
+
+
+def run(mode: str, racers: int, providers: list[UUID]) -> tuple[Counter[str], Counter[str], float]:
+    """All racers at once: the sum of their reports, the watcher's report, and seconds. None may fail or hang."""
+    connections.close_all()  # a connection must not be shared with a forked child
+    start = FORK.Barrier(racers + 2)
+    answers, senders = zip(*(FORK.Pipe(duplex=False) for _ in range(racers)), strict=True)
+    until, stop = FORK.Pipe(duplex=False)
+    seen, see = FORK.Pipe(duplex=False)
+    children = [
+        FORK.Process(target=race, args=(mode, seed, providers, start, senders[seed]), daemon=True)
+        for seed in range(racers)
+    ]
+    watcher = FORK.Process(target=look_on, args=(start, until, see), daemon=True)
+    for child in (*children, watcher):
+        child.start()
+    start.wait(TIMEOUT_S)
+    begin = time.monotonic()
+    sums = sum((_answer(answer) for answer in answers), Counter[str]())
+    seconds = time.monotonic() - begin
+    stop.send("enough")
+    return sums, _answer(seen), seconds
+
+
+def _answer(answer: Connection) -> Counter[str]:
+    if not answer.poll(TIMEOUT_S):
+        raise TimeoutError("a racer failed or hangs")
+    counts: Counter[str] = answer.recv()
+    return counts
+
+
+def deadlocks() -> int:
+    """Deadlocks that this database had to break; a retry would hide them. SQLite cannot have any."""
+    if connection.vendor != "postgresql":
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def verdict() -> dict[str, object]:
+    """What is true now."""
+    usage, held = fleet_usage(), allocations_by_consumer()
+    used = {f"{uuid} {name}": (one.used, one.capacity) for uuid, row in usage.items() for name, one in row.items()}
+    return {
+        "findings": [finding.sentence() for finding in audit_inventory_usage()],
+        "over": [name for name, (now, capacity) in used.items() if now > capacity],
+        "free": [capacity - now for now, capacity in used.values()],
+        "used": [now for now, _ in used.values()],
+        "deadlocks": deadlocks(),
+        "consumers": len(consumer_list()),
+        "holders": len(held),
+        "vcpus_allocated": sum(row.used for rows in held.values() for row in rows if row.resource_class == "VCPU"),
+    }
+
+
+def main(mode: str, racers: int, providers: int, slots: int) -> None:
+    """Make, race, judge."""
+    counts, seen, seconds = run(mode, racers, make_providers(providers, slots))
+    sys.stdout.write(json.dumps({**verdict(), "counts": counts, "seen": seen, "seconds": round(seconds, 2)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))
