@@ -19,7 +19,7 @@ class RoleInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic 
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin[User]):
+class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # its parameter must be an AbstractUser
     """Users, with Django's password forms."""
 
     list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]

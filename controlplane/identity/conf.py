@@ -1,6 +1,7 @@
 """Settings of identity, read once into a frozen object."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
@@ -18,7 +19,7 @@ class IdentityOptions:
 
 def identity_options() -> IdentityOptions:
     """The options now in force; read at each call, so that tests may override settings."""
-    own = settings.KILONOVA
+    own: dict[str, Any] = settings.KILONOVA
     return IdentityOptions(
         token_lifetime_s=float(own["TOKEN_LIFETIME_S"]),
         default_quota=QuotaLimits(

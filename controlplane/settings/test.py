@@ -1,12 +1,13 @@
 """For the test suite and the type checker: nothing is read from a developer's state directory."""
 
 import tempfile
+from pathlib import Path
 
 from controlplane.settings.base import *
 
 SECRET_KEY = "only-for-tests-" + "x" * 50
 STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
-KILONOVA = {**KILONOVA, "IMAGE_DIR": STATE_DIR / "images"}
+KILONOVA["IMAGE_DIR"] = STATE_DIR / "images"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DATABASES = {"default": database(DATABASE_URL if DATABASE_URL.startswith("postgres") else "sqlite:///:memory:")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):

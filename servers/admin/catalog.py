@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.forms import ModelForm
+from django.forms import BooleanField, ModelForm
 from django.http import HttpRequest
 
 from controlplane.infra.admin import ReadOnlyAdmin
@@ -185,9 +185,12 @@ class ServerGroupAdmin(ReadOnlyAdmin):
 class NetworkForm(ModelForm[Network]):
     """The rules of the service, told at the fields."""
 
+    # Not the model's field: that only one is the default is what the service sees to, by moving it.
+    make_default = BooleanField(required=False, help_text="Instances that ask for no network get this one.")
+
     class Meta:
         model = Network
-        fields = ["name", "hypervisor_network", "is_default"]
+        fields = ["name", "hypervisor_network"]
 
     def clean(self) -> dict[str, Any]:
         """Names."""
@@ -195,10 +198,6 @@ class NetworkForm(ModelForm[Network]):
         names = [field for field in ("name", "hypervisor_network") if field in cleaned]
         problems_on_form(self, problems_found({field: name_reasons(cleaned[field]) for field in names}))
         return cleaned
-
-    def _get_validation_exclusions(self) -> set[str]:
-        # That only one network is the default is what the service sees to, by moving it.
-        return super()._get_validation_exclusions() | {"is_default"}
 
 
 @admin.register(Network)
@@ -216,7 +215,8 @@ class NetworkAdmin(ServiceAdmin):
 
     def save_model(self, request: HttpRequest, obj: Network, form: Any, change: bool) -> None:
         """Through the service."""
-        made = network_create(name=obj.name, hypervisor_network=obj.hypervisor_network, is_default=obj.is_default)
+        is_default = form.cleaned_data["make_default"]
+        made = network_create(name=obj.name, hypervisor_network=obj.hypervisor_network, is_default=is_default)
         obj.pk = made.pk
 
     def service_delete(self, obj: Network) -> None:

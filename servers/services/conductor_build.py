@@ -40,9 +40,8 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
     spec = RequestSpec.objects.get(instance_uuid=requests[0].instance_uuid)
     uuids = [request.instance_uuid for request in requests]
     try:
-        found = destinations_select(
-            request=schedule_request(spec, uuids, work.request_id), fleet_facts=fleet_facts(spec)
-        )
+        request = schedule_request(spec, uuids, work.request_id)
+        found = destinations_select(request=request, fleet_facts=fleet_facts(spec), subject=work.subject)
     except NoValidHost as error:
         bury(lease, requests, error, decision_id=error.decision_id)
         return

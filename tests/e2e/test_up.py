@@ -3,11 +3,13 @@
 import os
 import signal
 import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fixtures.installations import Installation
+from tests.fixtures.installation import Installation
 from tests.fixtures.processes import Processes
 from tests.fixtures.servers import wait_until
 
@@ -17,25 +19,26 @@ STOP_LIMIT_S = 10
 
 
 def test_one_command_gives_an_active_instance_and_one_signal_ends_all(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=2)
-    here.start()
-    assert here.raw_call("GET", "/readyz", None, {}) == (200, {"ready": True, "reasons": []})
-    instance = here.wait_for_status(here.create("first"), "ACTIVE")
-    assert instance["host"] in {"hv-1", "hv-2"}
-    assert here.stop() < STOP_LIMIT_S
-    assert here.running_parts() == {}
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=2).start()
+    assert _created(here, "first")["host"] in {"hv-1", "hv-2"}
+    assert _stopped_cleanly(here) < STOP_LIMIT_S
+    assert here.pids() == []
+
+
+def test_ready_answer_has_no_reasons_left(processes: Processes, tmp_path: Path) -> None:
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+    with urllib.request.urlopen(f"http://127.0.0.1:{here.port}/readyz") as answer:
+        assert b'"reasons": []' in answer.read()
 
 
 @pytest.mark.libvirt
 def test_simulated_hosts_bring_their_instances_back_after_a_restart(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="test")
+    here = Installation(processes, tmp_path / "state", driver="test", hypervisors=1).start()
+    before = _created(here, "lasting")
+    _stopped_cleanly(here)
     here.start()
-    instance_id = here.create("lasting")
-    before = here.wait_for_status(instance_id, "ACTIVE")
-    here.stop()
-    here.start()
-    after = here.wait_for_status(instance_id, "ACTIVE")
-    assert after["host"] == before["host"]
+    here.wait_for(lambda: _state_of(here, before["id"]) == ("ACTIVE", "running"))
+    assert here.call(f"instances/{before['id']}/")["host"] == before["host"]
 
 
 @pytest.mark.postgres
@@ -43,79 +46,89 @@ def test_simulated_hosts_bring_their_instances_back_after_a_restart(processes: P
 def test_postgres_and_redis_come_by_environment(
     processes: Processes, tmp_path: Path, postgres_url: str, redis_url: str
 ) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", DATABASE_URL=postgres_url, REDIS_URL=redis_url)
-    here.start()
-    here.wait_for_status(here.create("first"), "ACTIVE")
+    env = {"DATABASE_URL": postgres_url, "REDIS_URL": redis_url}
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1, env=env).start()
+    _created(here, "first")
     assert not list((tmp_path / "state").glob("*.sqlite3"))
-    assert here.stop() < STOP_LIMIT_S
+    assert _stopped_cleanly(here) < STOP_LIMIT_S
 
 
 @pytest.mark.parametrize("part", ["gunicorn", "conductor", "compute_agent"])
 def test_killed_part_is_started_again_and_work_goes_on(processes: Processes, tmp_path: Path, part: str) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake")
-    here.start()
-    here.wait_for_status(here.create("before"), "ACTIVE")
-    killed = here.pid_of(part)
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: _replaced(here, part, killed), timeout_s=20, what=f"{part} runs again")
-    wait_until(lambda: _answers(here), timeout_s=30, what="the web server answers")
-    here.wait_for_status(here.create("after"), "ACTIVE", timeout_s=90)
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+    killed = here.kill_nine(part)
+    here.wait_for(lambda: bool(set(here.pids(part)) - set(killed)))
+    _created(here, "after")
 
 
 def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake")
-    up = here.start()
-    os.kill(up.pid, signal.SIGKILL)
-    up.wait()
-    wait_until(lambda: not here.running_parts(), timeout_s=10, what="all parts died with it")
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+    assert here.up is not None
+    os.kill(here.up.pid, signal.SIGKILL)
+    here.up.wait()
+    wait_until(lambda: not here.pids(), timeout_s=10, what="all parts died with it")
 
 
-def test_second_up_on_a_state_in_use_says_so(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake")
-    first = here.start()
-    second = processes.manage(*here.command(), env=here.env)
-    assert second.wait(timeout=30) == 1
-    assert f"already runs on {tmp_path / 'state'} (process {first.pid})" in processes.log(second)
+def test_second_up_on_a_state_in_use_names_the_first(processes: Processes, tmp_path: Path) -> None:
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+    assert here.up is not None
+    second = here.manage("up", "--state", str(here.state), "--port", "1")
+    assert second.returncode == 1
+    assert f"already runs on {here.state} (process {here.up.pid})" in second.stderr
+
+
+def test_used_port_is_refused_before_anything_starts(processes: Processes, tmp_path: Path) -> None:
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+    other = here.manage("up", "--state", str(tmp_path / "other"), "--port", str(here.port), "--driver", "fake")
+    assert other.returncode == 1
+    assert f"port {here.port} cannot be used" in other.stderr
+    assert not list((tmp_path / "other").glob("*.sqlite3"))
 
 
 @pytest.mark.qemu
 @pytest.mark.libvirt
 def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="qemu", hypervisors=2)
-    here.start()
-    instance_id = here.create("first")
+    here = Installation(processes, tmp_path / "state", driver="qemu", hypervisors=2).start()
     try:
-        here.wait_for_status(instance_id, "ACTIVE")
-        wait_until(
-            lambda: "Hello from first" in here.console(instance_id), timeout_s=90, every_s=0.5, what="the guest's hello"
-        )
+        instance_id = _created(here, "first")["id"]
+        here.wait_for(lambda: "Hello from first" in here.call(f"instances/{instance_id}/console-log/")["output"], 90)
         guests = _guests(here.state)
         assert len(guests) == 1
-        assert here.stop() < STOP_LIMIT_S
+        assert _stopped_cleanly(here) < STOP_LIMIT_S
         assert _guests(here.state) == guests
         here.start()
-        assert here.wait_for_status(instance_id, "ACTIVE")["power_state"] == "running"
-        here.delete_and_wait(instance_id)
-        wait_until(lambda: not _guests(here.state), timeout_s=15, what="no QEMU is left")
-        assert not [path for path in here.state.rglob("*") if instance_id in path.name and path.suffix != ".lock"]
+        here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running"))
+        here.call(f"instances/{instance_id}/", method="DELETE")
+        here.wait_for(lambda: here.instances() == [] and not _guests(here.state))
+        wait_until(lambda: not _left_of(instance_id, here.state), timeout_s=10, what="no file of the guest is left")
     finally:
         for pid in _guests(here.state):
             os.kill(pid, signal.SIGKILL)
 
 
-def _replaced(here: Installation, part: str, killed: int) -> bool:
-    try:
-        return here.pid_of(part) != killed
-    except StopIteration:
-        return False
+def _created(here: Installation, name: str) -> dict[str, Any]:
+    """A new instance that became ACTIVE."""
+    instance_id = here.create(name)["id"]
+    here.wait_for(lambda: _state_of(here, instance_id)[0] in {"ACTIVE", "ERROR"})
+    instance: dict[str, Any] = here.call(f"instances/{instance_id}/")
+    assert instance["status"] == "ACTIVE", instance
+    return instance
 
 
-def _answers(here: Installation) -> bool:
-    try:
-        return here.raw_call("GET", "/healthz", None, {})[0] == 200
-    except OSError:
-        time.sleep(0.2)
-        return False
+def _state_of(here: Installation, instance_id: str) -> tuple[str, str]:
+    instance = here.call(f"instances/{instance_id}/")
+    return str(instance.get("status")), str(instance.get("power_state"))
+
+
+def _stopped_cleanly(here: Installation) -> float:
+    """Seconds from SIGTERM to the end, which must be a good one."""
+    started = time.monotonic()
+    assert here.stop() == 0, here.tell()
+    return time.monotonic() - started
+
+
+def _left_of(instance_id: str, state: Path) -> list[Path]:
+    return [path for path in state.rglob("*") if instance_id in path.name and path.suffix != ".lock"]
 
 
 def _guests(state: Path) -> set[int]:

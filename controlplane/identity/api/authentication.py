@@ -1,6 +1,6 @@
 """From a request to a user and a caller: by token, or by the session of the pages."""
 
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -57,7 +57,7 @@ class PageSessionAuthentication(SessionAuthentication):
 
 def session_caller(request: Any) -> Caller:
     """The caller of a page: the project chosen in the session where the user still has a role there."""
-    user: User = request._request.user if isinstance(request, Request) else request.user
+    user = cast("User", request._request.user if isinstance(request, Request) else request.user)
     chosen = parse_uuid(request.session.get("project_id", "")) if hasattr(request, "session") else None
     try:
         return caller_for_user(user=user, project_id=chosen)

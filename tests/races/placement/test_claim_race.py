@@ -81,7 +81,7 @@ def test_racers_that_claim_and_free_leave_nothing_behind(track: Track) -> None:
     result = track.race("churn", providers=5, slots=10)
 
     assert_fair(result)
-    assert result["counts"]["freed_again"] == 0
+    assert result["counts"].get("freed_again", 0) == 0
     assert set(result["used"]) == {0}
     assert result["consumers"] == result["vcpus_allocated"] == 0
 

@@ -121,5 +121,5 @@ def test_bad_public_key_is_refused_in_the_form(browser):
 
 def test_network_is_added_as_the_new_default(browser):
     Network.objects.create(name="old", hypervisor_network="default", is_default=True)
-    browser.post("/admin/servers/network/add/", {"name": "new", "hypervisor_network": "default", "is_default": "on"})
+    browser.post("/admin/servers/network/add/", {"name": "new", "hypervisor_network": "default", "make_default": "on"})
     assert list(Network.objects.filter(is_default=True).values_list("name", flat=True)) == ["new"]
