@@ -10,14 +10,21 @@ from django import forms
 class InstanceForm(forms.Form):
     """What a person fills in; `wanted` gives it as the service takes it."""
 
-    name = forms.CharField(help_text="Letters, digits and most other characters; up to 255.", strip=False)
+    MORE = ("availability_zone", "key_name", "group", "user_data", "tags")
+
+    name = forms.CharField(help_text="Up to 255 characters. Several instances get -1, -2, ... appended.", strip=False)
     flavor = forms.ChoiceField(help_text="How many vCPUs, how much memory and disk.")
     image = forms.ChoiceField(help_text="What it boots from.")
-    min_count = forms.IntegerField(label="How many", initial=1, help_text="All of them, or none if they do not fit.")
+    min_count = forms.IntegerField(
+        label="How many",
+        initial=1,
+        help_text="All of them, or none if they do not fit.",
+        widget=forms.NumberInput(attrs={"min": 1, "class": "short"}),
+    )
     availability_zone = forms.CharField(
-        label="Zone",
+        label="Availability zone",
         required=False,
-        help_text="Leave empty for any. Admins may write zone:host.",
+        help_text="Leave empty for any.",
         widget=forms.TextInput(attrs={"list": "zones"}),
     )
     key_name = forms.ChoiceField(label="Key pair", required=False)
@@ -40,15 +47,42 @@ class InstanceForm(forms.Form):
         keypairs: Iterable[Any],
         groups: Iterable[Any],
         zones: Iterable[str],
+        may_name_host: bool = False,
     ) -> None:
         super().__init__(data)
         self.zones = list(zones)
+        if may_name_host:
+            self.fields["availability_zone"].help_text = "Leave empty for any, or write zone:host to force a host."
         self._offer("flavor", ((str(one.pk), _flavor_label(one)) for one in flavors if not one.disabled))
         self._offer("image", ((str(one.pk), one.name) for one in images if one.status == "active"))
         self._offer("key_name", [("", "none"), *((one.name, one.name) for one in keypairs)])
         self._offer("group", [("", "none"), *((str(one.pk), f"{one.name} ({one.policy})") for one in groups)])
-        for name in self.errors if data is not None else ():
-            self.fields[name].widget.attrs["aria-invalid"] = "true"
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is a flavor and an image to choose."""
+        return all(self.fields[name].choices for name in ("flavor", "image"))  # type: ignore[attr-defined]
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        """What everybody fills in."""
+        return [self[name] for name in self.fields if name not in self.MORE]
+
+    @property
+    def more_fields(self) -> list[forms.BoundField]:
+        """What most leave alone."""
+        return [self[name] for name in self.MORE]
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether one of the rarer fields was filled in or is wrong, so that it must not be folded away."""
+        return any(field.errors or (self.is_bound and field.data) for field in self.more_fields)
+
+    def ready(self) -> "InstanceForm":
+        """Itself, with the focus on the first field that is wrong, or on the first of all."""
+        wrong = next((name for name in self.fields if name in self.errors), "name")
+        self.fields[wrong].widget.attrs["autofocus"] = True
+        return self
 
     def _offer(self, name: str, choices: Iterable[tuple[str, str]]) -> None:
         field = self.fields[name]
@@ -72,4 +106,4 @@ class InstanceForm(forms.Form):
 
 
 def _flavor_label(flavor: Any) -> str:
-    return f"{flavor.name}: {flavor.vcpus} vCPU, {flavor.memory_mib} MiB memory, {flavor.root_gib} GiB disk"
+    return f"{flavor.name}: {flavor.vcpus} vCPU, {flavor.memory_mib:,} MiB memory, {flavor.root_gib} GiB disk"

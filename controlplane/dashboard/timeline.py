@@ -4,29 +4,41 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-TITLES = {
+from django.utils import timezone
+
+STEPS = {
+    "claim": "Claim on the host",
+    "group_check": "Group rule",
     "networking": "Network",
     "block_device_mapping": "Image and disks",
     "spawning": "Start the guest",
-    "claim": "Claim on the host",
-    "group_check": "Group rule",
 }
+CHOOSING = "select_destinations"
+TASKS = {
+    "deleting": "Being deleted",
+    "powering-off": "Stopping",
+    "powering-on": "Starting",
+    "reboot_started_hard": "Rebooting",
+    "rebooting_hard": "Rebooting",
+}
+OUTCOMES = {"active": "good", "": "busy"}
+RESULTS = {"success": "good", "error": "bad", "": "busy", "cancelled": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step with its duration in seconds (None while it runs) and its share of the longest, 0 to 100."""
+    """One step with its duration in seconds, so far while it is `busy`, and its share of the longest, 0 to 100."""
 
     title: str
     tone: str
-    seconds: float | None
+    seconds: float
     share: int
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One point of the timeline. `tone` is good, bad, busy or empty."""
+    """One point of the timeline. `tone` is good, bad, busy or empty; `seconds` is what it took."""
 
     at: datetime
     title: str
@@ -37,71 +49,125 @@ class Entry:
     steps: list[Step] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What happens now, for how many seconds, and how many of how many steps are behind it (0 of 0: not known)."""
+
+    text: str
+    seconds: float
+    done: int = 0
+    steps: int = 0
+
+
+def is_changing(instance: Any) -> bool:
+    """Whether something is being done to it, so that a page should look again soon."""
+    return instance.vm_state == "building" or bool(instance.task_state)
+
+
+def progress(instance: Any, told: dict[str, Any]) -> Progress | None:
+    """None when nothing is being done."""
+    if not is_changing(instance):
+        return None
+    if instance.vm_state != "building" or instance.task_state == "deleting":
+        began = next((one.started_at for one in reversed(told["actions"]) if not one.result), None)
+        name = TASKS.get(instance.task_state, instance.task_state.replace("_", " ").capitalize())
+        return Progress(name, _since(began) if began else 0.0)
+    return _build_progress(instance, told)
+
+
+def _build_progress(instance: Any, told: dict[str, Any]) -> Progress:
+    steps = len(STEPS) + 1
+    if not told["attempts"]:
+        return Progress("Choosing a host", _since(instance.created_at), 0, steps)
+    attempt = told["attempts"][-1]
+    events = _events(attempt, told["actions"])
+    running = next((event for event in events if not event.finished_at), None)
+    now = _step_title(running.name) if running else "Waiting for the host"
+    again = f" (attempt {attempt.number})" if attempt.number > 1 else ""
+    done = 1 + sum(bool(event.finished_at) for event in events)
+    return Progress(f"Building{again}: {now}", _since(instance.created_at), min(done, steps), steps)
+
+
 def timeline(instance: Any, told: dict[str, Any], *, is_admin: bool) -> list[Entry]:
     """Oldest first. Tenants are not told the names of hosts."""
-    entries = [Entry(instance.created_at, "Requested", "good", f"Request {instance.request_id}")]
+    entries = [Entry(instance.created_at, "Requested", "good", instance.request_id)]
     if instance.decision_id:
-        found = bool(told["attempts"])
-        text = "A host was chosen" if found else "No host fits"
-        entries.append(
-            Entry(_decided_at(instance, told), text, "good" if found else "bad", decision_id=instance.decision_id)
-        )
-    for attempt in told["attempts"]:
-        entries.append(_attempt(attempt, told["actions"], is_admin))
+        entries.append(_decision(instance, told))
+    entries += [_attempt(attempt, told["actions"], is_admin) for attempt in told["attempts"]]
     entries += [_action(one, is_admin) for one in told["actions"] if one.action != "create"]
-    entries += [Entry(fault.created_at, f"Failed in {fault.step or 'build'}", "bad", fault.message) for fault in told["faults"]]
+    entries += [_fault(one) for one in told["faults"] if one.step != CHOOSING or not instance.decision_id]
     if instance.launched_at:
         took = (instance.launched_at - instance.created_at).total_seconds()
-        entries.append(Entry(instance.launched_at, "Active", "good", seconds=took))
+        entries.append(Entry(instance.launched_at, "Active", "good", "since its request", seconds=took))
     return sorted(entries, key=lambda entry: entry.at)
 
 
-def _decided_at(instance: Any, told: dict[str, Any]) -> datetime:
+def _decision(instance: Any, told: dict[str, Any]) -> Entry:
+    """The choice of a host. Its failure is told here, not again as a fault."""
     if told["attempts"]:
-        return told["attempts"][0].started_at  # type: ignore[no-any-return]
-    ended = [one.finished_at for one in told["actions"] if one.action == "create" and one.finished_at]
-    return ended[0] if ended else instance.created_at  # type: ignore[no-any-return]
+        at = told["attempts"][0].started_at
+        return Entry(at, "Host chosen", "good", decision_id=instance.decision_id)
+    fault = next((one for one in told["faults"] if one.step == CHOOSING), None)
+    if fault is None:
+        return Entry(instance.created_at, "Host chosen", "good", decision_id=instance.decision_id)
+    return Entry(fault.created_at, "No valid host", "bad", fault.message, decision_id=instance.decision_id)
+
+
+def _fault(fault: Any) -> Entry:
+    where = _step_title(fault.step) if fault.step else "Build"
+    return Entry(fault.created_at, f"{where} failed", "bad", fault.message)
 
 
 def _attempt(attempt: Any, actions: list[Any], is_admin: bool) -> Entry:
     where = f" on {attempt.host}" if is_admin else ""
-    tone = {"active": "good", "": "busy"}.get(attempt.outcome, "bad")
-    events = [
+    outcome = "" if attempt.outcome in OUTCOMES else attempt.outcome
+    return Entry(
+        attempt.started_at,
+        f"Attempt {attempt.number}{where}",
+        OUTCOMES.get(attempt.outcome, "bad"),
+        attempt.reason if is_admin and attempt.reason else outcome,
+        seconds=_seconds(attempt),
+        steps=_steps(_events(attempt, actions), is_admin),
+    )
+
+
+def _events(attempt: Any, actions: list[Any]) -> list[Any]:
+    return [
         event
         for one in actions
         if one.action == "create"
         for event in one.events.all()
         if event.attempt == attempt.number and event.host == attempt.host
     ]
-    text = attempt.reason if is_admin else ("" if attempt.outcome in {"active", ""} else attempt.outcome)
-    return Entry(
-        attempt.started_at,
-        f"Attempt {attempt.number}{where}",
-        tone,
-        text,
-        seconds=_seconds(attempt),
-        steps=_steps(events, is_admin),
-    )
 
 
 def _action(action: Any, is_admin: bool) -> Entry:
-    tone = {"success": "good", "error": "bad", "": "busy", "cancelled": ""}[action.result]
     steps = _steps(list(action.events.all()), is_admin)
-    return Entry(action.started_at, action.action.capitalize(), tone, action.message, _seconds(action), steps=steps)
+    title = action.action.capitalize()
+    return Entry(action.started_at, title, RESULTS[action.result], action.message, _seconds(action), steps=steps)
 
 
 def _steps(events: list[Any], is_admin: bool) -> list[Step]:
-    longest = max((_seconds(event) or 0.0 for event in events), default=0.0) or 1.0
+    took = [_since(event.started_at) if _seconds(event) is None else _seconds(event) or 0.0 for event in events]
+    longest = max(took, default=0.0) or 1.0
     return [
         Step(
-            title=TITLES.get(event.name, event.name.replace("_", " ").capitalize()),
-            tone={"success": "good", "error": "bad"}.get(event.result, "busy"),
-            seconds=_seconds(event),
-            share=round(100 * (_seconds(event) or 0.0) / longest),
+            title=_step_title(event.name),
+            tone=RESULTS.get(event.result, "busy") if event.finished_at else "busy",
+            seconds=seconds,
+            share=round(100 * seconds / longest),
             detail=event.details if is_admin else "",
         )
-        for event in events
+        for event, seconds in zip(events, took, strict=True)
     ]
+
+
+def _step_title(name: str) -> str:
+    return STEPS.get(name, name.replace("_", " ").capitalize())
+
+
+def _since(at: datetime) -> float:
+    return max(0.0, (timezone.now() - at).total_seconds())
 
 
 def _seconds(row: Any) -> float | None:

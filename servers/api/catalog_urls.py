@@ -4,7 +4,7 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from servers.api.views.flavors import FlavorViewSet
-from servers.api.views.images import ImageViewSet
+from servers.api.views.images import FILE_RENDERERS, ImageViewSet
 from servers.api.views.keypairs import KeyPairViewSet
 from servers.api.views.networks import NetworkViewSet
 from servers.api.views.quota import QuotaView
@@ -17,4 +17,11 @@ router.register("keypairs", KeyPairViewSet, basename="keypair")
 router.register("server-groups", ServerGroupViewSet, basename="server-group")
 router.register("networks", NetworkViewSet, basename="network")
 
-urlpatterns = [*router.urls, path("quota/", QuotaView.as_view(), name="quota")]
+# `curl -T disk.qcow2 .../file/` would add the file's name to an address that ends in a slash: without it, it works.
+image_file = ImageViewSet.as_view({"put": "file", "get": "download"}, renderer_classes=FILE_RENDERERS, schema=None)
+
+urlpatterns = [
+    *router.urls,
+    path("images/<str:pk>/file", image_file, name="image-file-for-curl"),
+    path("quota/", QuotaView.as_view(), name="quota"),
+]

@@ -58,7 +58,7 @@ def test_kills_in_a_row_while_requests_come_in_lose_nothing(start: Start) -> Non
     victims = itertools.cycle(VICTIMS)
     for number in range(10):
         cloud.create(f"vm{number}")
-        if number % 2:
+        if number % 3 == 1:
             cloud.kill_nine(*next(victims))
         time.sleep(0.2)
     in_order(cloud)
@@ -73,7 +73,7 @@ def test_real_guests_survive_the_death_of_every_process(start: Start) -> None:
         time.sleep(0.7)
         cloud.kill_nine(*victim)
     in_order(cloud)
-    guests = [pid for pid in cloud.pids("qemu-system") if pid]
+    guests = cloud.pids("qemu-system")
     active = cloud.statuses().count("ACTIVE")
     assert active == 10
     assert len(guests) == active

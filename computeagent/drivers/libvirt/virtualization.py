@@ -2,7 +2,7 @@
 
 Where nested virtualisation is restricted, a KVM guest starts but runs real-mode code slowly, several seconds for
 what emulation does in 0.2 s. So a boot sector has to speak within `TRIAL_LIMIT_S`. The answer is kept in a file
-until libvirt, QEMU or the kernel changes.
+until libvirt, QEMU, the kernel or the rights on /dev/kvm change.
 """
 
 import json
@@ -129,8 +129,18 @@ def _host_identity(conn: Any) -> dict[str, object]:
         "hypervisor": hypervisor,
         "libvirt": libvirt.getVersion(),
         "kernel": platform.release(),
-        "kvm": Path("/dev/kvm").exists(),
+        "kvm": _kvm_rights(),
+        "uri": str(conn.getURI()).partition("?")[0],
     }
+
+
+def _kvm_rights() -> list[int]:
+    """Mode, owner and group of /dev/kvm, so that granting access leads to a new trial; empty without KVM."""
+    try:
+        state = Path("/dev/kvm").stat()
+    except OSError:
+        return []
+    return [state.st_mode, state.st_uid, state.st_gid]
 
 
 def _remembered(answer_file: Path, host: dict[str, object]) -> str:

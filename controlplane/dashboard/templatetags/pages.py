@@ -1,20 +1,40 @@
-"""Small pieces of pages: a status as a pill, ages and durations for people."""
+"""Small pieces of pages: a status as a pill, ages, durations and amounts for people, the frame's caller."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django import template
 from django.utils import timezone
 
+from controlplane.dashboard.frame import frame
 from servers.domain.states import api_status
 
 register = template.Library()
+
+RESOURCE_NAMES = {"VCPU": "vCPUs", "MEMORY_MB": "Memory", "DISK_GB": "Disk"}
+# Above this, memory reads better in GiB.
+MIB_SHOWN_UP_TO = 8191
+STAGE_NAMES = {
+    "request_filters": "Services up and enabled",
+    "placement": "Room in Placement",
+    "target": "Hosts asked for or ruled out",
+}
 
 
 @register.inclusion_tag("components/status.html")
 def status_pill(instance: Any) -> dict[str, str]:
     """The API's status, and the task while there is one."""
-    return {"status": api_status(instance.vm_state, instance.task_state), "task": instance.task_state}
+    task = instance.task_state.replace("_", " ").replace("-", " ")
+    return {"status": api_status(instance.vm_state, instance.task_state), "task": task}
+
+
+@register.simple_tag(takes_context=True)
+def page_frame(context: template.RequestContext) -> dict[str, Any]:
+    """What the header shows, also on pages that no view of ours rendered, such as a 404."""
+    if "caller" in context and "projects" in context:
+        return {"caller": context["caller"], "projects": context["projects"]}
+    return frame(context.request) if getattr(context, "request", None) is not None else {}
 
 
 @register.filter
@@ -29,17 +49,57 @@ def duration(seconds: float) -> str:
 
 @register.filter
 def age(at: datetime | None) -> str:
-    """How long ago, in the largest fitting unit."""
+    """How long ago, in the largest fitting unit; 'never' for no time at all."""
     if at is None:
-        return ""
+        return "never"
     seconds = max(0, int((timezone.now() - at).total_seconds()))
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} s ago"
 
 
 @register.filter
 def micros(value: int) -> str:
     """Microseconds for people."""
     return duration(value / 1_000_000) if value >= 1000 else f"{value} µs"
+
+
+@register.filter
+def mib(value: int) -> str:
+    """Memory: '640 MiB', '255.5 GiB'."""
+    if abs(value) <= MIB_SHOWN_UP_TO:
+        return f"{value} MiB"
+    return f"{value / 1024:,.1f}".removesuffix(".0") + " GiB"
+
+
+@register.filter
+def amount(value: int, resource_class: str) -> str:
+    """An amount of a resource class, or of a quota's unit, with its unit: '4', '640 MiB', '2,000 GiB'."""
+    if resource_class in {"MEMORY_MB", "MiB"}:
+        return mib(value)
+    return f"{value:,} GiB" if resource_class == "DISK_GB" else f"{value:,}"
+
+
+@register.filter
+def resource_name(resource_class: str) -> str:
+    """A resource class in words; custom classes as they are spelled."""
+    return RESOURCE_NAMES.get(resource_class, resource_class)
+
+
+@register.filter
+def stage_name(stage: str) -> str:
+    """A stage of the scheduler in words; filters keep the name that the policy knows them by."""
+    return STAGE_NAMES.get(stage, stage)
+
+
+@register.filter
+def hypervisor_version(value: int) -> str:
+    """Libvirt's number as people write it: 7002001 is 7.2.1."""
+    return f"{value // 1_000_000}.{value // 1000 % 1000}.{value % 1000}"
+
+
+@register.filter
+def lookup(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """The entry of a mapping, empty when there is none."""
+    return mapping.get(key, "")

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.views.pages import page, show
+from controlplane.dashboard.views.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
@@ -21,7 +21,7 @@ PAGE_SIZE = 50
 def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Every hypervisor with state and usage; a page costs a constant number of queries."""
     nodes = host_nodes()
-    if wanted := request.GET.get("name", ""):
+    if wanted := filter_text(request, "name"):
         nodes = nodes.filter(host__icontains=wanted)
     here = Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"page": here, "hosts": host_overviews(here.object_list), "name": wanted}
@@ -47,5 +47,6 @@ def host_act(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
         service_disable(host=host, reason=request.POST.get("reason", "").strip()[:255])
     else:
         raise Invalid("The action is neither enable nor disable.", field="action")
-    messages.success(request, f"{host} is now {action}d.", extra_tags="good")
+    told = "It gets new instances again." if action == "enable" else "What runs there keeps running."
+    messages.success(request, f"{host} is {action}d. {told}", extra_tags="good")
     return redirect("host", host=host)

@@ -1,19 +1,21 @@
 """Pages of instances: list, create, one instance with its journey and console."""
 
+import hashlib
 import uuid
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from controlplane.dashboard.forms import InstanceForm
-from controlplane.dashboard.timeline import timeline
-from controlplane.dashboard.views.pages import page, show
+from controlplane.dashboard.timeline import is_changing, progress, timeline
+from controlplane.dashboard.views.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import InvalidFields, KilonovaError
+from controlplane.identity.selectors import projects_of_user
+from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
 from scheduling.selectors.zones import zone_list
 from servers.domain.actions import allowed_actions
 from servers.domain.states import STATUSES, api_status
@@ -38,6 +40,9 @@ from servers.services.instance_power import instance_act
 
 PAGE_SIZE = 25
 CONSOLE_LINES = 200
+CONSOLE_PAGE_LINES = 2000
+# htmx's own status: show this, and ask no more.
+HTMX_STOP_POLLING = 286
 
 
 @require_safe
@@ -50,63 +55,83 @@ def instance_list(request: HttpRequest, caller: Caller) -> HttpResponse:
         pending_instances(caller=caller, all_projects=everywhere), filters.qs, InstanceFilterSet.keeper(request.GET)
     )
     here = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    query = request.GET.copy()
-    query.pop("page", None)
     context = {
         "page": here,
-        "query": query.urlencode(),
-        "is_filtered": any(value for key, value in query.items() if key != "all_projects"),
+        "is_filtered": any(value for key, value in request.GET.items() if key not in {"all_projects", "page"}),
         "statuses": STATUSES,
-        "is_live": any(_is_changing(one.vm_state, one.task_state) for one in here),
+        "is_live": any(is_changing(one) for one in here),
         "everywhere": everywhere,
+        "project_names": {one.pk: one.name for one in projects_of_user(user=request.user)} if everywhere else {},
     }
-    template = "dashboard/instance_rows.html" if request.htmx else "dashboard/instance_list.html"  # type: ignore[attr-defined]  # django-htmx
+    template = "dashboard/instance_rows.html" if is_htmx(request) else "dashboard/instance_list.html"
     return show(request, caller, template, "instances", **context)
-
-
-def _is_changing(vm_state: str, task_state: str) -> bool:
-    return vm_state == "building" or bool(task_state)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("instances:create")
 def instance_create(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The form, with what is left of the quota; the service's refusals appear at their fields."""
-    form = InstanceForm(
-        request.POST or None,
-        flavors=list(flavors_visible(caller=caller)),
-        images=list(images_visible(caller=caller)),
-        keypairs=list(keypairs_of(user_id=caller.user_id)),
-        groups=list(server_groups_visible(caller=caller)),
-        zones=[zone.name for zone in zone_list()],
-    )
+    form = _form(request, caller)
     if request.method == "POST" and form.is_valid():
         try:
             made = instances_create(caller=caller, wanted=InstanceCreate(**form.wanted()))
         except KilonovaError as error:
             _add_errors(form, error)
         else:
-            messages.success(request, f"{len(made)} requested: {made[0].name}.", extra_tags="good")
+            names = made[0].name if len(made) == 1 else f"{len(made)} instances, {made[0].name} to {made[-1].name},"
+            messages.success(request, f"{names} requested.", extra_tags="good")
             return redirect("instance", instance_id=made[0].pk) if len(made) == 1 else redirect("instances")
-    context = {"form": form, "quota": quota_state(project_id=caller.project_id)}
+    context = {"form": form.ready(), "quota": quota_state(project_id=caller.project_id)}
     return show(request, caller, "dashboard/instance_create.html", "instances", **context)
+
+
+def _form(request: HttpRequest, caller: Caller) -> InstanceForm:
+    return InstanceForm(
+        request.POST if request.method == "POST" else None,
+        flavors=list(flavors_visible(caller=caller)),
+        images=list(images_visible(caller=caller)),
+        keypairs=list(keypairs_of(user_id=caller.user_id)),
+        groups=list(server_groups_visible(caller=caller)),
+        zones=[zone.name for zone in zone_list()],
+        may_name_host=caller.is_admin,
+    )
+
+
+# Where the service's names of fields differ from the form's.
+FORM_FIELDS = {"max_count": "min_count", "hints": "group"}
 
 
 def _add_errors(form: InstanceForm, error: KilonovaError) -> None:
     reasons = error.errors if isinstance(error, InvalidFields) else {error.field or "": [error.message]}
     for field, texts in reasons.items():
         root = field.split(".")[0]
+        name = FORM_FIELDS.get(root, root)
+        known = name if name in form.fields else None
         for text in texts:
-            form.add_error(root if root in form.fields else None, text)
+            if text not in form.errors.get(known or "__all__", []):
+                form.add_error(known, text)
 
 
 @require_safe
 @page("instances:read")
 def instance_detail(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """State, facts, journey, console. Its live part asks again while the instance changes."""
-    context = _detail(caller, instance_id)
-    template = "dashboard/instance_live.html" if request.htmx else "dashboard/instance_detail.html"  # type: ignore[attr-defined]  # django-htmx
+    try:
+        context = _detail(caller, instance_id)
+    except NotFound:
+        if not is_htmx(request):
+            raise
+        return _gone(request, caller)
+    seen = request.GET.get("seen", "")
+    context["announcement"] = context["status"] if seen and seen != context["status"] else ""
+    template = "dashboard/instance_live.html" if is_htmx(request) else "dashboard/instance_detail.html"
     return show(request, caller, template, "instances", **context)
+
+
+def _gone(request: HttpRequest, caller: Caller) -> HttpResponse:
+    response = show(request, caller, "dashboard/instance_gone.html", "instances")
+    response.status_code = HTMX_STOP_POLLING
+    return response
 
 
 def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
@@ -118,8 +143,21 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
         "actions": allowed_actions(instance.vm_state, instance.task_state, has_host=bool(instance.host)),
         "timeline": timeline(instance, told, is_admin=caller.is_admin),
-        "is_live": _is_changing(instance.vm_state, instance.task_state),
-        "console": console_log_tail(instance_id=instance.pk, lines=CONSOLE_LINES),
+        "is_live": is_changing(instance),
+        "progress": progress(instance, told),
+        **_console(instance, CONSOLE_LINES),
+    }
+
+
+def _console(instance: Any, lines: int) -> dict[str, Any]:
+    """The end of the log; its digest tells whether a browser has it already."""
+    text = console_log_tail(instance_id=instance.pk, lines=lines)
+    return {
+        "console": text,
+        "console_lines": lines,
+        "console_digest": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "console_is_live": is_changing(instance) or instance.power_state == "running",
+        "has_console": bool(text or instance.host),
     }
 
 
@@ -145,9 +183,21 @@ def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid
 
 
 @require_safe
-@page("instances:read")
+@page("instances:console")
 def instance_console(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
-    """Only the end of the serial log, for the live part of the page."""
-    instance = instance_get(caller=caller, instance_id=instance_id)
-    text = console_log_tail(instance_id=instance.pk, lines=CONSOLE_LINES)
-    return render(request, "dashboard/instance_console.html", {"instance": instance, "console": text})
+    """The end of the serial log: a page of its own, or the live part of the instance's page.
+
+    While the guest runs and has written nothing new, the answer to the live part is 204: what a person reads,
+    selects or has scrolled to stays.
+    """
+    try:
+        instance = instance_get(caller=caller, instance_id=instance_id)
+    except NotFound:
+        if not is_htmx(request):
+            raise
+        return HttpResponse(status=HTMX_STOP_POLLING)
+    told = _console(instance, CONSOLE_LINES if is_htmx(request) else CONSOLE_PAGE_LINES)
+    if is_htmx(request) and told["console_is_live"] and request.GET.get("seen") == told["console_digest"]:
+        return HttpResponse(status=204)
+    template = "dashboard/instance_console.html" if is_htmx(request) else "dashboard/instance_console_page.html"
+    return show(request, caller, template, "instances", instance=instance, **told)

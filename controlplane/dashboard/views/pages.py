@@ -1,13 +1,15 @@
 """What every page needs: a caller with the right to see it, the frame's context, errors as pages."""
 
 import functools
-import logging
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
-from django.contrib.auth.decorators import login_required
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from django_htmx.http import HttpResponseClientRedirect
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
@@ -18,17 +20,19 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import KilonovaError
 
 P = ParamSpec("P")
-log = logging.getLogger(__name__)
 View = Callable[Concatenate[HttpRequest, Caller, P], HttpResponse]
+# More than any name that is looked for.
+LONGEST_FILTER = 255
 
 
 def page(action: str) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P], HttpResponse]]:
     """A page that needs a log-in and the policy's `action`. The view gets the caller; refusals become a page."""
 
     def decorate(view: View[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-        @login_required
         @functools.wraps(view)
         def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return _to_login(request)
             try:
                 caller = caller_of(request)
                 require(caller, action)
@@ -41,13 +45,48 @@ def page(action: str) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P
     return decorate
 
 
+def is_htmx(request: HttpRequest) -> bool:
+    """Whether a live part of a page asks for itself again."""
+    return bool(getattr(request, "htmx", False))
+
+
+def filter_text(request: HttpRequest, name: str) -> str:
+    """A text that rows are filtered by. Databases cannot hold a NUL, so no row can match one."""
+    return request.GET.get(name, "").replace("\x00", "").strip()[:LONGEST_FILTER]
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    """A form that is posted after the session ended comes back to the overview, never to an address for POST only."""
+    if is_htmx(request):
+        # Otherwise the log-in page would be swapped into the live part of the page.
+        return HttpResponseClientRedirect(settings.LOGIN_URL)
+    return redirect_to_login(request.get_full_path() if request.method in {"GET", "HEAD"} else "/")
+
+
+HEADINGS = {
+    403: "This is not open to you",
+    404: "There is no such thing",
+    409: "That is not possible now",
+    503: "Not available now",
+}
+
+
 def refusal(request: HttpRequest, error: KilonovaError) -> HttpResponse:
     """A refusal as a page, with the status an API call would get."""
-    context = {"error": error, "request_id": current_request_id()}
-    return render(request, "dashboard/refusal.html", context, status=status_of(error))
+    status = status_of(error)
+    heading = HEADINGS.get(status, "That is not possible")
+    context = {"error": error, "heading": heading, "request_id": current_request_id()}
+    return _own(render(request, "dashboard/refusal.html", context, status=status))
 
 
 def show(request: HttpRequest, caller: Caller, template: str, section: str, **context: Any) -> HttpResponse:
-    """Render a page in the frame."""
+    """Render a page in the frame, or one of its live parts."""
     context |= {"caller": caller, "section": section, "projects": projects_of_user(user=request.user)}
-    return render(request, template, context)
+    return _own(render(request, template, context))
+
+
+def _own(response: HttpResponse) -> HttpResponse:
+    """One address serves the page and its live part, and a page is only for who asked for it."""
+    patch_vary_headers(response, ["HX-Request"])
+    add_never_cache_headers(response)
+    return response

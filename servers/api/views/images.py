@@ -33,6 +33,9 @@ class ErrorsToOctetClients(JSONRenderer):
     format = "octets"
 
 
+FILE_RENDERERS = [JSONRenderer, ErrorsToOctetClients]
+
+
 class ImageViewSet(ReadOnlyModelViewSet[Image]):
     """Public images and those of the caller's project; all for admins."""
 
@@ -88,7 +91,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
         parameters=[OpenApiParameter(CHECKSUM_HEADER, str, OpenApiParameter.HEADER, description="Expected checksum.")],
         responses=ImageOutput,
     )
-    @action(detail=True, methods=["put"], renderer_classes=[JSONRenderer, ErrorsToOctetClients])
+    @action(detail=True, methods=["put"], renderer_classes=FILE_RENDERERS)
     def file(self, request: Request, pk: str) -> Response:
         """Takes the bytes (application/octet-stream), checks them and makes the image active."""
         image_id = uuid_in_path(pk, what="Image")

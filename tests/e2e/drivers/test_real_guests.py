@@ -10,9 +10,6 @@ import pytest
 
 from computeagent.conductor import FailureClass, PowerState
 from computeagent.drivers.base import DriverError
-from computeagent.drivers.libvirt.driver import LibvirtDriver
-from computeagent.drivers.libvirt.host_profile import SizeOverrides
-from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
@@ -191,24 +188,3 @@ def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed() -> No
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
-
-
-def test_simulated_host_has_the_sizes_of_its_file(tmp_path: Path) -> None:
-    uri = simulated_host_write(tmp_path / "host.xml", vcpus=96, memory_mib=393_216, disk_gib=4000)
-    driver = LibvirtDriver(uri, tmp_path, "node")
-    driver.open()
-
-    report = driver.host_report()
-    driver.close()
-    assert (report.vcpus, report.memory_mib, report.disk_gib) == (96, 393_216, 4000)
-
-
-def test_share_of_a_machine_is_reported_instead_of_all_of_it(tmp_path: Path) -> None:
-    share = SizeOverrides(vcpus=3, memory_mib=1000, disk_gib=7)
-    driver = LibvirtDriver("test:///default", tmp_path, "node", overrides=share)
-    driver.open()
-
-    report = driver.host_report()
-    driver.close()
-    assert (report.vcpus, report.memory_mib, report.disk_gib) == (3, 1000, 7)
-    assert report.disk_available_least_gib == 7

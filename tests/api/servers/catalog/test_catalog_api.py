@@ -177,6 +177,12 @@ def test_image_is_made_sent_and_fetched(member):
     assert (fetched["Content-Length"], fetched["X-Checksum-Sha256"]) == ("3000", digest)
 
 
+def test_file_is_sent_to_an_address_without_a_slash_too(member):
+    image_id = member.post("/api/images/", {"name": "curl"}).json()["id"]
+    sent = member.generic("PUT", f"/api/images/{image_id}/file", qcow2(), content_type=RAW)
+    assert sent.json()["status"] == "active"
+
+
 def test_image_with_a_backing_file_is_refused_and_killed(member):
     image_id = member.post("/api/images/", {"name": "bad"}).json()["id"]
     assert "backing file" in error(put(member, image_id, qcow2(backing_at=8)), 400)["message"]
