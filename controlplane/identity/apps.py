@@ -9,3 +9,7 @@ class IdentityConfig(AppConfig):
     name = "controlplane.identity"
     label = "identity"
     verbose_name = "Users and projects"
+
+    def ready(self) -> None:
+        """Tell the OpenAPI schema of our ways to log in."""
+        import controlplane.identity.api.openapi  # noqa: F401, PLC0415

@@ -44,6 +44,23 @@ def kind_register(name: str, *, handler: Handler | None, overdue: OverdueHandler
     KINDS[name] = Kind(name, handler, overdue)
 
 
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """Clean-up that the reconciler runs every `every_s` seconds, in one process at a time."""
+
+    name: str
+    every_s: float
+    run: Callable[[], object]
+
+
+CHORES: dict[str, Chore] = {}
+
+
+def chore_register(name: str, *, every_s: float, run: Callable[[], object]) -> None:
+    """Declare a clean-up, once per process. It must be safe to run twice at once."""
+    CHORES[name] = Chore(name, every_s, run)
+
+
 def worker_name() -> str:
     """Who holds a lease: host and process."""
     return f"{socket.gethostname()}:{os.getpid()}"

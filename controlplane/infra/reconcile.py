@@ -1,6 +1,7 @@
 """The reconciler: rings again for what stands still, and ends what passed its deadline or ran out of attempts."""
 
 import logging
+import uuid
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -8,10 +9,11 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
 from controlplane.infra.doorbells import doorbells_ring
-from controlplane.infra.jobs import KINDS
+from controlplane.infra.jobs import CHORES, KINDS, worker_name
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.request_id import request_id_scope
+from controlplane.infra.solo import lease_renew
 
 log = logging.getLogger(__name__)
 RING_AGAIN_S = 3.0
@@ -21,6 +23,19 @@ BATCH = 200
 def reconcile_once() -> tuple[int, int]:
     """One round: (rung again, ended). Safe to run in many processes at once."""
     return ring_again(), end_overdue()
+
+
+def chores_run() -> list[str]:
+    """Run the clean-ups that are due; a failing one is logged and does not stop the others. Returns their names."""
+    ran = []
+    for chore in CHORES.values():
+        if lease_renew(name=f"chore-{chore.name}", owner=f"{worker_name()} {uuid.uuid4()}", seconds=chore.every_s):
+            ran.append(chore.name)
+            try:
+                chore.run()
+            except Exception:
+                log.exception("%s failed; it runs again in %s s", chore.name, chore.every_s)
+    return ran
 
 
 def ring_again() -> int:

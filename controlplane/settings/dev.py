@@ -20,4 +20,6 @@ def _kept_secret() -> str:
 
 
 SECRET_KEY = SECRET_KEY or _kept_secret()
+STATIC_ROOT = STATE_DIR / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 ALLOWED_HOSTS = [*ALLOWED_HOSTS, "testserver"]

@@ -7,6 +7,8 @@ from controlplane.settings.base import *
 
 SECRET_KEY = "only-for-tests-" + "x" * 50
 STATE_DIR = Path(tempfile.gettempdir()) / "kilonova-test-state"
+STATIC_ROOT = STATE_DIR / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 KILONOVA["IMAGE_DIR"] = STATE_DIR / "images"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 DATABASES = {"default": database(DATABASE_URL if DATABASE_URL.startswith("postgres") else "sqlite:///:memory:")}

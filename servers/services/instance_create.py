@@ -34,7 +34,6 @@ from servers.models import (
     KeyPair,
     RequestSpec,
     ServerGroup,
-    ServerGroupMember,
 )
 from servers.selectors.flavor import flavor_for_instance, flavor_snapshot
 from servers.selectors.image import image_for_instance, image_snapshot
@@ -44,6 +43,7 @@ from servers.selectors.pending import pending_instance
 from servers.selectors.server_group import server_group_for_instance
 from servers.services.kinds import SCHEDULE_AND_BUILD
 from servers.services.quota import quota_count_allowed, quota_lock
+from servers.services.server_group import server_group_members_add
 
 T = TypeVar("T")
 HINTS = ("group", "same_host", "different_host")
@@ -209,9 +209,7 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
         InstanceMapping(instance_uuid=one.instance_uuid, project_id=caller.project_id) for one in requests
     )
     if parts.group is not None:
-        ServerGroupMember.objects.bulk_create(
-            ServerGroupMember(group=parts.group, instance_uuid=one.instance_uuid) for one in requests
-        )
+        server_group_members_add(group_id=parts.group.pk, instance_uuids=[one.instance_uuid for one in requests])
     return requests
 
 

@@ -18,5 +18,6 @@ def wait_s(*, failures: int, since_last_s: float) -> int:
     """
     if failures < FREE_FAILURES or since_last_s >= FORGOTTEN_AFTER_S:
         return 0
-    pause: int = min(2 ** (failures - FREE_FAILURES + 1), LONGEST_WAIT_S)
+    doublings = min(failures - FREE_FAILURES + 1, 6)  # the sixth passes the longest wait
+    pause: int = min(2**doublings, LONGEST_WAIT_S)
     return max(0, math.ceil(pause - since_last_s))

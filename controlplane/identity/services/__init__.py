@@ -2,9 +2,15 @@
 
 from controlplane.identity.services.bootstrap import AdminBootstrap, admin_ensure
 from controlplane.identity.services.logins import credentials_check
-from controlplane.identity.services.projects import project_create, role_grant, role_revoke
-from controlplane.identity.services.tokens import IssuedToken, token_issue, token_revoke, tokens_purge_expired
-from controlplane.identity.services.users import user_create, user_password_set
+from controlplane.identity.services.projects import project_create, project_update, role_grant, role_revoke
+from controlplane.identity.services.tokens import (
+    IssuedToken,
+    token_issue,
+    token_revoke,
+    token_use_note,
+    tokens_purge_expired,
+)
+from controlplane.identity.services.users import user_create, user_password_set, user_update
 
 __all__ = [
     "AdminBootstrap",
@@ -12,11 +18,14 @@ __all__ = [
     "admin_ensure",
     "credentials_check",
     "project_create",
+    "project_update",
     "role_grant",
     "role_revoke",
     "token_issue",
     "token_revoke",
+    "token_use_note",
     "tokens_purge_expired",
     "user_create",
     "user_password_set",
+    "user_update",
 ]

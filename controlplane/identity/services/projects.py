@@ -1,5 +1,7 @@
 """Projects and roles."""
 
+from typing import TypedDict, Unpack
+
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
@@ -8,9 +10,33 @@ from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.kernel.errors import Conflict, InvalidFields
 
 
-def project_create(*, name: str, description: str = "", **quota: int | None) -> Project:
+class ProjectFields(TypedDict, total=False):
+    """What a project says about itself; a quota of None means the installation's default."""
+
+    name: str
+    description: str
+    enabled: bool
+    quota_instances: int | None
+    quota_cores: int | None
+    quota_ram_mib: int | None
+
+
+def project_create(**fields: Unpack[ProjectFields]) -> Project:
     """A new project. Raises InvalidFields, or Conflict for a name that is taken."""
-    project = Project(name=name, description=description, **quota)
+    return _project_save(Project(**fields))
+
+
+def project_update(*, project: Project, **changes: Unpack[ProjectFields]) -> Project:
+    """Change a project; what is left out stays. Disabled, it refuses callers from their next request on.
+
+    Raises InvalidFields, or Conflict for a name that is taken.
+    """
+    for name, value in changes.items():
+        setattr(project, name, value)
+    return _project_save(project)
+
+
+def _project_save(project: Project) -> Project:
     try:
         project.full_clean(validate_unique=False)
         with transaction.atomic():

@@ -1,11 +1,15 @@
 """API tokens: issued once for name and password, stored as digests, revoked or left to expire."""
 
+import logging
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 
+from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.models import Token
@@ -13,6 +17,10 @@ from controlplane.identity.selectors import caller_for_user, projects_of_user
 from controlplane.identity.services.logins import credentials_check
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Invalid
+
+log = logging.getLogger(__name__)
+USE_NOTED_EACH_S = 300
+KEPT_AFTER_EXPIRY_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,9 @@ def token_issue(
 ) -> IssuedToken:
     """A token for one project: the named one (name or id), else the first by name where the user has a role.
 
-    Raises LoginRefused for wrong credentials, Invalid for a project without a role, Forbidden for none at all.
+    It lives for `lifetime_s`, never longer than the installation allows. Raises LoginRefused for wrong
+    credentials, LoginThrottled after too many of them, Invalid for a project without a role, Forbidden for no
+    role at all.
     """
     user = credentials_check(username=username, password=password, address=address)
     wanted = None
@@ -39,19 +49,48 @@ def token_issue(
             raise Invalid("You have no role in a project of this name.", field="project")
     caller = caller_for_user(user=user, project_id=wanted.pk if wanted else None)
     text = new_token()
-    lifetime = settings.KILONOVA["TOKEN_LIFETIME_S"] if lifetime_s is None else lifetime_s
-    row = Token.objects.create(
-        digest=token_digest(text), user=user, project_id=caller.project_id, expires_at=now_plus(lifetime)
-    )
-    row.refresh_from_db(fields=["expires_at"])
+    longest = identity_options().token_lifetime_s
+    lifetime = longest if lifetime_s is None else min(lifetime_s, longest)
+    row = _token_store(text, caller, lifetime)
     return IssuedToken(text, row.expires_at, caller)
 
 
-def token_revoke(*, token_id: uuid.UUID) -> bool:
-    """End a token now; True when it was alive."""
-    return bool(Token.objects.filter(pk=token_id, revoked=False).update(revoked=True))
+@transaction.atomic
+def _token_store(text: str, caller: Caller, lifetime_s: float) -> Token:
+    tokens_purge_expired()
+    row = Token.objects.create(
+        digest=token_digest(text),
+        user_id=caller.user_id,
+        project_id=caller.project_id,
+        expires_at=now_plus(lifetime_s),
+        last_used_at=Now(),
+    )
+    row.refresh_from_db(fields=["expires_at"])
+    return row
+
+
+def token_revoke(*, token_id: uuid.UUID, user_id: uuid.UUID | None = None) -> bool:
+    """End a token now; True when it was alive. With `user_id`, only a token of that user."""
+    rows = Token.objects.filter(pk=token_id, revoked=False)
+    if user_id is not None:
+        rows = rows.filter(user_id=user_id)
+    return bool(rows.update(revoked=True))
+
+
+def token_use_note(*, token_id: uuid.UUID) -> bool:
+    """Write down that a token is in use, at most once in five minutes; True when it was written.
+
+    A database that is too busy for it loses the note, never the call.
+    """
+    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now_plus(-USE_NOTED_EACH_S))
+    try:
+        with transaction.atomic():
+            return bool(Token.objects.filter(stale, pk=token_id).update(last_used_at=Now()))
+    except OperationalError as error:
+        log.info("the use of token %s was not noted: %s", token_id, error)
+        return False
 
 
 def tokens_purge_expired() -> int:
-    """Remove what expired or was revoked a day ago or longer."""
-    return Token.objects.filter(expires_at__lt=now_plus(-86400)).delete()[0]
+    """Remove what expired a day ago or longer, revoked or not. Each issue of a token does it."""
+    return Token.objects.filter(expires_at__lt=now_plus(-KEPT_AFTER_EXPIRY_S)).delete()[0]

@@ -1,5 +1,7 @@
 """Users."""
 
+from typing import TypedDict, Unpack
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -14,6 +16,10 @@ def user_create(
     """A new user. Raises InvalidFields for a bad name or password, Conflict for a name that is taken."""
     user = User(username=username, email=email, is_superuser=is_superuser, is_staff=is_staff or is_superuser)
     _password_set(user, password)
+    return _user_save(user)
+
+
+def _user_save(user: User) -> User:
     try:
         user.full_clean(validate_unique=False)
         with transaction.atomic():
@@ -23,6 +29,42 @@ def user_create(
     except IntegrityError as error:
         raise Conflict("A user with this name exists already.", field="username") from error
     return user
+
+
+class UserChanges(TypedDict, total=False):
+    """What may change in a user; what is left out stays."""
+
+    username: str
+    email: str
+    is_active: bool
+    is_staff: bool
+    is_superuser: bool
+    password: str
+
+
+@transaction.atomic
+def user_update(*, user: User, **changes: Unpack[UserChanges]) -> User:
+    """Change a user, all of it or nothing; a new password ends the user's tokens.
+
+    Raises InvalidFields, Conflict for a name that is taken, and Conflict for switching off or demoting the last
+    active superuser, since nobody could undo it from inside.
+    """
+    password = changes.pop("password", None)
+    was_last = _is_last_superuser(user)
+    for name, value in changes.items():
+        setattr(user, name, value)
+    if was_last and not (user.is_active and user.is_superuser):
+        raise Conflict("This is the last active superuser.", field="is_superuser" if user.is_active else "is_active")
+    _user_save(user)
+    if password is not None:
+        user_password_set(user=user, password=password)
+    return user
+
+
+def _is_last_superuser(user: User) -> bool:
+    """Locks the superusers until the transaction ends, so that two cannot demote each other at once."""
+    rows = User.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
+    return list(rows.values_list("pk", flat=True)) == [user.pk]
 
 
 def user_password_set(*, user: User, password: str) -> None:

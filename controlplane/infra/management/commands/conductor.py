@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from controlplane.infra.cluster import CrashOnlyCluster, ProcessTree
 from controlplane.infra.doorbells import doorbell_ring
 from controlplane.infra.jobs import CANARY, CANARY_FRESH_S, worker_name
-from controlplane.infra.reconcile import reconcile_once
+from controlplane.infra.reconcile import chores_run, reconcile_once
 from controlplane.infra.solo import lease_is_held, lease_renew
 from controlplane.infra.work import CONDUCTOR_QUEUE
 
@@ -39,6 +39,7 @@ class Command(BaseCommand):
             interval = settings.KILONOVA["RECONCILE_INTERVAL_S"]
             if lease_renew(name="reconcile", owner=worker_name(), seconds=interval * 3):
                 reconcile_once()
+                chores_run()
 
         cluster = CrashOnlyCluster(queue=CONDUCTOR_QUEUE, workers=options["workers"])
         self.stdout.write(f"conductor {os.getpid()} serves with {options['workers']} workers")

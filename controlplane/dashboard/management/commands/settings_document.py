@@ -1,0 +1,69 @@
+"""`manage.py settings_document`: writes docs/settings.md from the settings as they are declared."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from controlplane.settings import base, env
+
+DOCUMENT = Path("docs/settings.md")
+STATE_SETTING = "KILONOVA_STATE"
+YES_OR_NO = {"True": "yes", "False": "no"}
+
+INTRODUCTION = """\
+# Settings
+
+<!-- Written by `manage.py settings_document`; edit the declarations in controlplane/settings, not this page. -->
+
+Every setting is an environment variable, read once when a process starts. One that is empty counts as not set; one
+that does not parse stops the process with a sentence that names it. All processes of an installation (web server,
+conductor, agents) must be started with the same values.
+
+`DJANGO_SETTINGS_MODULE` chooses the way of running. `controlplane.settings.dev`, the default of `manage.py`, is for
+one machine: it makes a secret key on first use and keeps it in the state directory. `controlplane.settings.prod`
+stands behind a proxy that speaks TLS: it demands `SECRET_KEY`, sends plain HTTP to HTTPS, and serves static files as
+`manage.py collectstatic` left them.
+
+A default that begins with `$KILONOVA_STATE` lies in that directory, one that begins with `./` in the checkout.
+"""
+
+
+class Command(BaseCommand):
+    """Writes the page; with --check it compares, and ends with status 1 when the page is not up to date."""
+
+    help = __doc__
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """See --help."""
+        parser.add_argument("--check", action="store_true", help="write nothing, compare")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Write or compare."""
+        page, text = base.BASE_DIR / DOCUMENT, settings_document()
+        if not options["check"]:
+            page.write_text(text, encoding="utf-8")
+        elif not page.exists() or page.read_text(encoding="utf-8") != text:
+            raise CommandError(f"{DOCUMENT} is out of date: run manage.py settings_document")
+
+
+def settings_document() -> str:
+    """The page. It is the same on every machine and in every way of running."""
+    rows = [_row(setting) for setting in env.DECLARED.values()]
+    return "\n".join([INTRODUCTION, "| name | value | default | meaning |", "| --- | --- | --- | --- |", *rows, ""])
+
+
+def _row(setting: env.Setting) -> str:
+    default = f"`{_portable(setting)}`" if setting.default else "(empty)"
+    cells = (f"`{setting.name}`", setting.kind, default, setting.help)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _portable(setting: env.Setting) -> str:
+    """The default without this machine's paths."""
+    text = YES_OR_NO.get(setting.default, setting.default)
+    if setting.name != STATE_SETTING:
+        text = text.replace(str(base.STATE_DIR), f"${STATE_SETTING}")
+    return text.replace(str(base.BASE_DIR), ".")

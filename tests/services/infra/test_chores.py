@@ -1,0 +1,33 @@
+"""Clean-ups of the reconciler: when due, one at a time, one failing without the others."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane.infra import jobs
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease
+from controlplane.infra.reconcile import chores_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def only_ours() -> Iterator[None]:
+    ran.clear()
+    kept = dict(jobs.CHORES)
+    jobs.CHORES.clear()
+    jobs.chore_register("bad", every_s=60, run=lambda: 1 / 0)
+    jobs.chore_register("good", every_s=60, run=lambda: ran.append("good"))
+    yield
+    jobs.CHORES.clear()
+    jobs.CHORES.update(kept)
+
+
+def test_chore_runs_once_until_it_is_due_again() -> None:
+    assert chores_run() == ["bad", "good"]
+    assert chores_run() == []
+    SoloLease.objects.update(until=now_plus(-1))
+    chores_run()
+    assert ran == ["good", "good"]
