@@ -6,6 +6,14 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+
+def choose_state(arguments: list[str]) -> None:
+    """`up --state DIR` decides where the settings look for everything, so it must be known before they load."""
+    if arguments[1:2] == ["up"] and "--state" in arguments[:-1]:
+        os.environ["KILONOVA_STATE"] = os.path.abspath(arguments[arguments.index("--state") + 1])
+
+
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev")
+    choose_state(sys.argv)
     execute_from_command_line(sys.argv)

@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -37,8 +38,10 @@ def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Calle
     return _caller(user, chosen, _roles(user, chosen))
 
 
-def projects_of_user(*, user: User) -> list[Project]:
+def projects_of_user(*, user: User | AnonymousUser) -> list[Project]:
     """Enabled projects where the user has a role, by name; all of them for a superuser."""
+    if isinstance(user, AnonymousUser):
+        return []
     rows = Project.objects.filter(enabled=True).order_by("name")
     return list(rows if user.is_superuser else rows.filter(role_assignments__user=user).distinct())
 

@@ -141,7 +141,9 @@ def test_bad_user_names_its_field(who: world.People, body: dict[str, str], field
 def test_new_password_ends_the_tokens_of_the_user(who: world.People) -> None:
     client = world.client_of(who.member)
     mary = User.objects.get(username="mary")
-    changed = world.client_of(who.admin).patch(f"/api/users/{mary.pk}/", {"password": "another long word"}, format="json")
+    changed = world.client_of(who.admin).patch(
+        f"/api/users/{mary.pk}/", {"password": "another long word"}, format="json"
+    )
     assert changed.status_code == 200
     assert client.get("/api/me/").status_code == 401
 
