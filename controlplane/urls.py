@@ -2,7 +2,9 @@
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
+
+from controlplane.dashboard.views.api_docs import ApiDocs
 
 api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),
@@ -10,7 +12,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("scheduling.api.urls")),
     path("", include("servers.api.urls")),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
+    path("docs/", ApiDocs.as_view(url_name="api-schema"), name="api-docs"),
 ]
 
 urlpatterns = [

@@ -4,6 +4,8 @@ from uuid import UUID
 
 import django_filters
 from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 
 from placement.domain import ProviderKind
 from placement.models import Allocation, ResourceClass, ResourceProvider, Trait
@@ -15,12 +17,14 @@ class ProviderFilterSet(django_filters.FilterSet):
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
     kind = django_filters.ChoiceFilter(choices=[(kind.value, kind.value) for kind in ProviderKind])
     in_tree = django_filters.UUIDFilter(method="by_tree", label="Of the tree that this provider is in.")
-    trait = django_filters.ModelMultipleChoiceFilter(
-        field_name="trait_rows__trait__name",
-        to_field_name="name",
-        queryset=Trait.objects.all(),
-        conjoined=True,
-        label="Has all of these traits.",
+    trait = extend_schema_field(OpenApiTypes.STR)(  # type: ignore[type-var]  # filters are right, the hint forgets them
+        django_filters.ModelMultipleChoiceFilter(
+            field_name="trait_rows__trait__name",
+            to_field_name="name",
+            queryset=Trait.objects.all(),
+            conjoined=True,
+            label="Has all of these traits.",
+        )
     )
     aggregate = django_filters.UUIDFilter(field_name="aggregate_rows__aggregate__uuid", label="In this aggregate.")
     consumer = django_filters.UUIDFilter(

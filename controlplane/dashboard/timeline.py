@@ -38,13 +38,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One point of the timeline. `tone` is good, bad, busy or empty; `seconds` is what it took."""
+    """One point of the timeline. `tone` is good, bad, busy or empty. `seconds` is what it took, `suffix` since when."""
 
     at: datetime
     title: str
     tone: str
     text: str = ""
     seconds: float | None = None
+    suffix: str = ""
     decision_id: Any = None
     steps: list[Step] = field(default_factory=list)
 
@@ -98,7 +99,7 @@ def timeline(instance: Any, told: dict[str, Any], *, is_admin: bool) -> list[Ent
     entries += [_fault(one) for one in told["faults"] if one.step != CHOOSING or not instance.decision_id]
     if instance.launched_at:
         took = (instance.launched_at - instance.created_at).total_seconds()
-        entries.append(Entry(instance.launched_at, "Active", "good", "since its request", seconds=took))
+        entries.append(Entry(instance.launched_at, "Active", "good", seconds=took, suffix="after the request"))
     return sorted(entries, key=lambda entry: entry.at)
 
 

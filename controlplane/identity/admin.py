@@ -1,13 +1,15 @@
 """Identity in the admin."""
 
-from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from controlplane.identity.forms import AdminLoginForm, UserForm
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
-from controlplane.identity.services import token_revoke
+from controlplane.identity.services import is_last_superuser, token_revoke
+
+admin.site.login_form = AdminLoginForm
 
 
 class RoleInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
@@ -22,6 +24,7 @@ class RoleInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic 
 class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # its parameter must be an AbstractUser
     """Users, with Django's password forms."""
 
+    form = UserForm
     list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
     list_filter = ["is_active", "is_staff", "is_superuser"]
     search_fields = ["username", "email", "id"]
@@ -34,20 +37,15 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # its parameter mus
     ]
     inlines = [RoleInline]
 
-
-class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    """Limits below -1 make no sense."""
-
-    class Meta:
-        model = Project
-        fields = ["name", "description", "enabled", "quota_instances", "quota_cores", "quota_ram_mib"]
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """The last active superuser cannot be deleted."""
+        return super().has_delete_permission(request, obj) and (obj is None or not is_last_superuser(user=obj))
 
 
 @admin.register(Project)
 class ProjectAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """Projects with quota and roles."""
 
-    form = ProjectForm
     list_display = ["name", "enabled", "quota_instances", "quota_cores", "quota_ram_mib", "created_at"]
     list_filter = ["enabled"]
     search_fields = ["name", "id", "description"]
@@ -80,10 +78,11 @@ class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]
 class TokenAdmin(LookOnly):
     """Tokens, without their digests; they can be revoked."""
 
-    list_display = ["id", "user", "project", "created_at", "expires_at", "revoked"]
-    list_filter = ["project"]
+    list_display = ["id", "user", "project", "created_at", "expires_at", "last_used_at", "revoked"]
+    list_filter = ["project", "revoked"]
+    list_select_related = ["user", "project"]
     search_fields = ["id", "user__username"]
-    fields = ["id", "user", "project", "created_at", "expires_at", "revoked"]
+    fields = ["id", "user", "project", "created_at", "expires_at", "last_used_at", "revoked"]
     actions = ["revoke"]
 
     @admin.action(description="Revoke the chosen tokens")

@@ -1,11 +1,21 @@
 """Instances and what hangs on them, to look at. Their states are written by services."""
 
-from django.contrib import admin
+from collections.abc import Callable
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from controlplane.identity.api.callers import caller_of
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
 from controlplane.infra.admin import ReadOnlyAdmin
+from controlplane.kernel.errors import KilonovaError
 from servers.domain.states import api_status
 from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
+from servers.services.instance_delete import instance_delete
+from servers.services.instance_power import instance_act
 
 
 class TagInline(admin.TabularInline[InstanceTag, Instance]):
@@ -35,10 +45,53 @@ class InstanceAdmin(ReadOnlyAdmin):
     inlines = [TagInline]
     exclude = ["user_data"]
 
+    actions = ["start", "stop", "reboot", "delete_instances"]
+
     @admin.display(description="Status")
     def status(self, instance: Instance) -> str:
         """As the API shows it."""
         return api_status(instance.vm_state, instance.task_state)
+
+    @admin.action(description="Start the chosen instances")
+    def start(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        """Through the service, which refuses what the state does not allow."""
+        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "start"))
+
+    @admin.action(description="Stop the chosen instances")
+    def stop(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        """See start."""
+        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "stop"))
+
+    @admin.action(description="Reboot the chosen instances")
+    def reboot(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        """See start."""
+        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "reboot"))
+
+    @admin.action(description="Delete the chosen instances and their disks")
+    def delete_instances(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        """Begins the deletion; the rows stay as history."""
+        self._each(
+            request, queryset, "instances:delete", lambda caller, pk: instance_delete(caller=caller, instance_id=pk)
+        )
+
+    def _each(
+        self, request: HttpRequest, queryset: QuerySet[Instance], action: str, do: Callable[[Caller, UUID], None]
+    ) -> None:
+        """Do it to each, tell how many it was done to, and why not to the others."""
+        done = 0
+        for instance in queryset:
+            try:
+                caller = caller_of(request)
+                require(caller, action)
+                do(caller, instance.pk)
+                done += 1
+            except KilonovaError as error:
+                self.message_user(request, f"{instance.name}: {error.message}", messages.ERROR)
+        self.message_user(request, f"{done} accepted.", messages.SUCCESS if done else messages.WARNING)
+
+
+def _act(caller: Caller, instance_id: UUID, action: str) -> None:
+    instance_act(caller=caller, instance_id=instance_id, action=action)
 
 
 @admin.register(InstanceFault)

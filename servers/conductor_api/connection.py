@@ -174,10 +174,14 @@ class DatabaseConductor:
 
     def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
         """See Conductor."""
-        image_id = instance_row(_work(lease).subject).image_id
+        image_id = self._image_of(lease)
         if image_id is None:
             raise NotFound("The instance was made without an image.")
         return image_chunks(image_id)
+
+    @_reaching
+    def _image_of(self, lease: Lease) -> uuid.UUID | None:
+        return instance_row(_work(lease).subject).image_id
 
     @_reaching
     def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:

@@ -69,7 +69,9 @@ def action_overdue(work: Work, reason: str) -> None:
 
 
 def _record_failure(work: Work, step: str, message: str, details: str) -> None:
-    rule = POWER_ACTIONS[work.kind]
+    rule = POWER_ACTIONS.get(work.kind)
+    if rule is None:
+        raise Invalid(f"{work.kind} is no power action.")
     instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state=rule.task_state).first()
     if instance is None:
         return

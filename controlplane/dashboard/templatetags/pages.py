@@ -74,8 +74,15 @@ def mib(value: int) -> str:
 
 
 @register.filter
-def amount(value: int, resource_class: str) -> str:
-    """An amount of a resource class, or of a quota's unit, with its unit: '4', '640 MiB', '2,000 GiB'."""
+def amount(value: int | str, resource_class: str) -> str:
+    """An amount of a resource class, or of a quota's unit, with its unit: '4', '640 MiB', '2,000 GiB'.
+
+    A word in place of a number ("unlimited") stays.
+    """
+    if isinstance(value, str):
+        if not value.isdecimal():
+            return value
+        value = int(value)
     if resource_class in {"MEMORY_MB", "MiB"}:
         return mib(value)
     return f"{value:,} GiB" if resource_class == "DISK_GB" else f"{value:,}"

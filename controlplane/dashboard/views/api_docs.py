@@ -7,6 +7,6 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 
 
 # Styles only, and only here: scripts stay those that this site serves as files.
-@method_decorator(csp_update({"style-src": [SELF, UNSAFE_INLINE]}), name="dispatch")  # type: ignore[arg-type]
+@method_decorator(csp_update({"style-src": [SELF, UNSAFE_INLINE]}), name="dispatch")
 class ApiDocs(SpectacularSwaggerSplitView):
     """Swagger UI under a policy that lets inline styles through."""

@@ -79,6 +79,9 @@ def _answer(decision: Any, asked: str) -> dict[str, Any]:
     if not asked:
         return {"asked": "", "answer": ""}
     try:
-        return {"asked": asked, "answer": explanation_report(decision_why_not(decision=decision, host=asked))["sentence"]}
+        return {
+            "asked": asked,
+            "answer": explanation_report(decision_why_not(decision=decision, host=asked))["sentence"],
+        }
     except NotFound as error:
         return {"asked": asked, "answer": error.message}

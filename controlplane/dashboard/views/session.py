@@ -15,6 +15,7 @@ from controlplane.identity.selectors import projects_of_user
 from controlplane.kernel.ids import parse_uuid
 
 YEAR_S = 365 * 86400
+THEMES = {"dark", "light"}
 
 
 class SignIn(LoginView):
@@ -32,7 +33,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@page("instances:read")
+@page("me:read")
 def project_switch(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Work in another of one's projects."""
     wanted = parse_uuid(request.POST.get("project_id", ""))
@@ -46,18 +47,17 @@ def project_switch(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @require_POST
 def theme_switch(request: HttpRequest) -> HttpResponse:
-    """Dark, then light, then as the system says."""
-    following = {"": "dark", "dark": "light", "light": ""}[_theme(request)]
+    """Light, dark, or (anything else) as the system says. Needs no log-in: it is the browser's own."""
     target = request.POST.get("next", "/")
-    is_safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    is_safe = url_has_allowed_host_and_scheme(
+        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
     response = redirect(target if is_safe else "/")
-    if following:
-        response.set_cookie("theme", following, max_age=YEAR_S, samesite="Lax", httponly=True)
+    wanted = request.POST.get("theme", "")
+    if wanted in THEMES:
+        response.set_cookie(
+            "theme", wanted, max_age=YEAR_S, samesite="Lax", httponly=True, secure=settings.SESSION_COOKIE_SECURE
+        )
     else:
         response.delete_cookie("theme", samesite="Lax")
     return response
-
-
-def _theme(request: HttpRequest) -> str:
-    value = request.COOKIES.get("theme", "")
-    return value if value in {"dark", "light"} else ""

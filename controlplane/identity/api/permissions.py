@@ -17,12 +17,13 @@ class RoleRequired(BasePermission):
         if not isinstance(request.auth, Caller):
             return False
         table: dict[str, str] = getattr(view, "policy", {})
-        key = getattr(view, "action", None) or (request.method or "").lower()
+        method = (request.method or "").lower()
+        key = getattr(view, "action", None) or ("get" if method == "head" else method)
         if key in {"options", "metadata", None}:
             return True
         action = table.get(key)
         if action is None:
             # A method that the view does not have is answered with 405 further on.
-            return not hasattr(view, (request.method or "").lower())
+            return not hasattr(view, method)
         require(request.auth, action)
         return True

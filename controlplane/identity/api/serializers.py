@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 
 from controlplane.identity.domain import Role
-from controlplane.identity.models import Project, RoleAssignment, User
+from controlplane.identity.models import Project, RoleAssignment, Token, User
 
 
 class TokenInput(serializers.Serializer[Any]):
@@ -32,6 +32,24 @@ class TokenOutput(serializers.Serializer[Any]):
     def get_roles(self, issued: Any) -> list[str]:
         """Sorted."""
         return sorted(issued.caller.roles)
+
+
+class ProjectName(serializers.ModelSerializer[Project]):
+    """Which project: id and name."""
+
+    class Meta:
+        model = Project
+        fields = ["id", "name"]
+
+
+class TokenBody(serializers.ModelSerializer[Token]):
+    """A token as its owner sees it later: never the token itself."""
+
+    project = ProjectName(read_only=True)
+
+    class Meta:
+        model = Token
+        fields = ["id", "project", "created_at", "expires_at", "last_used_at"]
 
 
 class ProjectBody(serializers.ModelSerializer[Project]):

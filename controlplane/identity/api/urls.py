@@ -8,6 +8,7 @@ from controlplane.identity.api.views import (
     MeView,
     ProjectViewSet,
     RoleAssignmentViewSet,
+    TokenDetailView,
     TokenView,
     UserViewSet,
 )
@@ -20,6 +21,7 @@ router.register("role-assignments", RoleAssignmentViewSet, basename="role-assign
 urlpatterns = [
     path("tokens/", TokenView.as_view(), name="tokens"),
     path("tokens/current/", CurrentTokenView.as_view(), name="token-current"),
+    path("tokens/<uuid:token_id>/", TokenDetailView.as_view(), name="token-detail"),
     path("me/", MeView.as_view(), name="me"),
     *router.urls,
 ]

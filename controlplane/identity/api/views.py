@@ -1,28 +1,46 @@
 """Tokens, the caller, projects, users, role assignments."""
 
-from typing import Any
+import uuid
+from typing import Any, cast
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.permissions import AllowAny
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.generics import ListAPIView
+from rest_framework.permissions import AllowAny, BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ModelViewSet
 
+from controlplane.identity.addresses import address_of
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.api.serializers import (
     ProjectBody,
     RoleAssignmentBody,
+    TokenBody,
     TokenInput,
     TokenOutput,
     UserBody,
 )
-from controlplane.identity.domain import LoginRefused, LoginThrottled
-from controlplane.identity.models import Project, RoleAssignment, User
-from controlplane.identity.services import token_issue, token_revoke, user_create, user_password_set
+from controlplane.identity.domain import LoginRefused, LoginThrottled, Role
+from controlplane.identity.filtersets import ProjectFilterSet, RoleAssignmentFilterSet, UserFilterSet
+from controlplane.identity.models import Project, RoleAssignment, Token, User
+from controlplane.identity.selectors import tokens_of_user
+from controlplane.identity.services import (
+    project_create,
+    project_update,
+    role_grant,
+    role_revoke,
+    token_issue,
+    token_revoke,
+    user_create,
+    user_update,
+)
 from controlplane.infra.api.errors import kernel_body
+from controlplane.kernel.errors import NotFound
 
 
 def _crud(resource: str) -> dict[str, str]:
@@ -32,11 +50,28 @@ def _crud(resource: str) -> dict[str, str]:
     )
 
 
-class TokenView(APIView):
-    """Name and password in, token out."""
+class TokenView(ListAPIView[Token]):
+    """POST: name and password in, token out. GET: the caller's own tokens that still work."""
 
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
+    policy = {"get": "tokens:read"}
+    serializer_class = TokenBody
+    queryset = Token.objects.none()
+    ordering_fields = ["created_at", "expires_at", "last_used_at"]
+
+    def get_queryset(self) -> QuerySet[Token]:
+        """Nobody else's."""
+        return tokens_of_user(user_id=caller_of(self.request).user_id)
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """None for a login: whoever sends an expired token along may still log in."""
+        return [] if self._is_login() else super().get_authenticators()
+
+    def get_permissions(self) -> list[BasePermission]:
+        """Anybody may try to log in."""
+        return [AllowAny()] if self._is_login() else cast("list[BasePermission]", super().get_permissions())
+
+    def _is_login(self) -> bool:
+        return self.request is not None and self.request.method == "POST"
 
     @extend_schema(request=TokenInput, responses={201: TokenOutput})
     def post(self, request: Request) -> Response:
@@ -44,7 +79,7 @@ class TokenView(APIView):
         body = TokenInput(data=request.data)
         body.is_valid(raise_exception=True)
         try:
-            issued = token_issue(**body.validated_data, address=request.META.get("REMOTE_ADDR", ""))
+            issued = token_issue(**body.validated_data, address=address_of(request.META))
         except LoginRefused as error:
             headers = {"WWW-Authenticate": "Token"}
             return Response(kernel_body(error), status=status.HTTP_401_UNAUTHORIZED, headers=headers)
@@ -65,6 +100,19 @@ class CurrentTokenView(APIView):
         token_id = getattr(request, "token_id", None)
         if token_id is not None:
             token_revoke(token_id=token_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TokenDetailView(APIView):
+    """One of the caller's own tokens."""
+
+    policy = {"delete": "tokens:revoke"}
+
+    @extend_schema(request=None, responses={204: None})
+    def delete(self, request: Request, token_id: uuid.UUID) -> Response:
+        """Revoke it."""
+        if not token_revoke(token_id=token_id, user_id=caller_of(request).user_id):
+            raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -92,9 +140,17 @@ class ProjectViewSet(ModelViewSet[Project]):
     policy = _crud("projects")
     queryset = Project.objects.all()
     serializer_class = ProjectBody
-    filterset_fields = ["name", "enabled"]
+    filterset_class = ProjectFilterSet
     ordering_fields = ["name", "created_at"]
     http_method_names = ["get", "post", "patch", "head", "options"]
+
+    def perform_create(self, serializer: BaseSerializer[Project]) -> None:
+        """Through the service."""
+        serializer.instance = project_create(**serializer.validated_data)
+
+    def perform_update(self, serializer: BaseSerializer[Project]) -> None:
+        """Through the service."""
+        serializer.instance = project_update(project=self.get_object(), **serializer.validated_data)
 
 
 class UserViewSet(ModelViewSet[User]):
@@ -103,7 +159,7 @@ class UserViewSet(ModelViewSet[User]):
     policy = _crud("users")
     queryset = User.objects.all()
     serializer_class = UserBody
-    filterset_fields = ["username", "is_active"]
+    filterset_class = UserFilterSet
     ordering_fields = ["username", "created_at"]
     http_method_names = ["get", "post", "patch", "head", "options"]
 
@@ -118,19 +174,25 @@ class UserViewSet(ModelViewSet[User]):
         )
 
     def perform_update(self, serializer: BaseSerializer[User]) -> None:
-        """A new password goes through its service."""
-        password = serializer.validated_data.pop("password", None)
-        user = serializer.save()
-        if password:
-            user_password_set(user=user, password=password)
+        """Through the service: all of it or nothing."""
+        serializer.instance = user_update(user=self.get_object(), **serializer.validated_data)
 
 
 class RoleAssignmentViewSet(ModelViewSet[RoleAssignment]):
     """Role assignments. Admins only."""
 
-    policy = _crud("projects")
+    policy = _crud("roles")
     queryset = RoleAssignment.objects.all()
     serializer_class = RoleAssignmentBody
-    filterset_fields = ["user", "project", "role"]
-    ordering_fields = ["id"]
+    filterset_class = RoleAssignmentFilterSet
+    ordering_fields = ["id", "created_at"]
     http_method_names = ["get", "post", "delete", "head", "options"]
+
+    def perform_create(self, serializer: BaseSerializer[RoleAssignment]) -> None:
+        """Through the service."""
+        data = serializer.validated_data
+        serializer.instance = role_grant(user=data["user"], project=data["project"], role=Role(data["role"]))
+
+    def perform_destroy(self, instance: RoleAssignment) -> None:
+        """Through the service."""
+        role_revoke(user=instance.user, project=instance.project, role=Role(instance.role))

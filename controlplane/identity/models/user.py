@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.contrib.auth.validators import UnicodeUsernameValidator
-from django.db import models
+from django.db import models, transaction
 
 from controlplane.infra.models import Timestamped, UuidKeyed
 
@@ -54,3 +54,11 @@ class User(UuidKeyed, Timestamped, AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.username
+
+    @transaction.atomic
+    def save(self, **options: Any) -> None:
+        """Save. A new password ends the user's tokens here, so that it does so whoever sets it."""
+        has_new_password = self._password is not None and not self._state.adding
+        super().save(**options)
+        if has_new_password:
+            self.tokens.all().delete()

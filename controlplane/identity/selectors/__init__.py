@@ -46,6 +46,11 @@ def projects_of_user(*, user: User | AnonymousUser) -> list[Project]:
     return list(rows if user.is_superuser else rows.filter(role_assignments__user=user).distinct())
 
 
+def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
+    """The user's tokens that still work, newest first, each with its project."""
+    return Token.objects.select_related("project").filter(user_id=user_id, revoked=False, expires_at__gt=Now())
+
+
 def project_get(*, project_id: uuid.UUID) -> Project:
     """Raises NotFound."""
     project = Project.objects.filter(pk=project_id).first()

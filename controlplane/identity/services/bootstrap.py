@@ -3,6 +3,8 @@
 import secrets
 from dataclasses import dataclass
 
+from django.db import transaction
+
 from controlplane.identity.domain import Role
 from controlplane.identity.models import Project, User
 from controlplane.identity.services.projects import role_grant
@@ -20,8 +22,12 @@ class AdminBootstrap:
     password: str | None
 
 
+@transaction.atomic
 def admin_ensure(password: str | None = None) -> AdminBootstrap:
-    """User `admin` with the projects `admin` and `demo`. An admin that is there keeps its password."""
+    """User `admin` with the projects `admin` and `demo`, all or nothing; again, it changes nothing.
+
+    An admin that is there keeps its password. Raises InvalidFields for a password that is too weak.
+    """
     user = User.objects.filter(username=ADMIN).first()
     created = user is None
     if user is None:

@@ -55,9 +55,7 @@ def token_issue(
     return IssuedToken(text, row.expires_at, caller)
 
 
-@transaction.atomic
 def _token_store(text: str, caller: Caller, lifetime_s: float) -> Token:
-    tokens_purge_expired()
     row = Token.objects.create(
         digest=token_digest(text),
         user_id=caller.user_id,
@@ -92,5 +90,5 @@ def token_use_note(*, token_id: uuid.UUID) -> bool:
 
 
 def tokens_purge_expired() -> int:
-    """Remove what expired a day ago or longer, revoked or not. Each issue of a token does it."""
+    """Remove what expired a day ago or longer, revoked or not. Returns how many."""
     return Token.objects.filter(expires_at__lt=now_plus(-KEPT_AFTER_EXPIRY_S)).delete()[0]

@@ -50,7 +50,7 @@ def user_update(*, user: User, **changes: Unpack[UserChanges]) -> User:
     active superuser, since nobody could undo it from inside.
     """
     password = changes.pop("password", None)
-    was_last = _is_last_superuser(user)
+    was_last = is_last_superuser(user=user)
     for name, value in changes.items():
         setattr(user, name, value)
     if was_last and not (user.is_active and user.is_superuser):
@@ -61,18 +61,17 @@ def user_update(*, user: User, **changes: Unpack[UserChanges]) -> User:
     return user
 
 
-def _is_last_superuser(user: User) -> bool:
-    """Locks the superusers until the transaction ends, so that two cannot demote each other at once."""
+@transaction.atomic
+def is_last_superuser(*, user: User) -> bool:
+    """Whether nobody else is an active superuser. Locks them all while the caller's transaction lasts."""
     rows = User.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
     return list(rows.values_list("pk", flat=True)) == [user.pk]
 
 
 def user_password_set(*, user: User, password: str) -> None:
-    """Change a password; tokens and other sessions of the user end with it."""
+    """Change a password; tokens and other sessions of the user end with it. Raises InvalidFields."""
     _password_set(user, password)
-    with transaction.atomic():
-        user.save(update_fields=["password"])
-        user.tokens.all().delete()
+    user.save(update_fields=["password"])
 
 
 def _password_set(user: User, password: str) -> None:

@@ -1,0 +1,69 @@
+"""Instances in the Django admin: actions go through the services, states are never edited."""
+
+import pytest
+from django.test import Client
+
+from controlplane.identity.models import User
+from servers.models import Instance
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIST = "/admin/servers/instance/"
+
+
+@pytest.fixture
+def client() -> Client:
+    world.cloud()
+    User.objects.create_superuser(username="boss", password=world.PASSWORD)
+    found = Client()
+    assert found.login(username="boss", password=world.PASSWORD)
+    return found
+
+
+def act(client: Client, action: str, *instances: Instance) -> str:
+    answer = client.post(LIST, {"action": action, "_selected_action": [str(one.pk) for one in instances]}, follow=True)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def owner() -> object:
+    from controlplane.identity.selectors import caller_for_user
+
+    return caller_for_user(user=User.objects.get(username="mary"))
+
+
+def test_stop_goes_through_the_service(client: Client) -> None:
+    instance = world.active(owner())  # type: ignore[arg-type]
+    assert "1 accepted" in act(client, "stop", instance)
+    assert world.instance_of(instance.pk).task_state == "powering-off"
+
+
+def test_refusal_is_told_with_the_name(client: Client) -> None:
+    instance = world.active(owner())  # type: ignore[arg-type]
+    page = act(client, "start", instance)
+    assert "Vm: The instance is active" in page
+    assert "0 accepted" in page
+
+
+def test_delete_begins_the_deletion_and_keeps_the_row(client: Client) -> None:
+    instance = world.active(owner())  # type: ignore[arg-type]
+    assert "1 accepted" in act(client, "delete_instances", instance)
+    assert world.instance_of(instance.pk).task_state == "deleting"
+
+
+def test_state_cannot_be_edited(client: Client) -> None:
+    instance = world.active(owner())  # type: ignore[arg-type]
+    client.post(f"{LIST}{instance.pk}/change/", {"vm_state": "error"})
+    assert world.instance_of(instance.pk).vm_state == "active"
+
+
+def test_staff_without_a_role_is_refused(client: Client) -> None:
+    instance = world.active(owner())  # type: ignore[arg-type]
+    from django.contrib.auth.models import Permission
+
+    staff = User.objects.create_user(username="temp", password=world.PASSWORD, is_staff=True)
+    staff.user_permissions.set(Permission.objects.filter(content_type__app_label="servers"))
+    other = Client()
+    assert other.login(username="temp", password=world.PASSWORD)
+    act(other, "stop", instance)
+    assert world.instance_of(instance.pk).task_state == ""

@@ -1,0 +1,29 @@
+"""Every kind of work that code can write is declared, with what happens when it passes its deadline."""
+
+import pytest
+
+from controlplane.infra.jobs import KINDS
+from servers.domain import actions
+from servers.services import kinds
+
+DECLARED = sorted(value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str))
+
+
+def test_there_are_kinds() -> None:
+    assert {"schedule_and_build", "build", "delete"} <= set(DECLARED)
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+def test_kind_is_registered_with_an_overdue_handler(kind: str) -> None:
+    assert kind in KINDS
+    assert callable(KINDS[kind].overdue)
+
+
+def test_conductor_answers_what_rings_in_its_own_queue() -> None:
+    for kind in (kinds.SCHEDULE_AND_BUILD, kinds.RESCHEDULE):
+        assert callable(KINDS[kind].handler)
+
+
+@pytest.mark.parametrize("action", sorted(actions.ACTIONS))
+def test_action_writes_a_declared_kind(action: str) -> None:
+    assert actions.ACTIONS[action].kind in DECLARED
