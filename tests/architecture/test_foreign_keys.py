@@ -20,7 +20,7 @@ CELL_SCOPE = {
     "servers.InstanceAction",
     "servers.InstanceActionEvent",
     "servers.InstanceFault",
-    "servers.Attempt",
+    "servers.AttemptRecord",
     "servers.ConsoleLog",
     "servers.Port",
 }

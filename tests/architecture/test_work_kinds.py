@@ -24,6 +24,6 @@ def test_conductor_answers_what_rings_in_its_own_queue() -> None:
         assert callable(KINDS[kind].handler)
 
 
-@pytest.mark.parametrize("action", sorted(actions.ACTIONS))
+@pytest.mark.parametrize("action", sorted(actions.POWER_ACTIONS))
 def test_action_writes_a_declared_kind(action: str) -> None:
-    assert actions.ACTIONS[action].kind in DECLARED
+    assert actions.POWER_ACTIONS[action].kind in DECLARED

@@ -58,7 +58,7 @@ class User(UuidKeyed, Timestamped, AbstractBaseUser, PermissionsMixin):
     @transaction.atomic
     def save(self, **options: Any) -> None:
         """Save. A new password ends the user's tokens here, so that it does so whoever sets it."""
-        has_new_password = self._password is not None and not self._state.adding
+        has_new_password = getattr(self, "_password", None) is not None and not self._state.adding
         super().save(**options)
         if has_new_password:
             self.tokens.all().delete()
