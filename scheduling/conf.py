@@ -27,7 +27,6 @@ class SchedulingOptions:
     limit_tenants_to_placement_aggregate: bool = False
     placement_aggregate_required_for_tenants: bool = False
     claim_rounds: int = 10
-    consecutive_build_service_disable_threshold: int = 10
 
 
 def scheduling_options() -> SchedulingOptions:

@@ -83,7 +83,7 @@ def _build_progress(instance: Any, told: dict[str, Any]) -> Progress:
     attempt = told["attempts"][-1]
     events = _events(attempt, told["actions"])
     running = next((event for event in events if not event.finished_at), None)
-    now = _step_title(running.name) if running else "Waiting for the host"
+    now = _step_title(running.name).lower() if running else "waiting for the host"
     again = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     done = 1 + sum(bool(event.finished_at) for event in events)
     return Progress(f"Building{again}: {now}", _since(instance.created_at), min(done, steps), steps)
@@ -143,7 +143,9 @@ def _events(attempt: Any, actions: list[Any]) -> list[Any]:
 
 
 def _action(action: Any, is_admin: bool) -> Entry:
-    steps = _steps(list(action.events.all()), is_admin)
+    events = list(action.events.all())
+    # One step says no more than the action itself.
+    steps = _steps(events, is_admin) if len(events) > 1 else []
     title = action.action.capitalize()
     return Entry(action.started_at, title, RESULTS[action.result], action.message, _seconds(action), steps=steps)
 
@@ -164,7 +166,7 @@ def _steps(events: list[Any], is_admin: bool) -> list[Step]:
 
 
 def _step_title(name: str) -> str:
-    return STEPS.get(name, name.replace("_", " ").capitalize())
+    return STEPS.get(name, name.replace("_", " ").replace("-", " ").capitalize())
 
 
 def _since(at: datetime) -> float:

@@ -264,6 +264,12 @@ KILONOVA: dict[str, Any] = {
         False,
         "With the one above: whether a project that no aggregate names gets no host at all.",
     ),
+    "QUOTA_KEY_PAIRS": env.integer("QUOTA_KEY_PAIRS", 100, "Key pairs a user may have."),
+    "QUOTA_SERVER_GROUPS": env.integer("QUOTA_SERVER_GROUPS", 10, "Server groups a project may have."),
+    "QUOTA_SERVER_GROUP_MEMBERS": env.integer("QUOTA_SERVER_GROUP_MEMBERS", 10, "Instances a server group may have."),
+    "UPLOAD_STALE_S": env.number(
+        "UPLOAD_STALE_S", 3600.0, "Seconds after which the file of a cut-off image upload is removed.", least=1.0
+    ),
     "CLAIM_ROUNDS": env.integer(
         "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", least=1
     ),

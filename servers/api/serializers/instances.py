@@ -22,6 +22,7 @@ class InstanceInput(serializers.Serializer[Any]):
     hints = serializers.DictField(
         required=False, default=dict, help_text="Scheduler hints: group, same_host, different_host."
     )
+    scheduler_hints = serializers.DictField(required=False, help_text="The same as `hints`, by OpenStack's name.")
     key_name = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
     user_data = serializers.CharField(required=False, allow_blank=True, default="", help_text="Base64.")
     metadata = serializers.DictField(required=False, default=dict)
@@ -32,7 +33,9 @@ class InstanceInput(serializers.Serializer[Any]):
         """Unknown fields are an error: a typo must not silently change what is built."""
         if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
             raise serializers.ValidationError({str(name)[:80]: ["There is no such field."] for name in unknown})
-        return super().to_internal_value(data)
+        values: dict[str, Any] = super().to_internal_value(data)
+        values["hints"] = {**values["hints"], **values.pop("scheduler_hints", {})}
+        return values
 
 
 class InstanceActionInput(serializers.Serializer[Any]):

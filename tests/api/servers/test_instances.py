@@ -181,6 +181,11 @@ def test_reader_reads_and_may_not_write(who: world.People) -> None:
     assert Instance.objects.get().task_state == ""
 
 
+def test_scheduler_hints_may_be_called_by_openstacks_name(who: world.People) -> None:
+    answer = post(world.client_of(who.member), scheduler_hints={"nosuch": "1"})
+    assert "hints.nosuch" in answer.json()["error"]["reasons"]
+
+
 def test_without_a_token_nothing_is_told(who: world.People) -> None:
     answer = APIClient().get("/api/instances/")
     assert answer.status_code == 401

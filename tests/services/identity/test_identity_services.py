@@ -1,10 +1,10 @@
 """Services and selectors of identity, on a database."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from pytest_django.fixtures import SettingsWrapper
 
 from controlplane.identity.domain import LoginRefused, LoginThrottled, QuotaLimits, Role
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
@@ -99,7 +99,7 @@ def test_user_without_any_role_gets_no_token(db: None) -> None:
         token_issue(username="nina", password=WORD)
 
 
-def test_token_never_lives_longer_than_the_installation_allows(mary: User, settings: SettingsWrapper) -> None:
+def test_token_never_lives_longer_than_the_installation_allows(mary: User, settings: Any) -> None:
     settings.KILONOVA = {**settings.KILONOVA, "TOKEN_LIFETIME_S": 100.0}
     issued = token_issue(username="mary", password=WORD, lifetime_s=1e9)
     assert 90 < (issued.expires_at - db_now()).total_seconds() <= 101
@@ -222,7 +222,7 @@ def test_disabled_project_is_nobodys(mary: User, project: Project) -> None:
         caller_for_user(user=mary)
 
 
-def test_quota_is_the_projects_own_where_it_has_one(settings: SettingsWrapper) -> None:
+def test_quota_is_the_projects_own_where_it_has_one(settings: Any) -> None:
     defaults = {"DEFAULT_QUOTA_INSTANCES": 7, "DEFAULT_QUOTA_CORES": 8, "DEFAULT_QUOTA_RAM_MIB": 9}
     settings.KILONOVA = {**settings.KILONOVA, **defaults}
     project = project_create(name="small", quota_cores=0)

@@ -1,0 +1,179 @@
+"""Hosts, decisions and the overview; the frame; the policy for contents."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from controlplane.identity.domain import Caller
+from servers.models import Instance
+from tests.worlds.cloud import PASSWORD, People, active, create, flavor, host, pump
+
+AsPerson = Callable[[Caller], Client]
+
+
+def unplaced(people: People) -> Instance:
+    flavor("huge", root_gib=5000)
+    made = create(people.member, flavor="huge")[0]
+    pump()
+    return Instance.objects.get(pk=made.pk)
+
+
+def test_a_host_is_disabled_with_a_reason_and_enabled_again(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    off = client.post("/hosts/h1/act/", {"action": "disable", "reason": "new memory"}, follow=True)
+    on = client.post("/hosts/h1/act/", {"action": "enable"}, follow=True)
+
+    assert "Disabled: new memory" in off.text
+    assert "h1 is enabled." in on.text
+    assert "Disabled:" not in on.text
+
+
+def test_an_unknown_action_on_a_host_is_refused(people: People, as_person: AsPerson) -> None:
+    assert as_person(people.admin).post("/hosts/h1/act/", {"action": "explode"}).status_code == 400
+
+
+def test_hosts_are_filtered_by_a_part_of_the_name(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+
+    assert [one.host for one in client.get("/hosts/?name=2").context["hosts"]] == ["h2"]
+    assert "No host has “zz” in its name" in client.get("/hosts/?name=zz").text
+
+
+def test_a_nul_in_a_filter_is_ignored(people: People, as_person: AsPerson) -> None:
+    assert as_person(people.admin).get("/hosts/?name=%00h2").context["name"] == "h2"
+
+
+def test_a_decision_shows_scores_and_leaves_out_weighers_that_said_nothing(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    scores = as_person(people.admin).get(f"/decisions/{instance.decision_id}/").context["scores"]
+
+    assert {one.host for one in scores.rows} == {"h1", "h2"}
+    assert "RAM" in scores.weighers
+    assert "IoOps" in scores.silent
+    assert [len(one.scores) for one in scores.rows] == [len(scores.weighers)] * 2
+
+
+def test_a_decision_that_found_no_host_tells_an_admin_why_for_each(people: People, as_person: AsPerson) -> None:
+    decision_id = unplaced(people).decision_id
+
+    page = as_person(people.admin).get(f"/decisions/{decision_id}/")
+
+    assert {one["host"] for one in page.context["refused"]} == {"h1", "h2"}
+    assert "disk: wants 5000 GB" in page.text
+
+
+def test_a_tenant_learns_the_reasons_but_no_host(people: People, as_person: AsPerson) -> None:
+    host("secret-host")
+    decision_id = unplaced(people).decision_id
+    client = as_person(people.member)
+
+    page = client.get(f"/decisions/{decision_id}/").text
+
+    assert ("Disk short" in page, "secret-host" in page) == (True, False)
+    assert "answer" not in client.get(f"/decisions/{decision_id}/?host=secret-host").context
+
+
+@pytest.mark.parametrize(("asked", "told"), [("h1", "h1 was refused by"), ("h9", "h9 was not among the 2 hosts")])
+def test_why_not_a_host_is_answered(asked: str, told: str, people: People, as_person: AsPerson) -> None:
+    decision_id = unplaced(people).decision_id
+
+    assert told in as_person(people.admin).get(f"/decisions/{decision_id}/?host={asked}").context["answer"]
+
+
+@pytest.mark.parametrize("number", ["0", "99", "-1", "x", "²"])
+def test_a_round_that_does_not_exist_still_shows_the_decision(number: str, people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    assert as_person(people.admin).get(f"/decisions/{instance.decision_id}/", {"round": number}).status_code == 200
+
+
+def test_decisions_are_filtered_by_outcome(people: People, as_person: AsPerson) -> None:
+    active(people.member)
+    unplaced(people)
+    client = as_person(people.admin)
+
+    found = {
+        outcome: client.get(f"/decisions/?outcome={outcome}").context["page"].paginator.count
+        for outcome in ("selected", "no_valid_host", "nonsense")
+    }
+
+    assert found == {"selected": 1, "no_valid_host": 1, "nonsense": 0}
+
+
+def test_the_overview_asks_again_only_while_something_is_under_way(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    quiet = client.get("/").text
+    create(people.member)
+
+    assert "hx-trigger" not in quiet
+    assert "hx-trigger" in client.get("/").text
+
+
+def test_a_person_logs_in_with_a_password_and_out_again(people: People) -> None:
+    client = Client()
+    inside = client.post("/login/", {"username": "mary", "password": PASSWORD, "next": "/instances/"})
+    outside = client.post("/logout/")
+
+    assert (inside.headers["Location"], outside.headers["Location"]) == ("/instances/", "/login/")
+    assert client.get("/").status_code == 302
+
+
+def test_a_wrong_password_is_told_without_saying_which_part_was_wrong(people: People) -> None:
+    answer = Client().post("/login/", {"username": "mary", "password": "wrong"})
+
+    assert "Please enter a correct username and password" in answer.text
+
+
+def test_a_login_never_leads_to_another_site(people: People) -> None:
+    answer = Client().post("/login/", {"username": "mary", "password": PASSWORD, "next": "https://evil.example/"})
+
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_project_of_somebody_else_cannot_be_switched_to(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.member)
+
+    page = client.post("/project/", {"project_id": str(people.stranger.project_id)}, follow=True)
+
+    assert "You have no role in that project." in page.text
+    assert page.context["caller"].project_name == "demo"
+
+
+@pytest.mark.parametrize(("theme", "kept"), [("dark", "dark"), ("light", "light"), ("system", ""), ("x' y=", "")])
+def test_the_theme_is_kept_in_a_cookie(theme: str, kept: str, people: People, as_person: AsPerson) -> None:
+    client = as_person(people.member)
+    client.post("/theme/", {"theme": theme})
+
+    assert (f'data-theme="{kept}"' in client.get("/").text) is bool(kept)
+
+
+def test_switching_the_theme_comes_back_to_the_page_but_never_to_another_site(people: People) -> None:
+    there = [Client().post("/theme/", {"next": to}).headers["Location"] for to in ("/hosts/?name=1", "//evil.example")]
+
+    assert there == ["/hosts/?name=1", "/"]
+
+
+@pytest.mark.parametrize("path", ["/", "/instances/", "/instances/create/", "/hosts/", "/decisions/", "/nowhere/"])
+def test_no_page_needs_more_than_its_own_files(path: str, people: People, as_person: AsPerson) -> None:
+    answer = as_person(people.admin).get(path)
+
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert [bad for bad in (" style=", "<style", "<script>", " onclick=", "javascript:") if bad in answer.text] == []
+
+
+def test_a_page_that_does_not_exist_keeps_the_frame(people: People, as_person: AsPerson) -> None:
+    page = as_person(people.admin).get("/nowhere/").text
+
+    assert 'href="/hosts/"' in page
+    assert "There is no such page" in page
+
+
+def test_only_the_page_of_the_api_lets_inline_styles_through(people: People) -> None:
+    policy = Client().get("/api/docs/").headers["Content-Security-Policy"]
+
+    assert "style-src 'self' 'unsafe-inline'" in policy
+    assert "script-src" not in policy

@@ -1,0 +1,55 @@
+"""A list costs as many queries with twenty rows as with two."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from controlplane.identity.domain import Caller
+from tests.worlds.cloud import People, active, create, finish_builds, host, pump
+
+AsPerson = Callable[[Caller], Client]
+
+
+def queries(client: Client, path: str) -> int:
+    client.get(path)  # what is read once per process is read now
+    with CaptureQueriesContext(connection) as seen:
+        assert client.get(path).status_code == 200
+    return len(seen)
+
+
+@pytest.mark.parametrize("path", ["/", "/instances/", "/instances/?all_projects=1", "/decisions/", "/hosts/h1/"])
+def test_twenty_instances_cost_the_queries_of_two(path: str, people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    for number in range(2):
+        active(people.member, f"early-{number}")
+    few = queries(client, path)
+    for number in range(17):
+        active(people.member, f"late-{number}")
+    create(people.member, "pending")
+
+    assert queries(client, path) <= few
+
+
+def test_twenty_hosts_cost_the_queries_of_two(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    few = queries(client, "/hosts/")
+    for number in range(18):
+        host(f"more-{number}")
+
+    assert queries(client, "/hosts/") == few
+
+
+def test_a_decision_about_ten_instances_costs_the_queries_of_one_about_one(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    single = active(people.member)
+    made = create(people.member, "many", min_count=5, max_count=5)
+    pump()
+    finish_builds()
+    made[0].refresh_from_db()
+
+    few = queries(client, f"/decisions/{single.decision_id}/")
+
+    assert queries(client, f"/decisions/{made[0].decision_id}/") == few

@@ -1,0 +1,116 @@
+"""Who may open which page and post which form: admin, member, reader, a stranger, and nobody."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from controlplane.identity.domain import Caller
+from servers.models import Instance
+from tests.worlds.cloud import People, active, instance_of
+
+PERSONS = ("admin", "member", "reader", "stranger", "anonymous")
+AsPerson = Callable[[Caller], Client]
+# Page -> status for each of PERSONS.
+PAGES = {
+    "/": (200, 200, 200, 200, 302),
+    "/instances/": (200, 200, 200, 200, 302),
+    "/instances/create/": (200, 200, 403, 200, 302),
+    "/instances/{instance}/": (200, 200, 200, 404, 302),
+    "/instances/{instance}/console/": (200, 200, 200, 404, 302),
+    "/hosts/": (200, 403, 403, 403, 302),
+    "/hosts/h1/": (200, 403, 403, 403, 302),
+    "/hosts/nowhere/": (404, 403, 403, 403, 302),
+    "/decisions/": (200, 200, 200, 200, 302),
+    "/decisions/{decision}/": (200, 200, 200, 404, 302),
+    "/no-such-page/": (404, 404, 404, 404, 404),
+    "/login/": (302, 302, 302, 302, 200),
+}
+POSTS = {
+    "/instances/create/": ({}, (200, 200, 403, 200, 302)),
+    "/instances/{instance}/act/": ({"action": "stop"}, (302, 302, 403, 302, 302)),
+    "/instances/{instance}/delete/": ({}, (302, 302, 403, 404, 302)),
+    "/hosts/h1/act/": ({"action": "disable", "reason": "x"}, (302, 403, 403, 403, 302)),
+    "/project/": ({"project_id": "nonsense"}, (302, 302, 302, 302, 302)),
+    "/theme/": ({"theme": "dark"}, (302, 302, 302, 302, 302)),
+    "/logout/": ({}, (302, 302, 302, 302, 302)),
+}
+POST_ONLY = [path for path in POSTS if path != "/instances/create/"]
+
+
+def client_for(person: str, people: People, as_person: AsPerson) -> Client:
+    return Client() if person == "anonymous" else as_person(getattr(people, person))
+
+
+def address(path: str, instance: Instance) -> str:
+    return path.format(instance=instance.pk, decision=instance.decision_id)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_page_opens_for_those_it_is_meant_for(path: str, people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    found = {one: client_for(one, people, as_person).get(address(path, instance)).status_code for one in PERSONS}
+
+    assert found == dict(zip(PERSONS, PAGES[path], strict=True))
+
+
+@pytest.mark.parametrize(("path", "person"), [(path, person) for path in POSTS for person in PERSONS])
+def test_each_form_is_taken_from_those_it_is_meant_for(
+    path: str, person: str, people: People, as_person: AsPerson
+) -> None:
+    data, statuses = POSTS[path]
+    instance = active(people.member)
+
+    answer = client_for(person, people, as_person).post(address(path, instance), data)
+
+    assert answer.status_code == statuses[PERSONS.index(person)]
+
+
+@pytest.mark.parametrize("path", POST_ONLY)
+def test_an_address_for_forms_cannot_be_opened(path: str, people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    assert as_person(people.admin).get(address(path, instance)).status_code == 405
+
+
+@pytest.mark.parametrize("person", ["reader", "stranger", "anonymous"])
+@pytest.mark.parametrize(("verb", "data"), [("act", {"action": "stop"}), ("delete", {})])
+def test_who_may_not_change_an_instance_changes_nothing(
+    person: str, verb: str, data: dict[str, Any], people: People, as_person: AsPerson
+) -> None:
+    instance = active(people.member)
+
+    client_for(person, people, as_person).post(f"/instances/{instance.pk}/{verb}/", data)
+
+    assert (instance_of(instance.pk).vm_state, instance_of(instance.pk).task_state) == ("active", "")
+
+
+def test_a_form_without_its_token_is_refused_with_a_page_that_explains(people: People) -> None:
+    client = Client(enforce_csrf_checks=True)
+
+    answer = client.post("/login/", {"username": "mary", "password": "x"})
+
+    assert answer.status_code == 403
+    assert "The form was too old" in answer.text
+
+
+def test_a_live_part_sends_the_browser_to_the_login_page_when_the_session_ended(people: People) -> None:
+    answer = Client().get("/instances/", headers={"HX-Request": "true"})
+
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, "/login/")
+
+
+def test_a_page_that_needs_a_login_is_reached_after_it(people: People) -> None:
+    answer = Client().get("/instances/?status=ERROR")
+
+    assert answer.headers["Location"] == "/login/?next=/instances/%3Fstatus%3DERROR"
+
+
+def test_an_unknown_instance_is_not_found_and_its_page_names_the_request(people: People, as_person: AsPerson) -> None:
+    answer = as_person(people.member).get(f"/instances/{uuid.uuid4()}/")
+
+    assert answer.status_code == 404
+    assert answer.headers["X-OpenStack-Request-Id"] in answer.text
