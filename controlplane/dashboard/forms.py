@@ -92,6 +92,8 @@ class InstanceForm(forms.Form):
     def wanted(self) -> dict[str, Any]:
         """The fields of `InstanceCreate`."""
         data = self.cleaned_data
+        # Browsers send CRLF; a script that begins with "#!/bin/sh\r" would not run.
+        user_data = data["user_data"].replace("\r\n", "\n")
         return {
             "name": data["name"],
             "flavor": data["flavor"],
@@ -100,7 +102,7 @@ class InstanceForm(forms.Form):
             "availability_zone": data["availability_zone"],
             "key_name": data["key_name"],
             "hints": {"group": data["group"]} if data["group"] else {},
-            "user_data": base64.b64encode(data["user_data"].encode()).decode(),
+            "user_data": base64.b64encode(user_data.encode()).decode(),
             "tags": [word.strip() for word in data["tags"].split(",") if word.strip()],
         }
 

@@ -1,10 +1,12 @@
 """Instances on their pages: creating, the live parts, what is told of a failure."""
 
+import base64
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
 
+from controlplane.dashboard.console_text import console_text
 from controlplane.identity.domain import Caller
 from servers.models import ConsoleLog, Flavor, Image, Instance
 from servers.services.instance_delete import instance_delete
@@ -156,6 +158,30 @@ def test_the_console_is_sent_again_only_when_it_grew(people: People, as_person: 
 
     assert [one.status_code for one in (first, same, grown)] == [200, 204, 200]
     assert "again" in grown.text
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("plain\n\ttext", "plain\n\ttext"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("hello:/# \x1b[6n", "hello:/# "),
+        ("\x1b]0;title\x07shell", "shell"),
+        ("a\r\nb\rc", "a\nbc"),
+        ("bell\x07 and nul\x00", "bell and nul"),
+        ("cut off \x1b[", "cut off "),
+        ("\x1b(Bumlaut \u00e4", "umlaut \u00e4"),
+    ],
+)
+def test_control_sequences_of_a_terminal_are_left_out(written: str, shown: str) -> None:
+    assert console_text(written) == shown
+
+
+def test_user_data_typed_into_a_browser_keeps_unix_line_ends(people: People, as_person: AsPerson) -> None:
+    as_person(people.member).post("/instances/create/", form(user_data="#!/bin/sh\r\necho hi\r\n"))
+    pump()
+
+    assert base64.b64decode(Instance.objects.get().user_data) == b"#!/bin/sh\necho hi\n"
 
 
 def test_what_a_guest_writes_is_shown_as_text(people: People, as_person: AsPerson) -> None:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from controlplane.dashboard.console_text import console_text
 from controlplane.dashboard.forms import InstanceForm
 from controlplane.dashboard.timeline import is_changing, progress, timeline
 from controlplane.dashboard.views.pages import is_htmx, page, show
@@ -151,7 +152,7 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
     """The end of the log; its digest tells whether a browser has it already."""
-    text = console_log_tail(instance_id=instance.pk, lines=lines)
+    text = console_text(console_log_tail(instance_id=instance.pk, lines=lines))
     return {
         "console": text,
         "console_lines": lines,
