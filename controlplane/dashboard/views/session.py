@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from controlplane.dashboard.views.pages import page
 from controlplane.identity.domain import Caller
+from controlplane.identity.forms import LoginForm
 from controlplane.identity.selectors import projects_of_user
 from controlplane.kernel.ids import parse_uuid
 
@@ -22,6 +23,7 @@ class SignIn(LoginView):
     """The log-in page; who is logged in already goes on."""
 
     template_name = "dashboard/login.html"
+    authentication_form = LoginForm
     redirect_authenticated_user = True
 
 
