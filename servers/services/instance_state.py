@@ -39,7 +39,7 @@ def _raise_why(instance_id: uuid.UUID) -> None:
     raise Conflict(
         f"The instance is {row['vm_state']} (task {task}), which does not allow this.",
         vm_state=row["vm_state"],
-        task_state=row["task_state"],
+        task_state=row["task_state"] or None,
     )
 
 
