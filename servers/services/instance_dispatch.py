@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from controlplane.infra.work import NewWork, compute_queue, works_create
 from placement.services import allocations_free
 from scheduling.services import Selection, selection_to_json
+from servers.domain.instance_rules import new_mac
 from servers.domain.states import TaskState, VmState
 from servers.models import (
     AttemptRecord,
@@ -150,18 +151,13 @@ def _tags_and_ports_create(requests: Sequence[BuildRequest], placed: Sequence[In
         Port.objects.bulk_create(
             Port(
                 instance_uuid=instance.pk,
-                mac=mac_of(instance.pk),
+                mac=new_mac(),
                 network_id=network.pk,
                 network_name=network.name,
                 hypervisor_network=network.hypervisor_network,
             )
             for instance in placed
         )
-
-
-def mac_of(instance_id: uuid.UUID) -> str:
-    """A MAC in the range that OpenStack uses, from the instance's uuid: the same again when asked again."""
-    return "fa:16:3e:" + ":".join(f"{byte:02x}" for byte in instance_id.bytes[-3:])
 
 
 def _leave_build_requests(requests: Sequence[BuildRequest], *, cell_id: uuid.UUID | None) -> None:
