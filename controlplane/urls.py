@@ -1,10 +1,11 @@
 """Which door leads where. Composition only."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.dashboard.views.api_docs import ApiDocs
+from placement.openstack.door import serve as placement_door
 
 api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),
@@ -19,4 +20,5 @@ urlpatterns = [
     path("", include("controlplane.dashboard.urls")),
     path("api/", include(api)),
     path("admin/", admin.site.urls),
+    re_path(r"^placement(?:/.*)?$", placement_door, name="placement"),
 ]

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from controlplane.identity.forms import AdminLoginForm, UserForm
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
 from controlplane.identity.services import is_last_superuser, token_revoke
+from controlplane.infra.admin import ReadOnlyAdmin
 
 admin.site.login_form = AdminLoginForm
 
@@ -62,20 +63,16 @@ class RoleAssignmentAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not ge
     autocomplete_fields = ["user", "project"]
 
 
-class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that only services write."""
+class PrunableAdmin(ReadOnlyAdmin):
+    """Rows that only services write, and that may be deleted, which takes nothing away but a permission or a brake."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never by hand."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
-        return False
+    def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        """As Django's permissions say."""
+        return bool(request.user.has_perm(f"{self.opts.app_label}.delete_{self.opts.model_name}"))
 
 
 @admin.register(Token)
-class TokenAdmin(LookOnly):
+class TokenAdmin(PrunableAdmin):
     """Tokens, without their digests; they can be revoked."""
 
     list_display = ["id", "user", "project", "created_at", "expires_at", "last_used_at", "revoked"]
@@ -93,7 +90,7 @@ class TokenAdmin(LookOnly):
 
 
 @admin.register(LoginFailure)
-class LoginFailureAdmin(LookOnly):
+class LoginFailureAdmin(PrunableAdmin):
     """Failed log-ins of the last minutes."""
 
     list_display = ["username", "address", "failures", "last_failed_at"]

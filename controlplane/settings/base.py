@@ -53,6 +53,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "controlplane.infra.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "controlplane.infra.thin_doors.ThinDoors",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -63,6 +64,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
+
+# Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.
+THIN_DOORS = {"/placement": "placement.openstack.door.serve"}
 
 ROOT_URLCONF = "controlplane.urls"
 WSGI_APPLICATION = "controlplane.wsgi.application"
@@ -272,6 +276,27 @@ KILONOVA: dict[str, Any] = {
     ),
     "CLAIM_ROUNDS": env.integer(
         "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", least=1
+    ),
+    "PLACEMENT_TEST_IDENTITY": env.choice(
+        "PLACEMENT_TEST_IDENTITY",
+        ("", "legacy", "secure", "open"),
+        "For Placement's published test suite: believe any X-Auth-Token, under these rules. Refused in production.",
+    ),
+    "PLACEMENT_CORS_ORIGINS": env.words(
+        "PLACEMENT_CORS_ORIGINS", (), "Origins (https://name) whose pages may call the Placement API from a browser."
+    ),
+    "RANDOMIZE_ALLOCATION_CANDIDATES": env.boolean(
+        "RANDOMIZE_ALLOCATION_CANDIDATES",
+        False,
+        "Whether a limited answer is a random sample of the candidates instead of the first ones.",
+    ),
+    "MAX_ALLOCATION_CANDIDATES": env.integer(
+        "MAX_ALLOCATION_CANDIDATES", -1, "Candidates made for one request at most; -1: no such cap.", least=-1
+    ),
+    "ALLOCATION_CANDIDATES_STRATEGY": env.choice(
+        "ALLOCATION_CANDIDATES_STRATEGY",
+        ("depth-first", "breadth-first"),
+        "Under that cap: all candidates of one tree after the other, or one of each tree in turn.",
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
 }

@@ -65,6 +65,17 @@ def words(name: str, default: tuple[str, ...], help_text: str) -> tuple[str, ...
     return tuple(word.strip() for word in raw.split(",") if word.strip()) or default
 
 
+def choice(name: str, values: tuple[str, ...], help_text: str) -> str:
+    """One of `values`; the first is the default."""
+    return _read(name, "one of " + ", ".join(values), values[0], lambda raw: _one_of(raw, values), help_text)
+
+
+def _one_of(raw: str, values: tuple[str, ...]) -> str:
+    if raw not in values:
+        raise ValueError("unknown")
+    return raw
+
+
 N = TypeVar("N", int, float)
 
 

@@ -6,6 +6,8 @@ from controlplane.settings.base import *
 
 if len(SECRET_KEY) < 50:
     raise ImproperlyConfigured("SECRET_KEY must be set to at least 50 random characters")
+if KILONOVA["PLACEMENT_TEST_IDENTITY"]:
+    raise ImproperlyConfigured("PLACEMENT_TEST_IDENTITY believes whatever a client says; it has no place here")
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = True

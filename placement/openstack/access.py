@@ -1,0 +1,95 @@
+"""Who may do what at this door.
+
+Everything is an operator's business, as in Placement: reading needs `placement:read`, writing `placement:write`;
+what a project uses may also be read by whoever reads that project. The test identity, for the published test suite
+of Placement, is a setting that is off by default and that production refuses.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from django.http import HttpRequest
+
+from controlplane.identity.domain import Caller, Role
+from controlplane.identity.policy import allows
+from controlplane.identity.selectors import caller_for_token
+from placement.conf import placement_options
+from placement.openstack.faults import Fault
+
+
+class Access(Enum):
+    """What a method needs."""
+
+    READ = "read"
+    WRITE = "write"
+    RESHAPE = "reshape"
+    PROJECT_USAGES = "project_usages"
+
+
+@dataclass(frozen=True, slots=True)
+class WireCaller:
+    """Who calls. `caller` is None for the test identity, which has names and roles of its own."""
+
+    user_id: str
+    project_id: str
+    roles: frozenset[str]
+    system_scope: bool = False
+    caller: Caller | None = None
+
+
+def caller_of(request: HttpRequest) -> WireCaller:
+    """Who sent this request; a Fault 401 when nobody is known."""
+    token = request.META.get("HTTP_X_AUTH_TOKEN", "")
+    found = (_tester(request, token) if placement_options().test_identity else _holder(token)) if token else None
+    if found is None:
+        raise Fault(401, "A valid X-Auth-Token is required.")
+    return found
+
+
+def _holder(token: str) -> WireCaller | None:
+    found = caller_for_token(token)
+    if found is None:
+        return None
+    user, caller, _ = found
+    roles = frozenset(role.value for role in caller.roles)
+    return WireCaller(str(user.pk), str(caller.project_id), roles, caller=caller)
+
+
+def _tester(request: HttpRequest, token: str) -> WireCaller:
+    """The test identity: `USER[:PROJECT]` is believed, and so are the roles in `X-Roles`."""
+    user, _, project = token.partition(":")
+    sent = request.META.get("HTTP_X_ROLES")
+    roles = sent.split(",") if sent is not None else (["admin"] if user == "admin" else [])
+    is_system = bool(request.META.get("HTTP_OPENSTACK_SYSTEM_SCOPE"))
+    scope = request.META.get("HTTP_X_PROJECT_ID") or project or user
+    return WireCaller(user, "" if is_system else scope, frozenset(map(str.strip, roles)), is_system)
+
+
+def require_access(caller: WireCaller, access: Access, *, project_id: str | None = None) -> None:
+    """Fault 403 unless the caller may. `project_id`: whose usages are asked for."""
+    may = _holder_may if caller.caller is not None else _tester_may
+    if not may(caller, access, project_id):
+        raise Fault(403, f"Policy does not allow {access.value} to be performed.")
+
+
+def _holder_may(who: WireCaller, access: Access, project_id: str | None) -> bool:
+    if who.caller is None:
+        return False
+    if access is Access.PROJECT_USAGES and project_id == who.project_id and who.caller.holds(Role.READER):
+        return True
+    reads = access in (Access.READ, Access.PROJECT_USAGES)
+    return allows(who.caller, "placement:read" if reads else "placement:write")
+
+
+def _tester_may(who: WireCaller, access: Access, project_id: str | None) -> bool:
+    mode = placement_options().test_identity
+    if mode == "open":
+        return True
+    if mode == "legacy":
+        return "admin" in who.roles
+    if who.system_scope or not who.project_id:
+        return False
+    if access is Access.RESHAPE:
+        return "service" in who.roles
+    own = access is Access.PROJECT_USAGES and "reader" in who.roles and project_id == who.project_id
+    return own or bool(who.roles & {"admin", "service"})

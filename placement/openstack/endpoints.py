@@ -1,0 +1,75 @@
+"""What a path offers for one method, and finding the path."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+
+from placement.openstack.access import Access
+from placement.openstack.call import Call
+
+View = Callable[..., HttpResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path.
+
+    `since`: the lowest minor version that has it; below, the answer is `missing` (404 or 405). `access` None: the
+    view decides by itself (the root needs nothing, usages depend on the project). `gives`/`takes`: JSON is what it
+    answers with and what it wants as a body, so Accept and Content-Type are checked.
+    """
+
+    view: View
+    access: Access | None
+    since: int = 0
+    missing: int = 404
+    gives: bool = False
+    takes: bool = False
+
+    def run(self, call: Call, parameters: Mapping[str, str]) -> HttpResponse:
+        """The view's answer."""
+        return self.view(call, **parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path: literal segments and `{parameters}`; what each method does."""
+
+    template: str
+    methods: Mapping[str, Endpoint]
+
+    @property
+    def allow(self) -> str:
+        """For the Allow header."""
+        return ", ".join(self.methods)
+
+
+class RouteTable:
+    """Finds the route of a path by its number of segments and its literals, without a regular expression each."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self.routes = tuple(routes)
+        self._by_length: dict[int, list[tuple[tuple[str, ...], Route]]] = {}
+        for route in routes:
+            segments = tuple(route.template.split("/"))
+            self._by_length.setdefault(len(segments), []).append((segments, route))
+
+    def find(self, path: str) -> tuple[Route, dict[str, str]] | None:
+        """The route and the values of its parameters; None when there is no such path."""
+        here = path.split("/")
+        for segments, route in self._by_length.get(len(here), ()):
+            values = _match(segments, here)
+            if values is not None:
+                return route, values
+        return None
+
+
+def _match(segments: tuple[str, ...], here: list[str]) -> dict[str, str] | None:
+    values = {}
+    for segment, value in zip(segments, here, strict=True):
+        if segment.startswith("{") and value:
+            values[segment[1:-1]] = value
+        elif segment != value:
+            return None
+    return values

@@ -1,0 +1,29 @@
+"""JSON schemas are compiled once, when their module is read: checking a schema anew for each request is what costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jsonschema import Draft7Validator, FormatChecker
+from jsonschema.exceptions import best_match
+
+from controlplane.kernel.ids import parse_uuid
+
+_FORMATS = FormatChecker(formats=())
+
+
+@_FORMATS.checks("uuid")
+def _is_uuid(value: object) -> bool:
+    return not isinstance(value, str) or parse_uuid(value) is not None
+
+
+class CompiledSchema:
+    """A schema that is ready to judge values."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        Draft7Validator.check_schema(schema)
+        self._validator = Draft7Validator(schema, format_checker=_FORMATS)
+
+    def complaint(self, value: object) -> str | None:
+        """What is wrong with `value`, for people; None when it is right."""
+        error = best_match(self._validator.iter_errors(value))
+        return None if error is None else str(error)

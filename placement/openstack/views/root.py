@@ -1,0 +1,24 @@
+"""The version document."""
+
+from django.http import HttpResponse
+
+from placement.openstack.call import Call
+from placement.openstack.versions import MAX_VERSION, MIN_VERSION
+
+_DOCUMENT = {
+    "versions": [
+        {
+            "id": f"v{MIN_VERSION}",
+            "max_version": MAX_VERSION,
+            "min_version": MIN_VERSION,
+            "status": "CURRENT",
+            # Empty, which means this very address: the server need not know what proxies call it.
+            "links": [{"rel": "self", "href": ""}],
+        }
+    ]
+}
+
+
+def version_document(call: Call) -> HttpResponse:
+    """Which versions are spoken. Needs no token."""
+    return call.answer(_DOCUMENT)
