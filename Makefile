@@ -5,6 +5,7 @@ SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMPS := .stamps
+CONFORMANCE := .conformance
 ARGS ?=
 
 FAST := not processes and not qemu and not browser
@@ -14,7 +15,7 @@ export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
 .PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres bench lock clean \
-	system-run system-test libvirt-binding dev-environment no-venv
+	conformance-placement system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
 	@exec $(PY) manage.py up $(ARGS)
@@ -74,6 +75,17 @@ test-postgres: ## services and API again, on a private PostgreSQL cluster
 test-slow: ## real processes, real guests, a real browser: one after another
 	$(PY) -m pytest -m "$(SLOW)" $(ARGS)
 
+$(STAMPS)/conformance: requirements/conformance.lock $(if $(wildcard $(CONFORMANCE)/venv/bin/python),,no-venv-conformance)
+	@mkdir -p $(STAMPS) $(CONFORMANCE)
+	@python=$$(install/python.sh) && install/venv.sh "$$python" $(CONFORMANCE)/venv $<
+	@touch $@
+
+no-venv-conformance:
+	@rm -f $(STAMPS)/conformance
+
+conformance-placement: dev-environment $(STAMPS)/conformance ## the published Placement suite (ARGS="--database sqlite --file traits")
+	@$(PY) -m tests.conformance.placement $(ARGS)
+
 bench: ## what can be measured
 	@ls bench/*.py 2>/dev/null || echo "no benchmarks yet"
 
@@ -84,7 +96,9 @@ lock: ## renew the pinned versions (needs uv)
 		--no-annotate -U -o requirements/dev.lock
 	sed -n 's/^libvirt = \["\(.*\)"\]/\1/p' pyproject.toml | uv pip compile - --generate-hashes --no-header \
 		--no-annotate -U -o requirements/libvirt.lock
+	uv pip compile requirements/conformance.in --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-annotate -U -o requirements/conformance.lock
 
 clean: ## remove the environment and caches; the state directory stays
-	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache static-collected
+	rm -rf $(VENV) $(STAMPS) $(CONFORMANCE) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache static-collected
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

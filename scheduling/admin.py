@@ -1,15 +1,15 @@
 """The fleet in Django's admin: to look at and search; what may be changed goes through services."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.errors import KilonovaError
 from scheduling.models import (
     Aggregate,
@@ -37,48 +37,8 @@ from scheduling.services.policies import policy_activate, policy_create, policy_
 from scheduling.services.service_states import service_disable, service_enable, service_force_down
 
 
-def run_on_each(
-    model_admin: "admin.ModelAdmin[Any]",
-    request: HttpRequest,
-    rows: QuerySet[Any],
-    service: Callable[[Any], object],
-) -> None:
-    """Call a service for each chosen row; a refusal is shown and does not keep the others from being done."""
-    done = 0
-    for row in rows:
-        try:
-            service(row)
-        except KilonovaError as error:
-            model_admin.message_user(request, f"{row}: {error.message}", messages.ERROR)
-        else:
-            done += 1
-    if done:
-        model_admin.message_user(request, f"Done for {done}.")
-
-
-class LookOnly(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that only services write. Actions need the right to change, which the row's page does not offer."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never by hand."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never by hand."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never by hand."""
-        return False
-
-    def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Who may use the actions."""
-        code = f"{self.opts.app_label}.change_{self.opts.model_name}"
-        return bool(request.user.has_perm(code))
-
-
 @admin.register(Cell)
-class CellAdmin(LookOnly):
+class CellAdmin(ReadOnlyAdmin):
     """Cells; new instances can be kept out of one."""
 
     list_display = ["name", "id", "database", "disabled", "created_at"]
@@ -98,7 +58,7 @@ class CellAdmin(LookOnly):
 
 
 @admin.register(HostMapping)
-class HostMappingAdmin(LookOnly):
+class HostMappingAdmin(ReadOnlyAdmin):
     """Which host is in which cell."""
 
     list_display = ["host", "cell", "created_at"]
@@ -108,7 +68,7 @@ class HostMappingAdmin(LookOnly):
 
 
 @admin.register(Service)
-class ServiceAdmin(LookOnly):
+class ServiceAdmin(ReadOnlyAdmin):
     """Services with their state by the database's clock."""
 
     list_display = ["host", "binary", "is_up", "disabled", "disabled_reason", "forced_down", "last_seen_up"]
@@ -148,7 +108,7 @@ class ServiceAdmin(LookOnly):
 
 
 @admin.register(ComputeNode)
-class ComputeNodeAdmin(LookOnly):
+class ComputeNodeAdmin(ReadOnlyAdmin):
     """Hypervisors as they reported themselves."""
 
     list_display = [
@@ -187,7 +147,7 @@ class AggregateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
 
 
 @admin.register(Aggregate)
-class AggregateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class AggregateAdmin(ThroughServicesAdmin):
     """Aggregates; every change goes through the services, so that zones stay sound and Placement in step."""
 
     form = AggregateForm
@@ -201,13 +161,7 @@ class AggregateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic
         return aggregate.members.count()
 
     def save_model(self, request: HttpRequest, obj: Aggregate, form: AggregateForm, change: bool) -> None:
-        """Refusals are shown; what was done before one stays done."""
-        try:
-            self._save(obj, form, change=change)
-        except KilonovaError as error:
-            self.message_user(request, error.message, messages.ERROR)
-
-    def _save(self, obj: Aggregate, form: AggregateForm, *, change: bool) -> None:
+        """Name, metadata and hosts: all of it, or, when one part is refused, nothing."""
         name, metadata = form.cleaned_data["name"], form.cleaned_data["metadata"] or {}
         if change:
             present = Aggregate.objects.get(pk=obj.pk)
@@ -218,15 +172,9 @@ class AggregateAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic
             obj._state.adding = False
         _hosts_set(obj, form.cleaned_data["hosts"])
 
-    def delete_model(self, request: HttpRequest, obj: Aggregate) -> None:
+    def service_delete(self, obj: Aggregate) -> None:
         """Through the service, which refuses while it has hosts."""
-        run_on_each(
-            self, request, Aggregate.objects.filter(pk=obj.pk), lambda row: aggregate_delete(aggregate_id=row.pk)
-        )
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Aggregate]) -> None:
-        """As `delete_model`, for each."""
-        run_on_each(self, request, queryset, lambda row: aggregate_delete(aggregate_id=row.pk))
+        aggregate_delete(aggregate_id=obj.pk)
 
 
 def _hosts_set(aggregate: Aggregate, wanted: set[str]) -> None:
@@ -238,7 +186,7 @@ def _hosts_set(aggregate: Aggregate, wanted: set[str]) -> None:
 
 
 @admin.register(AggregateHost)
-class AggregateHostAdmin(LookOnly):
+class AggregateHostAdmin(ReadOnlyAdmin):
     """Memberships; edit them at the aggregate."""
 
     list_display = ["aggregate", "host"]
@@ -267,7 +215,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at r
 
 
 @admin.register(SchedulerPolicy)
-class SchedulerPolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class SchedulerPolicyAdmin(ThroughServicesAdmin):
     """Versions of the policy: saving makes a new one, none is ever changed."""
 
     form = PolicyForm
@@ -286,11 +234,7 @@ class SchedulerPolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not g
 
     def save_model(self, request: HttpRequest, obj: SchedulerPolicy, form: PolicyForm, change: bool) -> None:
         """Through the service."""
-        try:
-            made = policy_create(body=form.cleaned_data["body"], name=obj.name, activate=form.cleaned_data["activate"])
-        except KilonovaError as error:
-            self.message_user(request, error.message, messages.ERROR)
-            return
+        made = policy_create(body=form.cleaned_data["body"], name=obj.name, activate=form.cleaned_data["activate"])
         obj.pk, obj.version = made.pk, made.version
 
     @admin.action(description="Use this version", permissions=["change"])
@@ -305,24 +249,14 @@ class SchedulerPolicyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not g
         self.message_user(request, "The defaults count from the next decision on.")
 
 
-class DecisionInstanceInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
+class DecisionInstanceInline(ReadOnlyInline):
     """Instances of the batch."""
 
     model = DecisionInstance
-    extra = 0
-    can_delete = False
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never by hand."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never by hand."""
-        return False
 
 
 @admin.register(SchedulingDecision)
-class SchedulingDecisionAdmin(LookOnly):
+class SchedulingDecisionAdmin(ReadOnlyAdmin):
     """Decisions with their funnel."""
 
     list_display = ["created_at", "outcome", "verdict", "instance_count", "host_count", "policy_version", "duration_us"]
@@ -364,7 +298,7 @@ def _table(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> SafeString:
 
 
 @admin.register(DecisionInstance)
-class DecisionInstanceAdmin(LookOnly):
+class DecisionInstanceAdmin(ReadOnlyAdmin):
     """Which instance was given which host by which decision."""
 
     list_display = ["instance_uuid", "host", "decision_id", "position"]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.dashboard.views import decisions, health, hosts, instances, overview, session
+from controlplane.dashboard.views import decisions, health, hosts, instances, overview, providers, session
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -21,6 +21,8 @@ urlpatterns = [
     path("hosts/", hosts.host_list, name="hosts"),
     path("hosts/<str:host>/", hosts.host_detail, name="host"),
     path("hosts/<str:host>/act/", hosts.host_act, name="host-act"),
+    path("providers/", providers.provider_list, name="providers"),
+    path("providers/<uuid:provider_uuid>/", providers.provider_detail, name="provider"),
     path("decisions/", decisions.decision_list_view, name="decisions"),
     path("decisions/<uuid:decision_id>/", decisions.decision_detail, name="decision"),
 ]

@@ -1,16 +1,33 @@
 """Candidate search over columns: pure, no Django. It proposes; only the claim decides."""
 
-from placement.candidates.columns import FleetColumns, ProviderFacts, columns_of
-from placement.candidates.explain import refusal_of
-from placement.candidates.query import CandidateQuery
-from placement.candidates.search import CandidateResult, candidates_find
+from placement.candidates.columns import FleetColumns, columns_of
+from placement.candidates.explain import Refusals, candidate_refusals, refusal_of
+from placement.candidates.facts import ProviderFacts
+from placement.candidates.query import (
+    AllocationCandidate,
+    CandidateAnswer,
+    CandidateQuery,
+    LikeChildren,
+    RequestGroup,
+    SearchOptions,
+    Strategy,
+)
+from placement.candidates.search import candidates_find, providers_matching
 
 __all__ = [
+    "AllocationCandidate",
+    "CandidateAnswer",
     "CandidateQuery",
-    "CandidateResult",
     "FleetColumns",
+    "LikeChildren",
     "ProviderFacts",
+    "Refusals",
+    "RequestGroup",
+    "SearchOptions",
+    "Strategy",
+    "candidate_refusals",
     "candidates_find",
     "columns_of",
+    "providers_matching",
     "refusal_of",
 ]

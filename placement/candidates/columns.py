@@ -1,87 +1,209 @@
-"""The fleet as columns: one row per provider, one column per resource class, trait and aggregate that occurs."""
+"""The fleet as columns: one row per provider, changed in place; one column per resource class that occurs."""
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from placement.domain import InventoryUsage
+from placement.candidates.facts import SHARING_TRAIT, ProviderFacts
+from placement.candidates.keysets import Bools, KeySets
+from placement.candidates.trees import Ints, TreeIndex, tree_index
+from placement.domain import MAX_INT, InventoryUsage
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-K = TypeVar("K", bound=Hashable)
+__all__ = ["Bools", "ClassColumn", "FleetColumns", "Ints", "ProviderFacts", "columns_of"]
 
-
-@dataclass(frozen=True, slots=True)
-class ProviderFacts:
-    """All that the search must know about one provider."""
-
-    uuid: UUID
-    root_uuid: UUID
-    inventories: Mapping[str, InventoryUsage]
-    traits: frozenset[str] = frozenset()
-    aggregates: frozenset[UUID] = frozenset()
+_SPARE = 64
+Int32s = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
+class ClassColumn:
+    """The inventories of one class by row. Where a provider has none, `most` is 0, so that nothing fits."""
+
+    __slots__ = ("capacity", "is_stepped", "least", "most", "step", "total", "used")
+
+    def __init__(self, room: int) -> None:
+        self.total, self.capacity, self.used = (np.zeros(room, dtype=np.int64) for _ in range(3))
+        self.least, self.most = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.int32)
+        self.step = np.ones(room, dtype=np.int32)
+        self.is_stepped = False
+
+    def put(self, row: int, usage: InventoryUsage | None) -> None:
+        """Take the numbers of one row, or forget them."""
+        if usage is None:
+            self.total[row] = self.capacity[row] = self.used[row] = self.least[row] = self.most[row] = 0
+            self.step[row] = 1
+            return
+        self.total[row], self.capacity[row], self.used[row] = usage.total, usage.capacity, usage.used
+        self.least[row], self.most[row], self.step[row] = usage.min_unit, usage.max_unit, usage.step_size
+        self.is_stepped |= usage.step_size != 1
+
+    def grow(self, room: int) -> None:
+        """Make room for more rows."""
+        more = room - len(self.total)
+        for name in ("total", "capacity", "used", "least", "most"):
+            setattr(self, name, np.pad(getattr(self, name), (0, more)))
+        self.step = np.pad(self.step, (0, more), constant_values=1)
+
+    def fits(self, size: int, wanted: int) -> Bools:
+        """By row: has `wanted` free, and gives it in one piece."""
+        if wanted > MAX_INT:
+            return np.zeros(size, dtype=np.bool_)
+        fits: Bools = self.used[:size] + wanted <= self.capacity[:size]
+        fits &= self.most[:size] >= wanted
+        fits &= self.least[:size] <= wanted
+        if self.is_stepped:
+            fits &= wanted % self.step[:size] == 0
+        return fits
+
+    def free(self, row: int) -> int:
+        """What is left; negative where an operator shrank the inventory below its use."""
+        return int(self.capacity[row] - self.used[row])
+
+
 class FleetColumns:
-    """Arrays of shape (providers,) per class, trait and aggregate; a missing key means that nobody has it.
+    """All providers, by row. Not safe to change while somebody searches: the owner holds a lock.
 
-    `numbers[class]` has the rows of `NUMBERS`; a provider without the class has zeros, so max_unit 0 refuses it.
+    A row that was dropped stays empty (`facts` None) until the owner builds new columns.
     """
 
-    uuids: tuple[UUID, ...]
-    row_of: Mapping[UUID, int]
-    root: Ints
-    numbers: Mapping[str, Ints]
-    traits: Mapping[str, Bools]
-    aggregates: Mapping[UUID, Bools]
+    def __init__(self, room: int = _SPARE) -> None:
+        self._room = room
+        self.facts: list[ProviderFacts | None] = []
+        self.row_of: dict[UUID, int] = {}
+        self.classes: dict[str, ClassColumn] = {}
+        self.trait_sets: KeySets[str] = KeySets()
+        self.aggregate_sets: KeySets[UUID] = KeySets()
+        self._traits: Int32s = np.zeros(room, dtype=np.int32)
+        self._aggregates: Int32s = np.zeros(room, dtype=np.int32)
+        self._alive: Bools = np.zeros(room, dtype=np.bool_)
+        self._trees: TreeIndex | None = None
+        self._shared_with: dict[int, Bools] = {}
+        self._sharing: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
-        return len(self.uuids)
+        """Rows, empty ones included."""
+        return len(self.facts)
 
+    @property
+    def count(self) -> int:
+        """Providers."""
+        return len(self.row_of)
 
-NUMBERS = ("total", "capacity", "used", "min_unit", "max_unit", "step_size")
-TOTAL, CAPACITY, USED, MIN_UNIT, MAX_UNIT, STEP_SIZE = range(len(NUMBERS))
+    @property
+    def alive(self) -> Bools:
+        """By row: is a provider."""
+        return self._alive[: len(self.facts)]
+
+    @property
+    def traits(self) -> Int32s:
+        """By row: the number of its set of traits in `trait_sets`."""
+        return self._traits[: len(self.facts)]
+
+    @property
+    def aggregates(self) -> Int32s:
+        """By row: the number of its set of aggregates in `aggregate_sets`."""
+        return self._aggregates[: len(self.facts)]
+
+    @property
+    def trees(self) -> TreeIndex:
+        """Who stands below whom."""
+        if self._trees is None:
+            self._trees = tree_index(self.facts, self.row_of)
+        return self._trees
+
+    def fact(self, row: int) -> ProviderFacts:
+        """The provider of a row that is not empty."""
+        facts = self.facts[row]
+        if facts is None:
+            raise LookupError(f"row {row} is empty")
+        return facts
+
+    def put(self, facts: ProviderFacts) -> None:
+        """A provider as it is now: in the row that it has, or in a new one at the end."""
+        row = self.row_of.get(facts.uuid)
+        if row is None:
+            row = self._append(facts)
+        old = self.facts[row]
+        self.facts[row] = facts
+        self._put_inventories(row, old.inventories if old else {}, facts.inventories)
+        self._put_place(row, old, facts)
+
+    def drop(self, uuid: UUID) -> None:
+        """Forget a provider. Unknown ones are no error."""
+        row = self.row_of.pop(uuid, None)
+        if row is None:
+            return
+        self._put_inventories(row, self.fact(row).inventories, {})
+        self.facts[row] = None
+        self._alive[row] = False
+        self._traits[row] = self._aggregates[row] = 0
+        self._moved()
+
+    @property
+    def sharing(self) -> tuple[int, ...]:
+        """The rows that share with the members of their aggregates."""
+        if self._sharing is None:
+            has = self.trait_sets.matching((frozenset({SHARING_TRAIT}),))
+            self._sharing = tuple(np.flatnonzero(has[self.traits] & self.alive).tolist())
+        return self._sharing
+
+    def shared_with(self, row: int) -> Bools:
+        """By row: is the root of a tree that has a member in an aggregate of `row`."""
+        roots = self._shared_with.get(row)
+        if roots is None:
+            mine = self.aggregate_sets.sets[int(self._aggregates[row])]
+            meets = np.array([not keys.isdisjoint(mine) for keys in self.aggregate_sets.sets], dtype=np.bool_)
+            roots = self._shared_with[row] = np.zeros(len(self), dtype=np.bool_)
+            roots[self.trees.root[meets[self.aggregates]]] = True
+        return roots
+
+    def _append(self, facts: ProviderFacts) -> int:
+        row = len(self.facts)
+        if row == self._room:
+            self._grow(self._room + self._room // 4 + _SPARE)
+        self.facts.append(None)
+        self.row_of[facts.uuid] = row
+        self._alive[row] = True
+        self._moved()
+        return row
+
+    def _grow(self, room: int) -> None:
+        more = (0, room - self._room)
+        self._traits, self._aggregates = np.pad(self._traits, more), np.pad(self._aggregates, more)
+        self._alive = np.pad(self._alive, more)
+        for column in self.classes.values():
+            column.grow(room)
+        self._room = room
+
+    def _put_inventories(self, row: int, old: Mapping[str, InventoryUsage], new: Mapping[str, InventoryUsage]) -> None:
+        for name in old.keys() - new.keys():
+            self.classes[name].put(row, None)
+        for name, usage in new.items():
+            column = self.classes.get(name)
+            if column is None:
+                column = self.classes[name] = ClassColumn(self._room)
+            column.put(row, usage)
+
+    def _put_place(self, row: int, old: ProviderFacts | None, new: ProviderFacts) -> None:
+        if old is None or old.traits is not new.traits:
+            self._traits[row] = self.trait_sets.number_of(new.traits)
+            self._sharing = None
+        if old is None or old.aggregates is not new.aggregates:
+            self._aggregates[row] = self.aggregate_sets.number_of(new.aggregates)
+            self._shared_with.clear()
+        if old is not None and (old.parent_uuid, old.root_uuid) != (new.parent_uuid, new.root_uuid):
+            self._moved()
+
+    def _moved(self) -> None:
+        self._trees = self._sharing = None
+        self._shared_with.clear()
 
 
 def columns_of(providers: Iterable[ProviderFacts]) -> FleetColumns:
     """Columns of these providers, in their order."""
     rows = list(providers)
-    row_of = {facts.uuid: index for index, facts in enumerate(rows)}
-    return FleetColumns(
-        uuids=tuple(row_of),
-        row_of=row_of,
-        root=np.array([row_of.get(facts.root_uuid, index) for index, facts in enumerate(rows)], dtype=np.int64),
-        numbers=_numbers(rows),
-        traits=_flags([facts.traits for facts in rows]),
-        aggregates=_flags([facts.aggregates for facts in rows]),
-    )
-
-
-def _numbers(rows: list[ProviderFacts]) -> dict[str, Ints]:
-    columns: dict[str, Ints] = {}
-    for index, facts in enumerate(rows):
-        for name, usage in facts.inventories.items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = np.zeros((len(NUMBERS), len(rows)), dtype=np.int64)
-                column[STEP_SIZE] = 1
-            column[:, index] = (
-                usage.total, usage.capacity, usage.used, usage.min_unit, usage.max_unit, usage.step_size
-            )  # fmt: skip
-    return columns
-
-
-def _flags(sets: list[frozenset[K]]) -> dict[K, Bools]:
-    columns: dict[K, Bools] = {}
-    for index, keys in enumerate(sets):
-        for key in keys:
-            column = columns.get(key)
-            if column is None:
-                column = columns[key] = np.zeros(len(sets), dtype=np.bool_)
-            column[index] = True
+    columns = FleetColumns(len(rows) + len(rows) // 8 + _SPARE)
+    for facts in rows:
+        columns.put(facts)
     return columns

@@ -1,96 +1,83 @@
-"""Why one provider is no candidate: the first rule it broke, with the numbers."""
+"""Why a tree is no candidate: the first rule that it broke, with the numbers."""
 
+from collections.abc import Collection, Iterator, Mapping
 from uuid import UUID
 
-from controlplane.kernel.reasons import Refusal, RefusalReason
-from placement.candidates.columns import (
-    CAPACITY,
-    MAX_UNIT,
-    MIN_UNIT,
-    STEP_SIZE,
-    TOTAL,
-    USED,
-    FleetColumns,
-)
-from placement.candidates.query import CandidateQuery
+import numpy as np
 
-STAGE = "placement"
-_SHORT = {
-    "MEMORY_MB": (RefusalReason.RAM_SHORT, "MB"),
-    "VCPU": (RefusalReason.VCPU_SHORT, ""),
-    "DISK_GB": (RefusalReason.DISK_SHORT, "GB"),
-}
+from controlplane.kernel.reasons import Refusal
+from placement.candidates import wording
+from placement.candidates.columns import FleetColumns
+from placement.candidates.narrowing import stages_of
+from placement.candidates.query import CandidateQuery
+from placement.candidates.slots import request_of
+from placement.candidates.walk import TreeWalk
+
+_PASSED, _COMBINATION = -1, -2
+
+
+class Refusals(Mapping[UUID, Refusal]):
+    """{root provider: why its tree is no candidate}; trees that are candidates are left out.
+
+    Judged for the whole fleet by vectors; the words are made when somebody asks. It reads the columns, so ask before
+    they change. A tree that only lends (a sharing provider) is judged like any other.
+    """
+
+    def __init__(self, columns: FleetColumns, query: CandidateQuery) -> None:
+        self._columns = columns
+        self._query = query
+        self._stages = list(stages_of(columns, query))
+        self._broken = np.full(len(columns), _PASSED, dtype=np.int64)
+        for number, stage in enumerate(self._stages):
+            self._broken[(self._broken == _PASSED) & ~stage.passes] = number
+        self._try_combinations()
+        is_root = columns.alive & (columns.trees.root == np.arange(len(columns)))
+        self._rows = np.flatnonzero(is_root & (self._broken != _PASSED)).tolist()
+
+    def __getitem__(self, root: UUID) -> Refusal:
+        refusal = self.of(root)
+        if refusal is None:
+            raise KeyError(root)
+        return refusal
+
+    def __iter__(self) -> Iterator[UUID]:
+        return (self._columns.fact(row).uuid for row in self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def of(self, provider: UUID) -> Refusal | None:
+        """Why the tree of this provider is no candidate; None when it is one."""
+        row = self._columns.row_of.get(provider)
+        if row is None:
+            return wording.unknown_provider()
+        anchor = int(self._columns.trees.root[row])
+        broken = int(self._broken[anchor])
+        if broken == _PASSED:
+            return None
+        return wording.no_combination(self._query) if broken == _COMBINATION else self._stages[broken].say(anchor)
+
+    def named(self, providers: Collection[UUID] | None = None) -> dict[UUID, Refusal]:
+        """The refusals of these providers' trees, or of all roots, in words at once."""
+        asked = list(self) if providers is None else providers
+        return {provider: refusal for provider in asked if (refusal := self.of(provider)) is not None}
+
+    def _try_combinations(self) -> None:
+        """Where each rule can be met, look for one choice that meets them all."""
+        request = request_of(self._columns, self._query)
+        self._broken[(self._broken == _PASSED) & ~request.anchors] = _COMBINATION
+        if len(request.slots) == 1:
+            return
+        for anchor in np.flatnonzero(self._broken == _PASSED).tolist():
+            if next(iter(TreeWalk(self._columns, request, anchor, True, None)), None) is None:
+                self._broken[anchor] = _COMBINATION
+
+
+def candidate_refusals(columns: FleetColumns, query: CandidateQuery) -> Refusals:
+    """Why the trees of the fleet that are no candidates are none."""
+    return Refusals(columns, query)
 
 
 def refusal_of(columns: FleetColumns, query: CandidateQuery, provider: UUID) -> Refusal | None:
-    """The first rule of `candidates_find` that the provider breaks; None when it is a candidate."""
-    row = columns.row_of.get(provider)
-    if row is None:
-        return Refusal(RefusalReason.NO_CANDIDATE, detail="no such provider", stage=STAGE)
-    return _resources(columns, query, row) or _traits(columns, query, row) or _place(columns, query, row)
-
-
-def _resources(columns: FleetColumns, query: CandidateQuery, row: int) -> Refusal | None:
-    for name, wanted in query.resources.items():
-        refusal = _resource(columns, name, wanted, row)
-        if refusal is not None:
-            return refusal
-    return None
-
-
-def _resource(columns: FleetColumns, name: str, wanted: int, row: int) -> Refusal | None:
-    numbers = columns.numbers.get(name)
-    if numbers is None or not numbers[MAX_UNIT, row]:
-        return _short(name, wanted, 0, None)
-    least, most, step = (int(numbers[field, row]) for field in (MIN_UNIT, MAX_UNIT, STEP_SIZE))
-    if not least <= wanted <= most or wanted % step:
-        allowed = f"{least} to {most} in steps of {step}"
-        return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=name, stage=STAGE)
-    capacity, used = int(numbers[CAPACITY, row]), int(numbers[USED, row])
-    if used + wanted > capacity:
-        return _short(name, wanted, max(0, capacity - used), int(numbers[TOTAL, row]), capacity)
-    return None
-
-
-def _short(name: str, wanted: int, free: int, total: int | None, capacity: int = 0) -> Refusal:
-    reason, unit = _SHORT.get(name, (RefusalReason.RESOURCE_SHORT, ""))
-    ratio = round(capacity / total, 3) if total else None
-    return Refusal(reason, wanted=wanted, available=free, unit=unit, detail=name, stage=STAGE, total=total, ratio=ratio)
-
-
-def _traits(columns: FleetColumns, query: CandidateQuery, row: int) -> Refusal | None:
-    missing = sorted(name for name in query.required_traits if not _flag(columns, name, row))
-    if missing:
-        return Refusal(RefusalReason.TRAIT_MISSING, wanted=", ".join(missing), stage=STAGE)
-    present = sorted(name for name in query.forbidden_traits if _flag(columns, name, row))
-    if present:
-        return Refusal(RefusalReason.TRAIT_FORBIDDEN, wanted=", ".join(present), stage=STAGE)
-    return None
-
-
-def _flag(columns: FleetColumns, trait: str, row: int) -> bool:
-    column = columns.traits.get(trait)
-    return column is not None and bool(column[row])
-
-
-def _place(columns: FleetColumns, query: CandidateQuery, row: int) -> Refusal | None:
-    for alternatives in query.member_of:
-        if not _member(columns, alternatives, row):
-            names = ", ".join(sorted(map(str, alternatives)))
-            return Refusal(RefusalReason.NOT_IN_AGGREGATE, wanted=names, stage=STAGE)
-    if _member(columns, query.forbidden_aggregates, row):
-        return Refusal(RefusalReason.NO_CANDIDATE, detail="in a forbidden aggregate", stage=STAGE)
-    if query.in_tree is not None and not _same_tree(columns, query.in_tree, row):
-        return Refusal(RefusalReason.NO_CANDIDATE, detail=f"not in the tree of {query.in_tree}", stage=STAGE)
-    return None
-
-
-def _member(columns: FleetColumns, aggregates: frozenset[UUID], row: int) -> bool:
-    root = int(columns.root[row])
-    found = (columns.aggregates.get(aggregate) for aggregate in aggregates)
-    return any(column is not None and bool(column[row] or column[root]) for column in found)
-
-
-def _same_tree(columns: FleetColumns, provider: UUID, row: int) -> bool:
-    other = columns.row_of.get(provider)
-    return other is not None and bool(columns.root[other] == columns.root[row])
+    """Why the tree of one provider is no candidate; None when it is one."""
+    return Refusals(columns, query).of(provider)

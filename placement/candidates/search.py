@@ -1,77 +1,151 @@
-"""Which providers can give all of a request: vector operations over the whole fleet, rule after rule."""
+"""The candidate search: vectors leave few trees, then each tree is walked, lazily, until the limit is reached."""
 
-from dataclasses import dataclass
-from uuid import UUID
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
-from placement.candidates.columns import (
-    CAPACITY,
-    MAX_UNIT,
-    MIN_UNIT,
-    STEP_SIZE,
-    USED,
-    Bools,
-    FleetColumns,
+from placement.candidates.answers import CandidateBuilder, Choice, answer_of_single_rows, tree_facts
+from placement.candidates.columns import FleetColumns, Ints, ProviderFacts
+from placement.candidates.query import (
+    CandidateAnswer,
+    CandidateQuery,
+    LikeChildren,
+    RequestGroup,
+    SearchOptions,
+    Strategy,
 )
-from placement.candidates.query import CandidateQuery
+from placement.candidates.slots import Request, has_traits, request_of, single_rows
+from placement.candidates.walk import TreeWalk
+
+NOTHING = CandidateAnswer()
+_DEFAULTS = SearchOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateResult:
-    """`uuids` are the candidates, cut to the limit; `passes` says it for every row of the columns, limit or not."""
-
-    uuids: tuple[UUID, ...]
-    passes: Bools
-
-
-def candidates_find(columns: FleetColumns, query: CandidateQuery) -> CandidateResult:
-    """The providers that meet the query now, in the order of the columns. Why another does not: `refusal_of`."""
-    passes = np.ones(len(columns), dtype=np.bool_)
-    for name, wanted in query.resources.items():
-        passes &= _can_give(columns, name, wanted)
-    for trait in query.required_traits:
-        passes &= _has(columns, trait)
-    for trait in query.forbidden_traits:
-        passes &= ~_has(columns, trait)
-    for alternatives in query.member_of:
-        passes &= _in_any(columns, alternatives)
-    passes &= ~_in_any(columns, query.forbidden_aggregates)
-    if query.in_tree is not None:
-        passes &= _in_tree(columns, query.in_tree)
-    rows = np.flatnonzero(passes)[: query.limit]
-    return CandidateResult(uuids=tuple(columns.uuids[row] for row in rows), passes=passes)
+def candidates_find(
+    columns: FleetColumns, query: CandidateQuery, options: SearchOptions = _DEFAULTS
+) -> CandidateAnswer:
+    """All that can serve the query now, up to its limit, in the order of the columns or of the seed."""
+    if any(group.in_tree is not None and group.in_tree not in columns.row_of for group in query.groups):
+        return NOTHING
+    request = request_of(columns, query)
+    most = _most(query.limit, options.max_candidates)
+    alone = _alone(columns, request)
+    anchors = request.anchors
+    if alone is not None and columns.trees.is_flat:
+        anchors = anchors & (alone >= 0)
+    order = _order(np.flatnonzero(anchors), options.seed)
+    if alone is not None and bool((alone[order] >= 0).all()):
+        return answer_of_single_rows(columns, request, alone[order[:most]].tolist())
+    return _walked(columns, request, options, _trees(columns, request, options, order, alone), most)
 
 
-def _nobody(columns: FleetColumns) -> Bools:
-    return np.zeros(len(columns), dtype=np.bool_)
+def providers_matching(columns: FleetColumns, group: RequestGroup) -> tuple[ProviderFacts, ...]:
+    """The providers that by themselves meet the group, in the order of the columns."""
+    return tuple(columns.fact(row) for row in np.flatnonzero(single_rows(columns, group)).tolist())
 
 
-def _can_give(columns: FleetColumns, name: str, wanted: int) -> Bools:
-    numbers = columns.numbers.get(name)
-    if numbers is None:
-        return _nobody(columns)
-    fits: Bools = numbers[USED] + wanted <= numbers[CAPACITY]
-    fits &= (numbers[MIN_UNIT] <= wanted) & (numbers[MAX_UNIT] >= wanted)
-    fits &= wanted % numbers[STEP_SIZE] == 0
-    return fits
+def _most(limit: int | None, max_candidates: int) -> int | None:
+    if max_candidates < 0:
+        return limit
+    return max_candidates if limit is None else min(limit, max_candidates)
 
 
-def _has(columns: FleetColumns, trait: str) -> Bools:
-    return columns.traits.get(trait, _nobody(columns))
+def _order(anchors: Ints, seed: int | None) -> Ints:
+    return anchors if seed is None else np.random.default_rng(seed).permutation(anchors)
 
 
-def _in_any(columns: FleetColumns, aggregates: frozenset[UUID]) -> Bools:
-    """Members of one of them. A provider also counts as a member where its root is one."""
-    member = _nobody(columns)
-    for aggregate in aggregates:
-        member |= columns.aggregates.get(aggregate, member)
-    return member | member[columns.root]
+def _alone(columns: FleetColumns, request: Request) -> Ints | None:
+    """By root: the one row that must serve everything, where that is so; -1 where a walk must tell; None: nowhere."""
+    if len(request.query.groups) != 1 or request.is_shared or request.query.same_subtree:
+        return None
+    group = request.query.groups[0]
+    rows = has_traits(columns, group.required, group.forbidden) & columns.alive
+    for slot in request.slots:
+        rows = rows & slot.rows
+    if columns.trees.is_flat:
+        return np.where(rows, columns.trees.root, -1)
+    return _alone_in_trees(columns, request, np.flatnonzero(rows))
 
 
-def _in_tree(columns: FleetColumns, provider: UUID) -> Bools:
-    row = columns.row_of.get(provider)
-    if row is None:
-        return _nobody(columns)
-    same: Bools = columns.root == columns.root[row]
-    return same
+def _alone_in_trees(columns: FleetColumns, request: Request, rows: Ints) -> Ints:
+    """Where each slot has a single row in the tree, and it is the same row for all."""
+    root = columns.trees.root
+    alone = np.full(len(columns), -1, dtype=np.int64)
+    alone[root[rows]] = rows
+    for slot in request.slots:
+        choices = np.bincount(root[slot.rows], minlength=len(columns))
+        alone[choices != 1] = -1
+    return alone
+
+
+def _trees(
+    columns: FleetColumns, request: Request, options: SearchOptions, order: Ints, alone: Ints | None
+) -> Iterator[Iterable[Choice]]:
+    """For each tree its choices, not yet made."""
+    slots = len(request.slots)
+    for position, anchor in enumerate(order.tolist()):
+        if alone is not None and alone[anchor] >= 0:
+            yield [[int(alone[anchor])] * slots]
+        else:
+            seed = None if options.seed is None else options.seed + position
+            yield TreeWalk(columns, request, anchor, options.like_children == LikeChildren.ONE, seed)
+
+
+def _walked(
+    columns: FleetColumns,
+    request: Request,
+    options: SearchOptions,
+    trees: Iterable[Iterable[Choice]],
+    most: int | None,
+) -> CandidateAnswer:
+    in_turn = options.strategy == Strategy.BREADTH_FIRST or options.seed is not None
+    choices = _in_turn(trees) if in_turn else (choice for tree in trees for choice in tree)
+    if request.is_shared:
+        choices = _once(choices, columns.sharing)
+    if not request.query.nested:
+        choices = (choice for choice in choices if _is_one_per_tree(columns, request, choice))
+    chosen = list(islice(choices, most))
+    builder = CandidateBuilder(columns, request)
+    candidates = [builder.candidate(choice) for choice in chosen]
+    if request.query.nested:
+        return CandidateAnswer(candidates, tree_facts(columns, _taken(request, chosen)))
+    rows = dict.fromkeys(_taken(request, chosen))
+    return CandidateAnswer(candidates, [columns.fact(row) for row in rows])
+
+
+def _in_turn(trees: Iterable[Iterable[Choice]]) -> Iterator[Choice]:
+    """One choice of each tree, then the second of each, and so on."""
+    walks: Iterable[Iterator[Choice]] = map(iter, trees)
+    while walks:
+        left: list[Iterator[Choice]] = []
+        for walk in walks:
+            choice = next(walk, None)
+            if choice is not None:
+                left.append(walk)
+                yield choice
+        walks = left
+
+
+def _once(choices: Iterable[Choice], sharing: Sequence[int]) -> Iterator[Choice]:
+    """A choice of sharing providers alone turns up in every tree that they share with; name it once."""
+    seen: set[tuple[int, ...]] = set()
+    sharers = frozenset(sharing)
+    for choice in choices:
+        if sharers.issuperset(choice):
+            key = tuple(choice)
+            if key in seen:
+                continue
+            seen.add(key)
+        yield choice
+
+
+def _is_one_per_tree(columns: FleetColumns, request: Request, choice: Choice) -> bool:
+    rows = set(_taken(request, [choice]))
+    return len(rows) == len({int(columns.trees.root[row]) for row in rows})
+
+
+def _taken(request: Request, choices: Iterable[Choice]) -> Iterator[int]:
+    """The rows that something is taken from; a group without resources takes nothing."""
+    takes = [bool(slot.amounts) for slot in request.slots]
+    return (row for choice in choices for row, is_taken in zip(choice, takes, strict=True) if is_taken)

@@ -1,8 +1,10 @@
-"""A claim: what one consumer takes, from which providers; and what a batch of claims asks of each inventory."""
+"""What consumers ask for: claims of new ones, whole new states of any, and what a batch asks of each inventory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import gcd
+from typing import Final
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid
@@ -12,15 +14,60 @@ Amounts = Mapping[UUID, Mapping[str, int]]
 InventoryKey = tuple[UUID, str]
 
 
+class Unchecked(Enum):
+    """The type of UNCHECKED alone."""
+
+    UNCHECKED = "unchecked"
+
+
+UNCHECKED: Final = Unchecked.UNCHECKED
+"""In place of a consumer's generation: whatever it is, the state is replaced (clients below microversion 1.28)."""
+
+INCOMPLETE_OWNER: Final = "00000000-0000-0000-0000-000000000000"
+"""Project and user of a consumer whose client named none (below microversion 1.8), as in Placement."""
+
+Generation = int | Unchecked | None
+
+
+@dataclass(frozen=True, slots=True)
+class CountLimit:
+    """At most `limit` consumers that carry `key` ("group:<uuid>") hold something of this provider, this one included.
+
+    The consumer carries the key on that provider for as long as it holds something there.
+    """
+
+    provider_uuid: UUID
+    key: str
+    limit: int
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """All that one consumer will hold: {provider uuid: {resource class: amount}}. Amounts in the class's unit."""
+    """All that one new consumer will hold: {provider uuid: {resource class: amount}}. Amounts in the class's unit."""
 
     consumer_uuid: UUID
     project_id: UUID | str
     user_id: UUID | str
     resources: Amounts
-    consumer_type: str = "INSTANCE"
+    consumer_type: str | None = "INSTANCE"
+    limits: tuple[CountLimit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerState:
+    """All that a consumer shall hold from now on, instead of what it holds; nothing at all ends it.
+
+    `generation` None: it must hold nothing yet. A number: it must be at this generation. UNCHECKED: no matter.
+    Project and user None: the client named none. `consumer_type` None: a new one has none, an old one keeps its own.
+    """
+
+    consumer_uuid: UUID
+    project_id: str | None
+    user_id: str | None
+    consumer_type: str | None
+    resources: Amounts
+    generation: Generation = None
+    limits: tuple[CountLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +84,48 @@ class Demand:
     divisor: int
 
 
+def state_of(claim: Claim) -> ConsumerState:
+    """A claim as the state that its consumer, which must hold nothing yet, shall have."""
+    return ConsumerState(
+        consumer_uuid=claim.consumer_uuid,
+        project_id=str(claim.project_id),
+        user_id=str(claim.user_id),
+        consumer_type=claim.consumer_type,
+        resources=claim.resources,
+        limits=claim.limits,
+    )
+
+
 def check_claims(claims: Sequence[Claim]) -> None:
-    """Raise Invalid for a claim of nothing, an amount below 1, or a consumer that is named twice."""
-    seen: set[UUID] = set()
+    """Raise Invalid for a claim of nothing, an amount below 1, a limit elsewhere, or a consumer named twice."""
     for claim in claims:
-        if claim.consumer_uuid in seen:
-            raise Invalid(f"Consumer {claim.consumer_uuid} is named twice in one batch.", field="consumer_uuid")
-        seen.add(claim.consumer_uuid)
-        _check_amounts(claim)
+        if not any(claim.resources.values()):
+            raise Invalid(f"The claim of consumer {claim.consumer_uuid} asks for nothing.", field="resources")
+    check_states(claims)
 
 
-def _check_amounts(claim: Claim) -> None:
-    amounts = [amount for classes in claim.resources.values() for amount in classes.values()]
-    if not amounts:
-        raise Invalid(f"The claim of consumer {claim.consumer_uuid} asks for nothing.", field="resources")
-    if not all(1 <= amount <= MAX_INT for amount in amounts):
-        raise Invalid(f"Consumer {claim.consumer_uuid}: amounts are between 1 and {MAX_INT}.", field="resources")
+def check_states(states: Sequence[Claim] | Sequence[ConsumerState]) -> None:
+    """Raise Invalid for an amount below 1, a limit where nothing is asked for, or a consumer that is named twice."""
+    seen: set[UUID] = set()
+    for state in states:
+        if state.consumer_uuid in seen:
+            raise Invalid(f"Consumer {state.consumer_uuid} is named twice in one batch.", field="consumer_uuid")
+        seen.add(state.consumer_uuid)
+        _check_amounts(state)
+        if not all(state.resources.get(limit.provider_uuid) for limit in state.limits):
+            raise Invalid(f"Consumer {state.consumer_uuid}: a limit where nothing is asked for.", field="limits")
 
 
-def demands_of(claims: Iterable[Claim]) -> dict[InventoryKey, Demand]:
+def _check_amounts(state: Claim | ConsumerState) -> None:
+    for classes in state.resources.values():
+        for amount in classes.values():
+            if not 1 <= amount <= MAX_INT:
+                raise Invalid(
+                    f"Consumer {state.consumer_uuid}: amounts are between 1 and {MAX_INT}.", field="resources"
+                )
+
+
+def demands_of(claims: Iterable[Claim | ConsumerState]) -> dict[InventoryKey, Demand]:
     """The batch per inventory, in an order that does not depend on the order of the claims."""
     amounts: dict[InventoryKey, list[int]] = {}
     for claim in claims:

@@ -1,18 +1,23 @@
-"""What the audit of placement can find, and the pure comparison that finds it."""
+"""What the audit of placement can find, and the pure comparisons that find it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
 
 class FindingKind(StrEnum):
-    """Each kind is a broken rule. An operator's shrunk inventory (used above capacity) is none."""
+    """Each kind is a broken rule, but for `overcommitted`: an operator may shrink an inventory below what is used."""
 
     USED_DIFFERS = "used_differs"
     OVER_ALLOCATED = "over_allocated"
     ALLOCATION_WITHOUT_INVENTORY = "allocation_without_inventory"
     CONSUMER_WITHOUT_ALLOCATIONS = "consumer_without_allocations"
+    OVERCOMMITTED = "overcommitted"
+    ROOT_WRONG = "root_wrong"
+    PARENT_LOOP = "parent_loop"
+    STAMP_AHEAD = "stamp_ahead"
+    GENERATION_NEGATIVE = "generation_negative"
 
 
 _SENTENCES = {
@@ -20,12 +25,20 @@ _SENTENCES = {
     FindingKind.OVER_ALLOCATED: "{subject}: {allocated} allocated of a capacity of {capacity}, by claims",
     FindingKind.ALLOCATION_WITHOUT_INVENTORY: "{subject}: {allocated} allocated where there is no inventory",
     FindingKind.CONSUMER_WITHOUT_ALLOCATIONS: "consumer {consumer_uuid} holds no allocations",
+    FindingKind.OVERCOMMITTED: (
+        "{subject}: {allocated} allocated of a capacity of {capacity};"
+        " {used_when_set} were used when these numbers were stated"
+    ),
+    FindingKind.ROOT_WRONG: "provider {provider_uuid} names root {root_uuid}, its parents lead to {right_root_uuid}",
+    FindingKind.PARENT_LOOP: "provider {provider_uuid} is its own ancestor",
+    FindingKind.STAMP_AHEAD: "provider {provider_uuid} has a change stamp that this server has not handed out yet",
+    FindingKind.GENERATION_NEGATIVE: "{whose} has the generation {generation}",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One broken rule with the numbers that show it. Numbers a kind does not need are 0."""
+    """One broken rule with the numbers that show it. Numbers a kind does not need are 0, other fields empty."""
 
     kind: FindingKind
     provider_uuid: UUID | None = None
@@ -34,15 +47,26 @@ class Finding:
     used: int = 0
     allocated: int = 0
     capacity: int = 0
+    used_when_set: int = 0
+    generation: int = 0
+    root_uuid: UUID | None = None
+    right_root_uuid: UUID | None = None
 
     def sentence(self) -> str:
         """For people."""
+        is_consumer = self.consumer_uuid is not None
         return _SENTENCES[self.kind].format(
             subject=f"{self.resource_class} of provider {self.provider_uuid}",
+            whose=f"consumer {self.consumer_uuid}" if is_consumer else f"provider {self.provider_uuid}",
             consumer_uuid=self.consumer_uuid,
+            provider_uuid=self.provider_uuid,
             used=self.used,
             allocated=self.allocated,
             capacity=self.capacity,
+            used_when_set=self.used_when_set,
+            generation=self.generation,
+            root_uuid=self.root_uuid or "none",
+            right_root_uuid=self.right_root_uuid,
         )
 
 
@@ -73,6 +97,15 @@ def inventory_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
     return found
 
 
+def overcommitted_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
+    """More allocated than may be, because the numbers were stated so: allowed, and worth knowing."""
+    return [
+        _finding(FindingKind.OVERCOMMITTED, fact)
+        for fact in facts
+        if fact.capacity < fact.allocated <= fact.used_when_set
+    ]
+
+
 def _finding(kind: FindingKind, fact: InventoryFacts) -> Finding:
     return Finding(
         kind=kind,
@@ -81,4 +114,41 @@ def _finding(kind: FindingKind, fact: InventoryFacts) -> Finding:
         used=fact.used,
         allocated=fact.allocated,
         capacity=fact.capacity,
+        used_when_set=fact.used_when_set,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFacts:
+    """A provider's place in its tree, as its row says it."""
+
+    uuid: UUID
+    parent_uuid: UUID | None
+    root_uuid: UUID | None
+
+
+def tree_findings(facts: Iterable[TreeFacts]) -> list[Finding]:
+    """Every provider's root is where its parents lead: itself when it has none."""
+    rows = list(facts)
+    parents = {row.uuid: row.parent_uuid for row in rows}
+    found = []
+    for row in rows:
+        right = root_of(row.uuid, parents)
+        if right is None:
+            found.append(Finding(FindingKind.PARENT_LOOP, provider_uuid=row.uuid, root_uuid=row.root_uuid))
+        elif right != row.root_uuid:
+            found.append(
+                Finding(FindingKind.ROOT_WRONG, provider_uuid=row.uuid, root_uuid=row.root_uuid, right_root_uuid=right)
+            )
+    return found
+
+
+def root_of(uuid: UUID, parents: Mapping[UUID, UUID | None]) -> UUID | None:
+    """Where the parents of a provider lead; None when they go in a circle."""
+    seen = {uuid}
+    while (parent := parents.get(uuid)) is not None:
+        if parent in seen:
+            return None
+        seen.add(parent)
+        uuid = parent
+    return uuid

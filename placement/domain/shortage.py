@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.errors import NoCapacity
@@ -11,13 +12,17 @@ from placement.domain.inventory import InventoryUsage
 
 
 class Rule(StrEnum):
-    """The rules an amount must keep. `no_inventory`: the provider, or its inventory of the class, is not there."""
+    """The rules an amount must keep. `no_inventory`: the provider, or its inventory of the class, is not there.
+
+    `count_limit` is about consumers, not amounts: only so many that carry a key may be on the provider.
+    """
 
     NO_INVENTORY = "no_inventory"
     CAPACITY = "capacity"
     MIN_UNIT = "min_unit"
     MAX_UNIT = "max_unit"
     STEP_SIZE = "step_size"
+    COUNT_LIMIT = "count_limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +46,76 @@ class Shortage:
         return f"{subject}: {self.wanted} in one piece breaks {self.rule.value} {self.limit}"
 
 
-def broken_rule(provider: UUID, name: str, demand: Demand, usage: InventoryUsage | None) -> Shortage | None:
-    """The first rule that `demand` breaks on this inventory, or None when it fits."""
+@dataclass(frozen=True, slots=True)
+class CountShortage:
+    """A provider has too many consumers with `key` for the claim's limit: `present` before it, `wanted` more."""
+
+    provider_uuid: UUID
+    key: str
+    wanted: int
+    present: int
+    limit: int
+
+    @property
+    def free(self) -> int:
+        """How many could still come."""
+        return max(0, self.limit - self.present)
+
+    def sentence(self) -> str:
+        """For people: 'provider ...: 1 more of group:..., has 2 of at most 2'."""
+        return f"provider {self.provider_uuid}: {self.wanted} more of {self.key}, has {self.present} of {self.limit}"
+
+
+def broken_rule(
+    provider: UUID, name: str, demand: Demand, usage: InventoryUsage | None, *, given_back: int = 0
+) -> Shortage | None:
+    """The first rule that `demand` breaks on this inventory, or None when it fits.
+
+    `given_back` is what the same consumers give up of it: who asks for no more than that breaks no capacity, even
+    where an operator shrank the inventory below what is used.
+    """
     if usage is None:
         return Shortage(provider, name, Rule.NO_INVENTORY, demand.total, 0, 0)
+    free = max(0, usage.capacity - usage.used + given_back)
     broken = (
         (Rule.MIN_UNIT, demand.least < usage.min_unit, demand.least, usage.min_unit),
         (Rule.MAX_UNIT, demand.most > usage.max_unit, demand.most, usage.max_unit),
         (Rule.STEP_SIZE, demand.divisor % usage.step_size != 0, demand.divisor, usage.step_size),
-        (Rule.CAPACITY, usage.used + demand.total > usage.capacity, demand.total, usage.free),
+        (Rule.CAPACITY, demand.total > max(free, given_back), demand.total, free),
     )
     for rule, is_broken, wanted, limit in broken:
         if is_broken:
-            return Shortage(provider, name, rule, wanted, usage.free, limit)
+            return Shortage(provider, name, rule, wanted, free, limit)
     return None
 
 
-def capacity_error(shortages: Sequence[Shortage]) -> NoCapacity:
+def capacity_error(shortages: Sequence[Shortage | CountShortage]) -> NoCapacity:
     """NoCapacity for the first shortage; `extra["shortages"]` lists all of them, so that a caller drops every loser.
 
-    Extra: provider_uuid (UUID), resource_class, wanted, free, rule, shortages (plain dicts, uuids as text).
+    Extra: provider_uuid (UUID), resource_class, wanted, free, rule, shortages (plain dicts, uuids as text). A count
+    limit has its key in place of the resource class, and in its dict also `key` and `present`.
     """
     first = shortages[0]
+    plain = [_plain(shortage) for shortage in shortages]
+    numbers: dict[str, Any] = {name: plain[0][name] for name in ("resource_class", "wanted", "free", "rule")}
     return NoCapacity(
-        f"No capacity: {first.sentence()}.",
-        provider_uuid=first.provider_uuid,
-        resource_class=first.resource_class,
-        wanted=first.wanted,
-        free=first.free,
-        rule=first.rule.value,
-        shortages=[_plain(shortage) for shortage in shortages],
+        f"No capacity: {first.sentence()}.", provider_uuid=first.provider_uuid, **numbers, shortages=plain
     )
 
 
-def _plain(shortage: Shortage) -> dict[str, str | int]:
-    return {
+def _plain(shortage: Shortage | CountShortage) -> dict[str, str | int]:
+    common: dict[str, str | int] = {
         "provider_uuid": str(shortage.provider_uuid),
-        "resource_class": shortage.resource_class,
-        "rule": shortage.rule.value,
         "wanted": shortage.wanted,
         "free": shortage.free,
         "limit": shortage.limit,
+    }
+    if isinstance(shortage, Shortage):
+        return {**common, "resource_class": shortage.resource_class, "rule": shortage.rule.value}
+    return {
+        **common,
+        "resource_class": shortage.key,
+        "rule": Rule.COUNT_LIMIT.value,
+        "key": shortage.key,
+        "present": shortage.present,
     }

@@ -33,7 +33,7 @@ class ConsumerView:
     uuid: UUID
     project_id: str
     user_id: str
-    consumer_type: str
+    consumer_type: str | None
     generation: int
     created_at: datetime
 

@@ -34,3 +34,26 @@ class Allocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.used} held by consumer {self.consumer_id}"
+
+
+class CountedConsumer(models.Model):
+    """A consumer counts under a key ("group:<uuid>") on a provider, for as long as it holds something there.
+
+    A claim with a CountLimit counts these rows under the provider's lock, so there is no counter that could drift.
+    """
+
+    consumer = models.ForeignKey(Consumer, on_delete=models.DO_NOTHING, related_name="counted")
+    provider = models.ForeignKey(ResourceProvider, on_delete=models.CASCADE, related_name="counted")
+    key = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "key", "consumer"],
+                name="counted_consumer_once",
+                violation_error_message="The consumer counts under this key already.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"consumer {self.consumer_id} counts under {self.key} on provider {self.provider_id}"

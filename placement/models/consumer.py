@@ -16,16 +16,19 @@ class Consumer(Timestamped):
     uuid = models.UUIDField(unique=True, error_messages={"unique": "This consumer holds allocations already."})
     project_id = models.CharField(max_length=255)
     user_id = models.CharField(max_length=255)
-    consumer_type = models.CharField(
+    # Empty (not text): its client never told, being older than microversion 1.38.
+    consumer_type = models.CharField(  # noqa: DJ001 - "" is no type, and None is what the API shows as unknown
         max_length=255,
-        default="INSTANCE",
+        null=True,
+        blank=True,
+        default=None,
         validators=[RegexValidator(r"^[A-Z0-9_]+$", "Use capital letters, digits and underscores only.")],
     )
-    generation = models.BigIntegerField(default=0)
+    generation = models.BigIntegerField(default=1, help_text="1 at first; one more with each change of what it holds.")
 
     class Meta:
         ordering = ["uuid"]
         indexes = [models.Index(fields=["project_id", "user_id"], name="consumer_project_user")]
 
     def __str__(self) -> str:
-        return f"{self.consumer_type} {self.uuid}"
+        return f"{self.consumer_type or 'consumer'} {self.uuid}"

@@ -18,6 +18,14 @@ _NEXT_STAMP = (
 )
 
 
+_TRANSACTION_NUMBER = "pg_current_xact_id()::text::bigint"
+
+
+def stamp_sql(vendor: str) -> str:
+    """The stamp as SQL, for statements that the ORM cannot write."""
+    return _TRANSACTION_NUMBER if vendor == "postgresql" else _NEXT_STAMP
+
+
 class ChangeStamp(Expression):
     """Use it as the value of `changed` in an UPDATE or INSERT."""
 
@@ -29,4 +37,4 @@ class ChangeStamp(Expression):
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> tuple[str, tuple[()]]:
         """PostgreSQL: the 64-bit number of this transaction."""
-        return "pg_current_xact_id()::text::bigint", ()
+        return _TRANSACTION_NUMBER, ()

@@ -86,7 +86,7 @@ def _tester_may(who: WireCaller, access: Access, project_id: str | None) -> bool
     if mode == "open":
         return True
     if mode == "legacy":
-        return "admin" in who.roles
+        return "admin" in who.roles and not who.system_scope
     if who.system_scope or not who.project_id:
         return False
     if access is Access.RESHAPE:

@@ -11,10 +11,13 @@ from django.utils.http import http_date
 
 from controlplane.kernel.clock import utc_now
 from placement.openstack.access import Access, WireCaller, require_access
-from placement.openstack.faults import bad_request
+from placement.openstack.faults import Fault, bad_request
 from placement.openstack.schemas import CompiledSchema
 
 CACHE_HEADERS_SINCE = 15
+
+# The only way to write it: JSON may not have the bare character, nor orjson accept it.
+ESCAPED_NUL = b"\\u0000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,18 @@ class Call:
             data = orjson.loads(self.request.body)
         except orjson.JSONDecodeError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
+        if ESCAPED_NUL in self.request.body:
+            raise bad_request("JSON does not validate: a text has a NUL character, which no database keeps.")
         if complaint := schema.complaint(data):
             raise bad_request(f"JSON does not validate: {complaint}")
         return data
+
+    def check_json(self) -> None:
+        """For a method that takes a body in some versions only. Raises Fault 415."""
+        if self.request.content_type != "application/json":
+            raise Fault(
+                415, f"The media type {self.request.content_type or 'None'} is not supported, use application/json"
+            )
 
     def check_query(self, schema: CompiledSchema) -> None:
         """Judge the query string; of a repeated parameter the last value. Raises Fault 400."""

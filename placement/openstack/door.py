@@ -77,6 +77,7 @@ def _minor(request: HttpRequest) -> int:
 
 def _dispatched(request: HttpRequest, path: str, caller: WireCaller | None, minor: int) -> HttpResponse:
     _check_length(request)
+    _check_characters(request, path)
     found = ROUTES.find(path or "/")
     if found is None:
         raise not_found()
@@ -99,6 +100,14 @@ def _check_length(request: HttpRequest) -> None:
         raise bad_request("content-length header must be an integer")
     if int(length) and not request.META.get("CONTENT_TYPE"):
         raise bad_request("content-type header required when content-length > 0")
+
+
+def _check_characters(request: HttpRequest, path: str) -> None:
+    """PostgreSQL refuses NUL in any text, so nothing can have it in its name."""
+    if "\0" in path:
+        raise not_found()
+    if "%00" in request.META.get("QUERY_STRING", ""):
+        raise bad_request("Invalid query string parameters: NUL is no character of any value.")
 
 
 def _check_form(request: HttpRequest, endpoint: Endpoint) -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jsonschema import Draft7Validator, FormatChecker
+from jsonschema import Draft7Validator, FormatChecker, ValidationError
 from jsonschema.exceptions import best_match
 
 from controlplane.kernel.ids import parse_uuid
 
 _FORMATS = FormatChecker(formats=())
+_LONGEST = 1000
 
 
 @_FORMATS.checks("uuid")
@@ -25,5 +26,14 @@ class CompiledSchema:
 
     def complaint(self, value: object) -> str | None:
         """What is wrong with `value`, for people; None when it is right."""
-        error = best_match(self._validator.iter_errors(value))
-        return None if error is None else str(error)
+        try:
+            error = best_match(self._validator.iter_errors(value))
+            return None if error is None else _text(error)
+        except RecursionError:
+            return "it is nested too deeply."
+
+
+def _text(error: ValidationError) -> str:
+    """The library's own text shows schema and value in full, however large the value is, and takes its time."""
+    place = "".join(f"[{part!r}]" for part in error.absolute_path)
+    return f"{error.message[:_LONGEST]}\n\nFailed validating {error.validator!r} in schema, on instance{place}"

@@ -8,7 +8,7 @@ from placement.selectors.allocations import (
     consumers_older_than,
 )
 from placement.selectors.audit_facts import allocations_without_inventory, empty_consumers, inventory_facts
-from placement.selectors.changes import ChangeMark, Changes, change_mark, changes_since
+from placement.selectors.candidates import candidate_refusals, candidate_search, providers_matching
 from placement.selectors.names import resource_class_list, trait_list
 from placement.selectors.providers import (
     provider_aggregates_by_uuid,
@@ -18,19 +18,16 @@ from placement.selectors.providers import (
     provider_traits_by_uuid,
     provider_views,
 )
-from placement.selectors.snapshot import FleetSnapshot, candidate_search, fleet_snapshot
+from placement.selectors.snapshot import FleetSnapshot, fleet_snapshot
 from placement.selectors.usage import fleet_usage
 
 __all__ = [
-    "ChangeMark",
-    "Changes",
     "FleetSnapshot",
     "allocation_list",
     "allocations_by_consumer",
     "allocations_without_inventory",
+    "candidate_refusals",
     "candidate_search",
-    "change_mark",
-    "changes_since",
     "consumer_list",
     "consumer_list_of_provider",
     "consumers_older_than",
@@ -44,6 +41,7 @@ __all__ = [
     "provider_list",
     "provider_traits_by_uuid",
     "provider_views",
+    "providers_matching",
     "resource_class_list",
     "trait_list",
 ]

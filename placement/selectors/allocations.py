@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -9,10 +10,75 @@ from django.db.models import QuerySet
 
 from controlplane.infra.db import now_plus
 from placement.domain import AllocationView, ConsumerView
-from placement.models import Allocation, Consumer
+from placement.models import Allocation, Consumer, ResourceProvider
 
 _CONSUMER = ("uuid", "project_id", "user_id", "consumer_type", "generation", "created_at")
 _ALLOCATION = ("consumer__uuid", "provider__uuid", "provider__name", "resource_class__name", "used")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOfProvider:
+    """So much of a class of one provider, which is at this generation."""
+
+    provider_uuid: UUID
+    provider_generation: int
+    resource_class: str
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerHoldings:
+    """Somebody with all that it holds; `modified` is when that last changed."""
+
+    project_id: str
+    user_id: str
+    consumer_type: str | None
+    generation: int
+    modified: datetime
+    rows: list[HeldOfProvider]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByConsumer:
+    """So much of a class, held by a consumer, who is at this generation."""
+
+    consumer_uuid: UUID
+    consumer_generation: int
+    resource_class: str
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderHoldings:
+    """All that is held of one provider; `modified` is when one of its consumers last changed, None without any."""
+
+    generation: int
+    modified: datetime | None
+    rows: list[HeldByConsumer]
+
+
+def consumer_holdings(consumer_uuid: UUID) -> ConsumerHoldings | None:
+    """Who this is and what it holds, in the order in which it came by it; None when it holds nothing. One query."""
+    owner = ("project_id", "user_id", "consumer_type", "generation", "updated_at")
+    held = ("provider__uuid", "provider__generation", "resource_class__name", "used")
+    names = (*(f"consumer__{name}" for name in owner), *held)
+    rows = list(Allocation.objects.filter(consumer__uuid=consumer_uuid).order_by("pk").values_list(*names))
+    if not rows:
+        return None
+    project, user, consumer_type, generation, modified = rows[0][: len(owner)]
+    holdings = [HeldOfProvider(*row[len(owner) :]) for row in rows]
+    return ConsumerHoldings(project, user, consumer_type, generation, modified, holdings)
+
+
+def provider_holdings(provider_uuid: UUID) -> ProviderHoldings | None:
+    """What is held of this provider, in the order in which it was taken; None: no such provider. Two queries."""
+    provider = ResourceProvider.objects.filter(uuid=provider_uuid).values_list("pk", "generation").first()
+    if provider is None:
+        return None
+    names = ("consumer__updated_at", "consumer__uuid", "consumer__generation", "resource_class__name", "used")
+    rows = list(Allocation.objects.filter(provider_id=provider[0]).order_by("pk").values_list(*names))
+    modified = max((row[0] for row in rows), default=None)
+    return ProviderHoldings(provider[1], modified, [HeldByConsumer(*row[1:]) for row in rows])
 
 
 def allocation_list() -> QuerySet[Allocation]:

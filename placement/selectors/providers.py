@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Collection
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -11,6 +13,36 @@ from placement.domain import ProviderKind, ProviderView, TraitOwner
 from placement.models import ProviderAggregate, ProviderTrait, ResourceProvider
 
 _VIEW = ("uuid", "name", "kind", "generation", "parent__uuid", "root__uuid")
+
+
+_ROW = ("uuid", "name", "generation", "parent__uuid", "root__uuid", "updated_at")
+
+
+class ProviderRow(NamedTuple):
+    """A provider as Placement's clients see it. A named tuple, because lists of it are long."""
+
+    uuid: UUID
+    name: str
+    generation: int
+    parent_uuid: UUID | None
+    root_uuid: UUID
+    updated_at: datetime
+
+
+class ProviderTraits(NamedTuple):
+    """The traits of a provider, by name, with the generation they were read at."""
+
+    generation: int
+    updated_at: datetime
+    traits: list[str]
+
+
+class ProviderAggregates(NamedTuple):
+    """The aggregates of a provider with the generation they were read at."""
+
+    generation: int
+    updated_at: datetime
+    aggregates: list[UUID]
 
 
 def provider_list() -> QuerySet[ResourceProvider]:
@@ -40,6 +72,42 @@ def provider_get(provider_uuid: UUID) -> ProviderView:
     if provider is None:
         raise NotFound(f"There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid)
     return provider
+
+
+def provider_rows(*, uuid: UUID | None = None, name: str | None = None) -> list[ProviderRow]:
+    """All providers, or those with this uuid and this name, in the order in which they were made. One query."""
+    rows = ResourceProvider.objects.order_by("pk")
+    if uuid is not None:
+        rows = rows.filter(uuid=uuid)
+    if name is not None:
+        rows = rows.filter(name=name)
+    return [ProviderRow(*row) for row in rows.values_list(*_ROW)]
+
+
+def provider_row(provider_uuid: UUID) -> ProviderRow | None:
+    """The provider, or None. One query."""
+    return next(iter(provider_rows(uuid=provider_uuid)), None)
+
+
+def provider_traits(provider_uuid: UUID) -> ProviderTraits | None:
+    """The provider's traits; None when there is no such provider. One query."""
+    rows = ResourceProvider.objects.filter(uuid=provider_uuid).order_by("trait_rows__trait__name")
+    # No traits at all are one row without a name.
+    found: list[Any] = list(rows.values_list("generation", "updated_at", "trait_rows__trait__name"))
+    if not found:
+        return None
+    generation, updated_at, _ = found[0]
+    return ProviderTraits(generation, updated_at, [name for *_, name in found if name is not None])
+
+
+def provider_aggregates(provider_uuid: UUID) -> ProviderAggregates | None:
+    """The provider's aggregates; None when there is no such provider. One query."""
+    rows = ResourceProvider.objects.filter(uuid=provider_uuid).order_by("aggregate_rows__pk")
+    found: list[Any] = list(rows.values_list("generation", "updated_at", "aggregate_rows__aggregate__uuid"))
+    if not found:
+        return None
+    generation, updated_at, _ = found[0]
+    return ProviderAggregates(generation, updated_at, [uuid for *_, uuid in found if uuid is not None])
 
 
 def trait_owners(provider_uuid: UUID) -> dict[str, TraitOwner]:

@@ -1,75 +1,147 @@
 """The fleet in memory, for candidate searches: it refreshes itself from what changed and never trusts itself."""
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 from uuid import UUID
 
-from placement.candidates import (
-    CandidateQuery,
-    CandidateResult,
-    FleetColumns,
-    ProviderFacts,
-    candidates_find,
-    columns_of,
-)
-from placement.selectors.changes import ChangeMark, change_mark, changes_since
-from placement.selectors.providers import provider_aggregates_by_uuid, provider_traits_by_uuid, provider_views
-from placement.selectors.usage import fleet_usage
+from placement.candidates import FleetColumns, ProviderFacts, columns_of
+from placement.selectors.changes import Look, fleet_look, is_uncommitted_possible
+from placement.selectors.fleet_rows import FleetRows, LoadedProvider
+
+T = TypeVar("T")
+
+_UNKNOWN_STAMP = -1
+_UNKNOWN: tuple[int, UUID | None] = (_UNKNOWN_STAMP, None)
+# When so many are to be loaded again, or so many rows are empty, starting anew is cheaper.
+_MANY = 64
+_MANY_SHARE = 4
 
 
 class FleetSnapshot:
-    """One per process (`fleet_snapshot`); safe to share between threads. What it says may be old: the claim decides."""
+    """One per process (`fleet_snapshot`); safe to share between threads. What it says may be old: the claim decides.
+
+    What its own open transaction wrote is seen, and looked at again until that transaction has ended one way or the
+    other. What another transaction holds open does not make it load the same rows again and again.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: ChangeMark | None = None
-        self._facts: dict[UUID, ProviderFacts] = {}
-        self._columns = columns_of([])
+        self._since: int | None = None
+        self._columns = FleetColumns()
+        self._rows = FleetRows()
+        self._held: dict[int, tuple[int, UUID | None]] = {}
+        self._lowest = self._highest = 0
+        self._doubtful: set[int] = set()
 
-    def columns(self) -> FleetColumns:
-        """The fleet as of now. An unchanged fleet costs a look; changed providers alone are loaded again."""
+    def read(self, reader: Callable[[FleetColumns], T]) -> T:
+        """What `reader` makes of the fleet as of now. It must not keep the columns: they change afterwards."""
         with self._lock:
-            if self._mark is None:
-                self._load_all()
-            else:
-                self._load_changed(self._mark)
-            return self._columns
+            self._refresh()
+            return reader(self._columns)
 
-    def _load_all(self) -> None:
-        mark = change_mark()
-        self._facts = _load(None)
-        self._columns = columns_of(self._facts.values())
-        self._mark = mark
+    def facts(self) -> dict[UUID, ProviderFacts]:
+        """{provider: all that is known of it} as of now."""
+        return self.read(lambda columns: {uuid: columns.fact(row) for uuid, row in columns.row_of.items()})
 
-    def _load_changed(self, mark: ChangeMark) -> None:
-        changes = changes_since(mark)
-        if changes.mark.since < mark.since:
-            self._load_all()  # the counter went backwards: another database stands where ours was
+    def _refresh(self) -> None:
+        """An unchanged fleet costs a look; changed providers alone are loaded again."""
+        if self._since is None:
+            self._load_all(fleet_look())
             return
-        if not changes.is_empty:
-            for uuid in changes.removed:
-                self._facts.pop(uuid, None)
-            self._facts |= _load(changes.changed)
-            self._columns = columns_of(self._facts.values())
-        self._mark = changes.mark
+        look = fleet_look(self._since)
+        if look.since < self._since:
+            self._load_all(look)  # the counter went backwards: another database stands where ours was
+            return
+        self._take(look)
+        if self._is_unlike(look):
+            self._load_all(look)
+
+    def _load_all(self, look: Look) -> None:
+        self._held, self._doubtful, self._rows = {}, set(), FleetRows()
+        loaded = self._rows.every()
+        self._columns = columns_of(one.facts for one in loaded)
+        self._hold(loaded, look)
+        self._find_ends()
+        # Where the reader's own transaction may be part of this, the next look starts anew.
+        self._since = None if _is_uncertain(look) else look.since
+
+    def _take(self, look: Look) -> None:
+        for uuid in look.removed.keys() & self._columns.row_of.keys():
+            self._drop(uuid, look)
+        news = {pk for pk, stamp in look.changed.items() if self._held.get(pk, _UNKNOWN)[0] != stamp}
+        news |= self._doubtful
+        if len(news) > _MANY + len(self._held) // _MANY_SHARE:
+            self._load_all(look)
+        elif news:
+            self._load(sorted(news), look)
+        if self._since is not None and not is_uncommitted_possible():
+            self._since = look.since
+
+    def _load(self, provider_ids: list[int], look: Look) -> None:
+        loaded = list(self._rows.some(provider_ids))
+        gone = self._doubtful.difference(one.id for one in loaded)
+        self._doubtful = gone if _is_uncertain(look) else set()
+        for pk in set(provider_ids).difference(one.id for one in loaded):
+            self._forget(pk)
+        is_in_order = True
+        for one in loaded:
+            is_in_order &= self._put(one)
+        self._hold(loaded, look)
+        self._find_ends()
+        empty = len(self._columns) - self._columns.count
+        if not is_in_order or empty > _MANY + self._columns.count // _MANY_SHARE:
+            self._sort()
+
+    def _put(self, one: LoadedProvider) -> bool:
+        """Take in one provider; whether the rows are still in the order of the ids."""
+        uuid = one.facts.uuid
+        if self._held.get(one.id, _UNKNOWN)[1] != uuid:
+            self._forget(one.id)
+            self._columns.drop(uuid)
+        is_new = uuid not in self._columns.row_of
+        self._columns.put(one.facts)
+        return not is_new or one.id > self._highest
+
+    def _hold(self, loaded: Iterable[LoadedProvider], look: Look) -> None:
+        for one in loaded:
+            is_doubtful = is_uncommitted_possible() or one.stamp == look.own
+            self._held[one.id] = (_UNKNOWN_STAMP if is_doubtful else one.stamp, one.facts.uuid)
+            if is_doubtful:
+                self._doubtful.add(one.id)
+
+    def _drop(self, uuid: UUID, look: Look) -> None:
+        pk = next((pk for pk, (_, held) in self._held.items() if held == uuid), None)
+        self._columns.drop(uuid)
+        if pk is not None:
+            self._forget(pk)
+            self._find_ends()
+            if is_uncommitted_possible() or look.removed[uuid] == look.own:
+                self._doubtful.add(pk)
+
+    def _forget(self, pk: int) -> None:
+        _, uuid = self._held.pop(pk, _UNKNOWN)
+        if uuid is not None:
+            self._columns.drop(uuid)
+
+    def _sort(self) -> None:
+        self._held = dict(sorted(self._held.items()))
+        old = self._columns
+        self._columns = columns_of(old.fact(old.row_of[uuid]) for _, uuid in self._held.values() if uuid is not None)
+
+    def _find_ends(self) -> None:
+        self._lowest, self._highest = min(self._held, default=0), max(self._held, default=0)
+
+    def _is_unlike(self, look: Look) -> bool:
+        """Providers that are held are gone without a trace: the tables were emptied, or are others."""
+        if not self._held:
+            return False
+        return look.highest is None or look.lowest is None or look.highest < self._highest or look.lowest > self._lowest
 
 
-def _load(provider_uuids: Collection[UUID] | None) -> dict[UUID, ProviderFacts]:
-    """A change between two of these queries has a stamp beyond the mark, so the next look loads it again."""
-    usage = fleet_usage(provider_uuids)
-    traits = provider_traits_by_uuid(provider_uuids)
-    aggregates = provider_aggregates_by_uuid(provider_uuids)
-    none: frozenset[UUID] = frozenset()
-    return {
-        view.uuid: ProviderFacts(
-            uuid=view.uuid,
-            root_uuid=view.root_uuid,
-            inventories=usage.get(view.uuid, {}),
-            traits=traits.get(view.uuid, frozenset()),
-            aggregates=aggregates.get(view.uuid, none),
-        )
-        for view in provider_views(provider_uuids)
-    }
+def _is_uncertain(look: Look) -> bool:
+    """Whether the reader's own open transaction has, or may have, written."""
+    return look.own != 0 or is_uncommitted_possible()
 
 
 _FLEET = FleetSnapshot()
@@ -78,8 +150,3 @@ _FLEET = FleetSnapshot()
 def fleet_snapshot() -> FleetSnapshot:
     """This process's snapshot."""
     return _FLEET
-
-
-def candidate_search(query: CandidateQuery, *, snapshot: FleetSnapshot | None = None) -> CandidateResult:
-    """The providers that can give what `query` asks, as of now."""
-    return candidates_find((snapshot or _FLEET).columns(), query)

@@ -1,10 +1,16 @@
 """Inventories with what is used of them."""
 
+from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
+from django.db.models import Count, QuerySet, Sum
+
 from placement.domain import InventoryUsage
-from placement.models import Inventory, ResourceClass, ResourceProvider
+from placement.models import Allocation, Inventory, ResourceClass, ResourceProvider
 
 # In the order of InventoryUsage's fields.
 _NUMBERS = (
@@ -38,3 +44,75 @@ def fleet_usage(provider_uuids: Collection[UUID] | None = None) -> dict[UUID, di
         if provider_id in uuids and class_id in names:
             found[uuids[provider_id]][names[class_id]] = InventoryUsage(*numbers)
     return found
+
+
+class ProviderInventories(NamedTuple):
+    """The inventories of a provider, by class in the order they were stated, with the generation they were read at."""
+
+    generation: int
+    updated_at: datetime
+    inventories: dict[str, InventoryUsage]
+
+
+def provider_inventories(provider_uuid: UUID) -> ProviderInventories | None:
+    """The provider's inventories; None when there is no such provider. One query."""
+    rows = ResourceProvider.objects.filter(uuid=provider_uuid).order_by("inventories__pk")
+    numbers = [f"inventories__{name}" for name in _NUMBERS]
+    found = list(rows.values_list("generation", "updated_at", "inventories__resource_class__name", *numbers))
+    if not found:
+        return None
+    generation, updated_at = found[0][:2]
+    return ProviderInventories(
+        generation,
+        updated_at,
+        {name: InventoryUsage(*rest) for _, _, name, *rest in found if name is not None},
+    )
+
+
+ALL_TYPES, UNKNOWN_TYPE = "all", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeUsage:
+    """What the consumers of one type hold together: how many they are, and the sum of each class."""
+
+    consumers: int
+    used: dict[str, int]
+
+
+def usage_of_project(project_id: str, user_id: str | None = None) -> dict[str, int]:
+    """{class: sum held by the consumers of this project, of this user if given}. One query."""
+    rows = _held(project_id, user_id).values_list("resource_class__name")
+    return dict(rows.annotate(total=Sum("used")).order_by("resource_class__name"))
+
+
+def usage_by_type(
+    project_id: str, user_id: str | None = None, consumer_type: str | None = None
+) -> dict[str, TypeUsage]:
+    """{consumer type: usage} in this project. Two queries.
+
+    `consumer_type` narrows it to one; UNKNOWN_TYPE are the consumers without a type, ALL_TYPES puts all under one key.
+    """
+    rows = _held(project_id, user_id)
+    if consumer_type == UNKNOWN_TYPE:
+        rows = rows.filter(consumer__consumer_type=None)
+    elif consumer_type not in (None, ALL_TYPES):
+        rows = rows.filter(consumer__consumer_type=consumer_type)
+    used: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    counts: defaultdict[str, int] = defaultdict(int)
+    for name, count in rows.values_list("consumer__consumer_type").annotate(Count("consumer", distinct=True)):
+        counts[_key(name, consumer_type)] += count
+    sums = rows.values_list("consumer__consumer_type", "resource_class__name").annotate(Sum("used"))
+    for name, resource_class, total in sums:
+        of_type = used[_key(name, consumer_type)]
+        of_type[resource_class] = of_type.get(resource_class, 0) + total
+    return {key: TypeUsage(counts[key], classes) for key, classes in used.items()}
+
+
+def _key(name: str | None, asked: str | None) -> str:
+    return ALL_TYPES if asked == ALL_TYPES else name or UNKNOWN_TYPE
+
+
+def _held(project_id: str, user_id: str | None) -> QuerySet[Allocation]:
+    rows = Allocation.objects.filter(consumer__project_id=project_id).order_by()
+    return rows if user_id is None else rows.filter(consumer__user_id=user_id)

@@ -6,12 +6,15 @@ from placement.services.claims import allocations_claim, allocations_free, alloc
 from placement.services.inventories import inventory_put, inventory_remove, inventory_set
 from placement.services.names import standard_names_sync
 from placement.services.providers import provider_delete, provider_ensure
+from placement.services.replace import allocations_replace
+from placement.services.reshape import reshape
 from placement.services.traits import provider_status_disabled, provider_traits_set
 
 __all__ = [
     "allocations_claim",
     "allocations_free",
     "allocations_move",
+    "allocations_replace",
     "audit_inventory_usage",
     "inventory_put",
     "inventory_remove",
@@ -21,5 +24,6 @@ __all__ = [
     "provider_ensure",
     "provider_status_disabled",
     "provider_traits_set",
+    "reshape",
     "standard_names_sync",
 ]

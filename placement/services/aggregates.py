@@ -6,16 +6,23 @@ from uuid import UUID
 from placement.domain import ProviderView
 from placement.models import PlacementAggregate, ProviderAggregate
 from placement.selectors.providers import aggregate_uuids_of, provider_get
-from placement.services.locks import provider_lock, providers_touch
+from placement.services.locks import provider_lock, providers_stamp, providers_touch
 from placement.services.transactions import in_transaction
 
 
 def provider_aggregates_set(
-    provider_uuid: UUID, aggregate_uuids: Iterable[UUID], *, expected_generation: int | None = None
+    provider_uuid: UUID,
+    aggregate_uuids: Iterable[UUID],
+    *,
+    expected_generation: int | None = None,
+    keep_generation: bool = False,
 ) -> ProviderView:
     """Make these the provider's aggregates, all of them. No write when they are so already.
 
-    Raises NotFound, and Conflict when `expected_generation` is not the present one.
+    With an `expected_generation` the generation moves even then, as in Placement; with `keep_generation` it never
+    does (clients below microversion 1.19), and the change shows to readers of the fleet all the same.
+
+    Raises NotFound, and ProviderChanged when `expected_generation` is not the present one.
     """
     wanted = frozenset(aggregate_uuids)
     if expected_generation is None and aggregate_uuids_of(provider_uuid) == wanted:
@@ -26,6 +33,9 @@ def provider_aggregates_set(
         present = aggregate_uuids_of(provider_uuid)
         if present != wanted:
             _write(provider.pk, present, wanted)
+        if keep_generation:
+            providers_stamp([provider.pk])
+        elif present != wanted or expected_generation is not None:
             providers_touch([provider.pk])
 
     in_transaction(work)

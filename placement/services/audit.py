@@ -1,8 +1,15 @@
 """The audit of placement's own invariant: what is used is what is allocated, and fits."""
 
 from placement.domain import Finding, FindingKind
-from placement.domain.findings import inventory_findings
-from placement.selectors.audit_facts import allocations_without_inventory, empty_consumers, inventory_facts
+from placement.domain.findings import inventory_findings, overcommitted_findings, tree_findings
+from placement.selectors.audit_facts import (
+    allocations_without_inventory,
+    empty_consumers,
+    inventory_facts,
+    negative_generations,
+    stamps_ahead,
+    tree_facts,
+)
 
 
 def audit_inventory_usage() -> list[Finding]:
@@ -18,4 +25,20 @@ def audit_inventory_usage() -> list[Finding]:
         for provider, name, amount in allocations_without_inventory()
     ]
     found += [Finding(kind=FindingKind.CONSUMER_WITHOUT_ALLOCATIONS, consumer_uuid=uuid) for uuid in empty_consumers()]
+    return found
+
+
+def audit_overcommitment() -> list[Finding]:
+    """Inventories that were stated smaller than what is used of them. Allowed: nobody is to blame but the numbers."""
+    return overcommitted_findings(inventory_facts())
+
+
+def audit_providers() -> list[Finding]:
+    """Trees, change stamps and generations that no service of ours leaves behind. Each kind is one statement."""
+    found = tree_findings(tree_facts())
+    found += [Finding(FindingKind.STAMP_AHEAD, provider_uuid=uuid) for uuid in stamps_ahead()]
+    found += [
+        Finding(FindingKind.GENERATION_NEGATIVE, provider_uuid=provider, consumer_uuid=consumer, generation=number)
+        for provider, consumer, number in negative_generations()
+    ]
     return found

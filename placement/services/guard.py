@@ -1,72 +1,60 @@
-"""The guard: the two UPDATEs that change `inventory.used`. One statement for all inventories of a batch.
+"""The guard: the one UPDATE that changes `inventory.used`, for all inventories of a batch.
 
-Written in SQL because the ORM cannot join an UPDATE with a list of values; PostgreSQL and SQLite (3.35 and later)
-read the same text. It carries row ids and amounts only.
+The providers are locked before (`locks.providers_touch`), and nobody writes an inventory without that lock. So the
+order in which this statement meets its rows can cause no deadlock, and nobody waits inside it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
-
-from django.db import connection
 
 from placement.domain import Demand
+from placement.services.bulk import rows_run
 
-CHUNK = 500
-
-_ADD = """
-WITH take(inventory_id, total, least, most, divisor) AS (VALUES {rows})
-UPDATE placement_inventory SET used = used + take.total FROM take
- WHERE placement_inventory.id = take.inventory_id
-   AND used + take.total <= capacity
-   AND take.least >= min_unit AND take.most <= max_unit AND take.divisor %% step_size = 0
-RETURNING id
-"""
-
+# An amount that is asked must keep the units, and what is used more than before must fit. Who gives back, or takes
+# no more than before, always may: an operator can have shrunk the inventory below what is used. Then the most that
+# the database excuses (`used_when_set`) falls with `used`, so that it cannot rise again.
 # Never below zero: a drifted counter is for the audit to report, it must not keep anybody from leaving.
-_GIVE_BACK = """
-WITH back(provider, class, amount) AS (VALUES {rows})
-UPDATE placement_inventory SET used = CASE WHEN used > back.amount THEN used - back.amount ELSE 0 END FROM back
- WHERE provider_id = back.provider AND resource_class_id = back.class
+_CHANGE = """
+WITH change(provider, class, delta, is_asked, least, most, divisor) AS (VALUES {rows})
+UPDATE placement_inventory
+   SET used = CASE WHEN used + change.delta > 0 THEN used + change.delta ELSE 0 END,
+       used_when_set = CASE WHEN change.delta >= 0 OR used + change.delta >= used_when_set THEN used_when_set
+                            WHEN used + change.delta > 0 THEN used + change.delta ELSE 0 END
+  FROM change
+ WHERE provider_id = change.provider AND resource_class_id = change.class
+   AND (change.delta <= 0 OR used + change.delta <= capacity)
+   AND (change.is_asked = 0
+        OR (change.least >= min_unit AND change.most <= max_unit AND change.divisor %% step_size = 0))
+RETURNING provider_id, resource_class_id
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
-    """What a batch takes from one inventory."""
+class Change:
+    """What a batch does to one inventory: what it asks for, if anything, and what its consumers give up."""
 
-    inventory_id: int
-    demand: Demand
+    provider_id: int
+    class_id: int
+    demand: Demand | None
+    given_back: int = 0
 
-
-def used_add(takes: Iterable[Take]) -> set[int]:
-    """Add each demand where it fits; the ids of the inventories that gave. Whoever is missing could not."""
-    rows = [
-        (take.inventory_id, take.demand.total, take.demand.least, take.demand.most, take.demand.divisor)
-        for take in takes
-    ]
-    gave: set[int] = set()
-    with connection.cursor() as cursor:
-        for chunk in _chunks(rows):
-            cursor.execute(*_statement(_ADD, chunk))
-            gave.update(inventory_id for (inventory_id,) in cursor.fetchall())
-    return gave
-
-
-def used_give_back(amounts: Iterable[tuple[int, int, int]]) -> None:
-    """Subtract (provider id, resource class id, amount), each pair named once."""
-    with connection.cursor() as cursor:
-        for chunk in _chunks(list(amounts)):
-            cursor.execute(*_statement(_GIVE_BACK, chunk))
+    @property
+    def row(self) -> tuple[int, ...]:
+        """The numbers of the statement."""
+        if self.demand is None:
+            return (self.provider_id, self.class_id, -self.given_back, 0, 0, 0, 0)
+        asked = self.demand
+        return (
+            self.provider_id,
+            self.class_id,
+            asked.total - self.given_back,
+            1,
+            asked.least,
+            asked.most,
+            asked.divisor,
+        )
 
 
-def _chunks(rows: Sequence[tuple[int, ...]]) -> Iterable[list[tuple[int, ...]]]:
-    walk = iter(rows)
-    while chunk := list(islice(walk, CHUNK)):
-        yield chunk
-
-
-def _statement(template: str, rows: Sequence[tuple[int, ...]]) -> tuple[str, list[int]]:
-    """The statement with a placeholder per number. PostgreSQL types a list of values by its first row."""
-    one = "(" + ", ".join(["%s"] * len(rows[0])) + ")"
-    return template.format(rows=", ".join([one] * len(rows))), [int(number) for row in rows for number in row]
+def used_change(changes: Iterable[Change]) -> set[tuple[int, int]]:
+    """Make each change that fits; (provider id, class id) of those. Whoever asked and is missing could not have it."""
+    return {(provider, name) for provider, name in rows_run(_CHANGE, [change.row for change in changes])}

@@ -1,42 +1,70 @@
 """The lock of everything below a provider is its own row. Several are always locked in the order of their ids."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.errors import NotFound
+from placement.domain.errors import provider_changed
 from placement.models import ChangeStamp, ResourceProvider
+from placement.models.stamp import stamp_sql
+from placement.services.bulk import now_sql, placeholders, uuid_of, uuid_value
+
+# One UPDATE of many rows locks them in any order it likes. PostgreSQL locks those of the WITH in the order of their
+# ids, each before the UPDATE can reach it; an UPDATE that had to wait reads the row anew, so no count is lost.
+# NO KEY, because an allocation that is written beside it needs only the key of the provider.
+_TOUCH = """
+WITH touched(touched_id) AS (
+    SELECT id FROM placement_resourceprovider WHERE uuid IN ({uuids}) OR id IN ({ids}) ORDER BY id {lock}
+)
+UPDATE placement_resourceprovider
+   SET generation = generation + 1, changed = {stamp}, updated_at = {now}
+  FROM touched WHERE id = touched_id
+RETURNING id, uuid, generation
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A provider that is locked until the transaction ends. `generation` is the one it has from now on."""
+
+    id: int
+    uuid: UUID
+    generation: int
 
 
 def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None) -> ResourceProvider:
     """The provider, locked until the transaction ends.
 
-    Raises NotFound; Conflict when its generation is not the one that the caller has seen.
+    Raises NotFound; ProviderChanged when its generation is not the one that the caller has seen.
     """
     provider = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid=provider_uuid).first()
     if provider is None:
         raise NotFound(f"There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid)
     if expected_generation is not None and provider.generation != expected_generation:
-        raise Conflict(
-            f"Resource provider {provider_uuid} is at generation {provider.generation}, not {expected_generation}.",
-            provider_uuid=provider_uuid,
-            generation=provider.generation,
-        )
+        raise provider_changed(provider_uuid, expected=expected_generation, actual=provider.generation)
     return provider
 
 
-def providers_touch(provider_ids: Collection[int]) -> None:
-    """Lock these providers and say that they changed: generation + 1, and a new change stamp.
-
-    One UPDATE of many rows locks them in any order it likes, so on PostgreSQL an ordered lock comes first.
-    """
-    rows = ResourceProvider.objects.filter(pk__in=provider_ids)
-    if len(provider_ids) > 1 and connection.features.has_select_for_update:
-        list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk"))
-    rows.update(generation=F("generation") + 1, changed=ChangeStamp(), updated_at=Now())
+def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = ()) -> dict[UUID, Touched]:
+    """Lock these providers and say that they changed: generation + 1, and a new change stamp. Unknown ones are left."""
+    if not ids and not uuids:
+        return {}
+    ids, uuids = list(ids), list(uuids)
+    text = _TOUCH.format(
+        uuids=placeholders(uuids),
+        ids=placeholders(ids),
+        lock="FOR NO KEY UPDATE" if connection.features.has_select_for_no_key_update else "",
+        stamp=stamp_sql(connection.vendor),
+        now=now_sql(),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(text, [*(uuid_value(uuid) for uuid in uuids), *ids])
+        rows = [Touched(pk, uuid_of(uuid), generation) for pk, uuid, generation in cursor.fetchall()]
+    return {row.uuid: row for row in rows}
 
 
 def providers_stamp(provider_ids: Collection[int]) -> None:

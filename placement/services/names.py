@@ -1,15 +1,22 @@
-"""Names of resource classes and traits: the standard catalogues, and custom names made on demand."""
+"""Names of resource classes and traits: the standard catalogues, and custom names, made on demand or by request."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
 import os_resource_classes
 import os_traits
+from django.db import IntegrityError
 
-from controlplane.kernel.errors import Invalid
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import is_custom
-from placement.models import ResourceClass, Trait
+from placement.models import Allocation, Inventory, ProviderTrait, ResourceClass, Trait
+from placement.selectors.names import is_standard_resource_class, is_standard_trait
+from placement.services.locks import providers_stamp
+from placement.services.transactions import in_transaction
 
 NamedModel = type[ResourceClass] | type[Trait]
+M = TypeVar("M", ResourceClass, Trait)
 
 
 def standard_names_sync() -> int:
@@ -37,23 +44,112 @@ def _create(model: NamedModel, names: Collection[str]) -> None:
         Trait.objects.bulk_create([Trait(name=name) for name in sorted(names)], ignore_conflicts=True)
 
 
-def resource_class_ids(names: Collection[str]) -> dict[str, int]:
-    """Ids of these classes. A missing custom class is made; any other unknown name raises Invalid."""
-    return _ids(ResourceClass, names, field="resource_class", noun="resource classes")
+def resource_class_ids(names: Collection[str], *, make_custom: bool = True) -> dict[str, int]:
+    """Ids of these classes. A missing custom class is made, if wanted; any other unknown name raises Invalid."""
+    return _ids(ResourceClass, names, make_custom, field="resource_class", noun="resource classes")
 
 
-def trait_ids(names: Collection[str]) -> dict[str, int]:
-    """Ids of these traits. A missing custom trait is made; any other unknown name raises Invalid."""
-    return _ids(Trait, names, field="traits", noun="traits")
+def trait_ids(names: Collection[str], *, make_custom: bool = True) -> dict[str, int]:
+    """Ids of these traits. A missing custom trait is made, if wanted; any other unknown name raises Invalid."""
+    return _ids(Trait, names, make_custom, field="traits", noun="traits")
 
 
-def _ids(model: NamedModel, names: Collection[str], *, field: str, noun: str) -> dict[str, int]:
+def _ids(model: NamedModel, names: Collection[str], make_custom: bool, *, field: str, noun: str) -> dict[str, int]:
     found = dict(model.objects.filter(name__in=names).values_list("name", "pk"))
     missing = sorted(set(names) - set(found))
-    unknown = [name for name in missing if not is_custom(name)]
+    unknown = [name for name in missing if not (make_custom and is_custom(name))]
     if unknown:
-        raise Invalid(f"There are no {noun} named {', '.join(unknown)}; custom names start with CUSTOM_.", field=field)
+        raise Invalid(
+            f"There are no {noun} named {', '.join(unknown)}; custom names start with CUSTOM_.",
+            field=field,
+            unknown=unknown,
+        )
     if missing:
         _create(model, missing)
         found |= dict(model.objects.filter(name__in=missing).values_list("name", "pk"))
     return found
+
+
+def resource_class_ensure(name: str) -> bool:
+    """Make the custom class `name`; False when there is one already. Raises Invalid when it is not a custom name."""
+    _check_custom(name, field="name")
+    return ResourceClass.objects.get_or_create(name=name)[1]
+
+
+def resource_class_rename(name: str, new_name: str) -> None:
+    """Give a custom class another name, which providers have from now on.
+
+    Raises NotFound, Invalid for standard classes and names that are not custom, Conflict when the name is taken.
+    """
+    _check_custom(new_name, field="name")
+    try:
+        in_transaction(lambda: _rename(name, new_name))
+    except IntegrityError as error:
+        raise Conflict(f"Resource class already exists: {new_name}", field="name") from error
+
+
+def _rename(name: str, new_name: str) -> None:
+    row = _find(ResourceClass, name)
+    if is_standard_resource_class(name):
+        raise Invalid(f"Cannot update standard resource class {name}", field="name")
+    ResourceClass.objects.filter(pk=row.pk).update(name=new_name)
+    providers_stamp(list(Inventory.objects.filter(resource_class=row).values_list("provider_id", flat=True)))
+
+
+def resource_class_delete(name: str) -> None:
+    """Delete a custom class. Raises NotFound, Invalid for a standard class, Conflict while anybody has some of it."""
+    in_use = f"Cannot delete resource class {name}. Class is in use in inventory."
+
+    def work() -> None:
+        row = _find(ResourceClass, name)
+        if is_standard_resource_class(name):
+            raise Invalid(f"Cannot delete standard resource class {name}.", field="name")
+        if any(model._default_manager.filter(resource_class=row).exists() for model in (Inventory, Allocation)):
+            raise Conflict(in_use, field="name")
+        row.delete()
+
+    with _kept(in_use):
+        in_transaction(work)
+
+
+def trait_ensure(name: str) -> bool:
+    """Make the custom trait `name`; False when there is one already. Raises Invalid when it is not a custom name."""
+    _check_custom(name, field="name")
+    return Trait.objects.get_or_create(name=name)[1]
+
+
+def trait_delete(name: str) -> None:
+    """Delete a custom trait. Raises NotFound, Invalid for a standard trait, Conflict while a provider has it."""
+    in_use = f"The trait {name} is in use by a resource provider."
+
+    def work() -> None:
+        row = _find(Trait, name)
+        if is_standard_trait(name):
+            raise Invalid(f"Cannot delete standard trait {name}.", field="name")
+        if ProviderTrait.objects.filter(trait=row).exists():
+            raise Conflict(in_use, field="name")
+        row.delete()
+
+    with _kept(in_use):
+        in_transaction(work)
+
+
+def _check_custom(name: str, *, field: str) -> None:
+    if not is_custom(name):
+        raise Invalid(f"{name} is not a custom name: CUSTOM_, then capital letters, digits and _.", field=field)
+
+
+def _find(model: type[M], name: str) -> M:
+    row = model._default_manager.select_for_update().filter(name=name).first()
+    if row is None:
+        raise NotFound(f"There is no {model._meta.verbose_name} {name}.", name=name)
+    return row
+
+
+@contextmanager
+def _kept(in_use: str) -> Iterator[None]:
+    """Somebody began to use the name between our look and the end of the transaction: the foreign key says so."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise Conflict(in_use, field="name") from error

@@ -1,11 +1,20 @@
 """Resource providers come, change their name or place, and go."""
 
+from enum import Enum
+from typing import Final
 from uuid import UUID
 
 from django.db import IntegrityError
 
-from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.errors import Invalid, NotFound
 from placement.domain import ProviderKind, ProviderView
+from placement.domain.provider_errors import (
+    ParentRefused,
+    ParentRule,
+    ProviderHasChildren,
+    ProviderInUse,
+    ProviderTaken,
+)
 from placement.models import (
     Allocation,
     ChangeStamp,
@@ -18,6 +27,17 @@ from placement.models import (
 from placement.selectors.providers import provider_find, provider_get
 from placement.services.locks import provider_lock, providers_stamp
 from placement.services.transactions import in_transaction
+from placement.services.trees import provider_place, trees_lock
+
+
+class Unchanged(Enum):
+    """The type of UNCHANGED alone."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""In place of a parent: leave the provider where it is."""
 
 
 def provider_ensure(
@@ -25,69 +45,125 @@ def provider_ensure(
 ) -> ProviderView:
     """The provider with this name, kind and parent, made or changed as needed; no write when it is so already.
 
-    Raises Conflict (field `name`) when another provider has the name, Invalid for a parent that does not exist or
-    that lies below the provider itself.
+    Raises ProviderTaken (field `name`) when another provider has the name, ParentRefused for a parent that does not
+    exist or that lies below the provider itself.
     """
     present = provider_find(uuid)
     if present is not None and (present.name, present.parent_uuid, present.kind) == (name, parent_uuid, kind):
         return present
     try:
-        in_transaction(lambda: _write(uuid, name, parent_uuid, kind))
+        in_transaction(lambda: _ensure(uuid, name, parent_uuid, kind))
     except IntegrityError as error:
         if ResourceProvider.objects.filter(name=name).exclude(uuid=uuid).exists():
-            raise Conflict(f"Another resource provider is named {name!r}.", field="name") from error
+            raise ProviderTaken({"name": name}) from error
         # Another process made the same provider a moment before us: now it is there to be changed.
-        in_transaction(lambda: _write(uuid, name, parent_uuid, kind))
+        in_transaction(lambda: _ensure(uuid, name, parent_uuid, kind))
     return provider_get(uuid)
 
 
-def _write(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind) -> None:
-    parent = _parent(uuid, parent_uuid)
-    row = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid=uuid).first()
-    if row is None:
-        row = ResourceProvider.objects.create(uuid=uuid, name=name, kind=kind, parent=parent, changed=ChangeStamp())
-        ResourceProvider.objects.filter(pk=row.pk).update(root_id=row.pk if parent is None else parent.root_id)
+def _ensure(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind) -> None:
+    if not ResourceProvider.objects.filter(uuid=uuid).exists():
+        _insert(uuid, name, parent_uuid, kind)
         return
-    if row.parent_id != (parent.pk if parent else None):
-        _move_in_tree(row, parent)
-    ResourceProvider.objects.filter(pk=row.pk).update(name=name, kind=kind)
+    _change(uuid, name, parent_uuid, may_move=True)
+    ResourceProvider.objects.filter(uuid=uuid).update(kind=kind)
+
+
+def provider_create(
+    uuid: UUID, name: str, parent_uuid: UUID | None = None, *, kind: ProviderKind = ProviderKind.OTHER
+) -> ProviderView:
+    """A new provider. Raises ProviderTaken when its name or uuid is taken, ParentRefused, Invalid without a name."""
+    _check_name(name)
+    try:
+        in_transaction(lambda: _insert(uuid, name, parent_uuid, kind))
+    except IntegrityError as error:
+        raise _taken(uuid, name) or _parent_gone(uuid, parent_uuid) from error
+    return provider_get(uuid)
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise Invalid("A resource provider has a name: name is required.", field="name")
+
+
+def _taken(uuid: UUID | None, name: str) -> ProviderTaken | None:
+    taken = {}
+    if uuid is not None and ResourceProvider.objects.filter(uuid=uuid).exists():
+        taken["uuid"] = str(uuid)
+    if ResourceProvider.objects.filter(name=name).exists():
+        taken["name"] = name
+    return ProviderTaken(taken) if taken else None
+
+
+def _parent_gone(uuid: UUID, parent_uuid: UUID | None) -> ParentRefused:
+    """The parent was deleted between our look and the end of the transaction."""
+    return ParentRefused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
+
+
+def _insert(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind) -> None:
+    if parent_uuid == uuid:
+        raise ParentRefused(ParentRule.ITSELF, provider_uuid=uuid, parent_uuid=parent_uuid)
+    parent = None if parent_uuid is None else trees_lock({parent_uuid}).get(parent_uuid)
+    if parent_uuid is not None and parent is None:
+        raise _parent_gone(uuid, parent_uuid)
+    row = ResourceProvider.objects.create(uuid=uuid, name=name, kind=kind, parent=parent, changed=ChangeStamp())
+    ResourceProvider.objects.filter(pk=row.pk).update(root_id=row.pk if parent is None else parent.root_id)
+
+
+def provider_update(
+    provider_uuid: UUID, *, name: str, parent_uuid: UUID | Unchanged | None = UNCHANGED, may_move: bool = True
+) -> ProviderView:
+    """Rename a provider, and hang it elsewhere with all that is below it (None: it becomes a root).
+
+    Without `may_move` a parent can be set once and stays (clients below microversion 1.37). The generation stays:
+    it counts changes of inventories, traits, aggregates and allocations.
+
+    Raises NotFound, ProviderTaken, ParentRefused, Invalid without a name.
+    """
+    _check_name(name)
+    try:
+        in_transaction(lambda: _change(provider_uuid, name, parent_uuid, may_move=may_move))
+    except IntegrityError as error:
+        raise _taken(None, name) or _parent_gone(provider_uuid, _named(parent_uuid)) from error
+    return provider_get(provider_uuid)
+
+
+def _named(parent_uuid: UUID | Unchanged | None) -> UUID | None:
+    return parent_uuid if isinstance(parent_uuid, UUID) else None
+
+
+def _change(uuid: UUID, name: str, parent_uuid: UUID | Unchanged | None, *, may_move: bool) -> None:
+    row = provider_lock(uuid) if isinstance(parent_uuid, Unchanged) else _hang(uuid, parent_uuid, may_move=may_move)
+    ResourceProvider.objects.filter(pk=row.pk).update(name=name)
     providers_stamp([row.pk])
 
 
-def _parent(uuid: UUID, parent_uuid: UUID | None) -> ResourceProvider | None:
-    if parent_uuid is None:
-        return None
-    parent = ResourceProvider.objects.filter(uuid=parent_uuid).first()
-    if parent is None or parent_uuid == uuid:
-        raise Invalid(f"{parent_uuid} cannot be the parent: no such provider.", field="parent_uuid")
-    return parent
-
-
-def _move_in_tree(row: ResourceProvider, parent: ResourceProvider | None) -> None:
-    """Hang `row`, with all that is below it, under `parent` (or make it a root)."""
-    below = _subtree_ids(row)
-    if parent is not None and parent.pk in below:
-        raise Invalid(f"{parent.uuid} lies below {row.uuid}: a tree has no loops.", field="parent_uuid")
-    ResourceProvider.objects.filter(pk=row.pk).update(parent=parent)
-    ResourceProvider.objects.filter(pk__in=below).update(root_id=row.pk if parent is None else parent.root_id)
-    providers_stamp(below)
-
-
-def _subtree_ids(row: ResourceProvider) -> set[int]:
-    """The provider and its descendants; one query for the whole tree."""
-    parents = dict(ResourceProvider.objects.filter(root_id=row.root_id).values_list("pk", "parent_id"))
-    below = {row.pk}
-    while more := {pk for pk, parent in parents.items() if parent in below} - below:
-        below |= more
-    return below
+def _hang(uuid: UUID, parent_uuid: UUID | None, *, may_move: bool) -> ResourceProvider:
+    found = trees_lock({uuid} if parent_uuid is None else {uuid, parent_uuid})
+    row = found.get(uuid)
+    if row is None:
+        raise NotFound(f"There is no resource provider {uuid}.", provider_uuid=uuid)
+    parent = None if parent_uuid is None else found.get(parent_uuid)
+    if parent_uuid is not None and parent is None:
+        raise ParentRefused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
+    if row.parent_id != (None if parent is None else parent.pk):
+        if row.parent_id is not None and not may_move:
+            rule = ParentRule.DETACH if parent is None else ParentRule.MOVE
+            raise ParentRefused(rule, provider_uuid=uuid, parent_uuid=parent_uuid)
+        provider_place(row, parent)
+    return row
 
 
 def provider_delete(provider_uuid: UUID) -> bool:
     """Delete a provider with its inventories, traits and aggregates. False when there was none.
 
-    Raises Conflict while it has children or while anybody holds allocations of it.
+    Raises ProviderHasChildren, and ProviderInUse while anybody holds allocations of it.
     """
-    return in_transaction(lambda: _delete(provider_uuid))
+    try:
+        return in_transaction(lambda: _delete(provider_uuid))
+    except IntegrityError as error:
+        # A child, or allocations, came between our look and the end of the transaction.
+        raise ProviderInUse(f"Resource provider {provider_uuid} is in use since just now.") from error
 
 
 def _delete(provider_uuid: UUID) -> bool:
@@ -97,10 +173,10 @@ def _delete(provider_uuid: UUID) -> bool:
         return False
     children = ResourceProvider.objects.filter(parent=provider).count()
     if children:
-        raise Conflict(f"Resource provider {provider.name} has {children} children.", children=children)
+        raise ProviderHasChildren(f"Resource provider {provider.name} has {children} children.", children=children)
     consumers = Allocation.objects.filter(provider=provider).values("consumer").distinct().count()
     if consumers:
-        raise Conflict(f"{consumers} consumers hold allocations of {provider.name}.", consumers=consumers)
+        raise ProviderInUse(f"{consumers} consumers hold allocations of {provider.name}.", consumers=consumers)
     for model in (Inventory, ProviderTrait, ProviderAggregate):
         model._default_manager.filter(provider=provider).delete()
     ProviderRemoval.objects.create(provider_uuid=provider_uuid, changed=ChangeStamp())

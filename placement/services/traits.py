@@ -19,12 +19,13 @@ def provider_traits_set(
     *,
     owner: TraitOwner | None = TraitOwner.DRIVER,
     expected_generation: int | None = None,
+    make_custom: bool = True,
 ) -> ProviderView:
     """Make `traits` what `owner` says of this provider; traits of other owners stay. No write when nothing changes.
 
     With `owner` None they become the whole set, whoever put what was there (Placement's PUT); new ones are then the
-    operator's. Missing CUSTOM_ traits are made. Raises Invalid for other unknown names, NotFound, and Conflict when
-    `expected_generation` is not the present one.
+    operator's. Missing CUSTOM_ traits are made, if `make_custom`. Raises Invalid for other unknown names, NotFound,
+    and ProviderChanged when `expected_generation` is not the present one.
     """
     wanted = frozenset(traits)
     if expected_generation is None and _is_settled(trait_owners(provider_uuid), wanted, owner):
@@ -34,7 +35,7 @@ def provider_traits_set(
         provider = provider_lock(provider_uuid, expected_generation=expected_generation)
         present = trait_owners(provider_uuid)
         if not _is_settled(present, wanted, owner):
-            _write(provider.pk, present, wanted, owner)
+            _write(provider.pk, present, wanted, owner, make_custom=make_custom)
             providers_touch([provider.pk])
 
     in_transaction(work)
@@ -49,13 +50,20 @@ def _is_settled(present: dict[str, TraitOwner], wanted: frozenset[str], owner: T
     return wanted <= present.keys() and not _surplus(present, wanted, owner)
 
 
-def _write(provider_id: int, present: dict[str, TraitOwner], wanted: frozenset[str], owner: TraitOwner | None) -> None:
+def _write(
+    provider_id: int,
+    present: dict[str, TraitOwner],
+    wanted: frozenset[str],
+    owner: TraitOwner | None,
+    *,
+    make_custom: bool,
+) -> None:
     surplus = _surplus(present, wanted, owner)
     if surplus:
         ProviderTrait.objects.filter(provider_id=provider_id, trait__name__in=surplus).delete()
     missing = wanted - present.keys()
     if missing:
-        ids = trait_ids(missing)
+        ids = trait_ids(missing, make_custom=make_custom)
         ProviderTrait.objects.bulk_create(
             ProviderTrait(provider_id=provider_id, trait_id=ids[name], owner=owner or TraitOwner.OPERATOR)
             for name in sorted(missing)

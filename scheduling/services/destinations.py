@@ -7,15 +7,17 @@ runs again, for a bounded number of rounds. The whole batch is claimed in one tr
 import logging
 import secrets
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from placement.domain import Claim
+from placement.domain import Claim, CountLimit, Rule
 from placement.services import allocations_claim, allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.trace import Outcome, Trace
 from scheduling.engine import host_table_from_rows, schedule
 from scheduling.selectors.facts import FleetFacts
@@ -57,14 +59,15 @@ def destinations_select(
         if _claimed(draft, trace, losses):
             decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
             log.info("decision=%s request_id=%s %s", decision.id, request.request_id, trace.verdict)
-            return destinations_of(trace, decision_id=decision.id)
+            return destinations_of(trace, decision_id=decision.id, count_limits=_count_limits(request.group))
     raise _exhausted(draft, trace)
 
 
 def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UUID | str, user_id: UUID | str) -> None:
     """Claim an alternate for one instance that holds nothing now. No new scheduling.
 
-    Raises NoCapacity when the room is gone, or the host has been disabled or went down since it was ranked.
+    Raises NoCapacity when the room is gone, the host has as many members of the instance's group as it may have, or it
+    has been disabled or went down since it was ranked.
     """
     if not host_takes_new_instances(host=selection.host):
         raise NoCapacity(f"Host {selection.host} is down or disabled now.", host=selection.host)
@@ -73,8 +76,20 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
         project_id=project_id,
         user_id=user_id,
         resources={selection.compute_node_uuid: selection.resources},
+        limits=_limits_on(selection.compute_node_uuid, selection.count_limits),
     )
     allocations_claim([claim])
+
+
+def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
+    """What the claim itself guards of the group's rule: the filter sees only members that have a host by now."""
+    if group is None or group.policy != "anti-affinity":
+        return {}
+    return {f"group:{group.uuid}": group.max_server_per_host}
+
+
+def _limits_on(provider_uuid: UUID, count_limits: Mapping[str, int]) -> tuple[CountLimit, ...]:
+    return tuple(CountLimit(provider_uuid, key, most) for key, most in count_limits.items())
 
 
 def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
@@ -100,21 +115,12 @@ def _lost(draft: DecisionDraft, provider_uuid: str) -> Refusal:
 
 def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
     request = draft.request
-    claims = [
-        Claim(
-            consumer_uuid=UUID(each.instance_uuid),
-            project_id=request.project_id,
-            user_id=request.user_id,
-            resources={UUID(each.selected.compute_node_uuid): trace.resources},
-        )
-        for each in trace.selections
-    ]
     try:
         with draft.timed("claim"):
-            allocations_claim(claims)
+            allocations_claim(_claims(request, trace))
     except NoCapacity as error:
         draft.lost_claims += error.extra["shortages"]
-        losses.update({one["provider_uuid"] for one in error.extra["shortages"]})
+        losses.update(_losses(error.extra["shortages"]))
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
     except Conflict as error:
@@ -123,6 +129,34 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
         log.info("request_id=%s repeats a claim: %s", request.request_id, error.message)
         return False
     return True
+
+
+def _claims(request: ScheduleRequest, trace: Trace) -> list[Claim]:
+    """What the chosen hosts shall give. The members of one group in the batch count together."""
+    count_limits = _count_limits(request.group)
+    chosen = [(UUID(each.instance_uuid), UUID(each.selected.compute_node_uuid)) for each in trace.selections]
+    return [
+        Claim(
+            consumer_uuid=instance,
+            project_id=request.project_id,
+            user_id=request.user_id,
+            resources={node: trace.resources},
+            limits=_limits_on(node, count_limits),
+        )
+        for instance, node in chosen
+    ]
+
+
+def _losses(shortages: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """One loss for each host; for one that can take no more of the group, as many as make the next round skip it.
+
+    The next look at the fleet would not show that group's new member: its instance may have no row yet.
+    """
+    losses: Counter[str] = Counter()
+    for one in shortages:
+        is_full = one["rule"] == Rule.COUNT_LIMIT and one["free"] == 0
+        losses[one["provider_uuid"]] = max(losses[one["provider_uuid"]], LOSSES_BEFORE_SKIP if is_full else 1)
+    return losses
 
 
 def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:

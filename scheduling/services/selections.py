@@ -11,7 +11,10 @@ from scheduling.domain.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A host for one instance. `resources` is what is claimed of the provider `compute_node_uuid`, by class."""
+    """A host for one instance. `resources` is what is claimed of the provider `compute_node_uuid`, by class.
+
+    `count_limits` is {key: most}: how many instances with that key the host may have, this one included.
+    """
 
     host: str
     node: str
@@ -22,6 +25,7 @@ class Selection:
     limits: Mapping[str, Any] = field(default_factory=dict)
     score: float = 0.0
     rank: int = 1
+    count_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,23 @@ class Destinations:
     instances: tuple[InstanceDestination, ...]
 
 
-def destinations_of(trace: Trace, *, decision_id: UUID) -> Destinations:
+def destinations_of(trace: Trace, *, decision_id: UUID, count_limits: Mapping[str, int] | None = None) -> Destinations:
     """The selections of a trace, with what each claims."""
+    limits = count_limits or {}
     return Destinations(
         decision_id=decision_id,
         instances=tuple(
             InstanceDestination(
                 instance_uuid=UUID(each.instance_uuid),
-                selected=_selection(each.selected, trace.resources),
-                alternates=tuple(_selection(one, trace.resources) for one in each.alternates),
+                selected=_selection(each.selected, trace.resources, limits),
+                alternates=tuple(_selection(one, trace.resources, limits) for one in each.alternates),
             )
             for each in trace.selections
         ),
     )
 
 
-def _selection(chosen: TraceSelection, resources: Mapping[str, int]) -> Selection:
+def _selection(chosen: TraceSelection, resources: Mapping[str, int], count_limits: Mapping[str, int]) -> Selection:
     return Selection(
         host=chosen.host,
         node=chosen.nodename,
@@ -67,6 +72,7 @@ def _selection(chosen: TraceSelection, resources: Mapping[str, int]) -> Selectio
         limits=dict(chosen.limits),
         score=chosen.score,
         rank=chosen.rank,
+        count_limits=dict(count_limits),
     )
 
 
@@ -82,10 +88,11 @@ def selection_to_json(selection: Selection) -> dict[str, Any]:
         "limits": dict(selection.limits),
         "score": selection.score,
         "rank": selection.rank,
+        "count_limits": dict(selection.count_limits),
     }
 
 
 def selection_from_json(data: Mapping[str, Any]) -> Selection:
-    """The inverse of `selection_to_json`."""
+    """The inverse of `selection_to_json`; what was kept before there were count limits has none."""
     uuids = {name: UUID(data[name]) for name in ("compute_node_uuid", "cell_uuid")}
     return Selection(**{**data, **uuids})

@@ -1,8 +1,10 @@
 """The admin of this app. States are only looked at; flavors, key pairs and networks are edited through services."""
 
+from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
+from servers.selectors.flavor_fit import effect_notes
 
 __all__ = [
     "FlavorAdmin",
@@ -13,3 +15,6 @@ __all__ = [
     "NetworkAdmin",
     "ServerGroupAdmin",
 ]
+
+# Placement's admin shows the effect of a change before saving; what it means for flavors is known here.
+effect_notes_register("flavors", effect_notes)

@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from django.forms import BooleanField, ModelForm
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin
+from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.errors import Invalid
-from servers.admin.through_services import ServiceAdmin, problems_of, problems_on_form
+from servers.admin.through_services import problems_of, problems_on_form
 from servers.domain.fields import name_reasons, problems_found
 from servers.domain.flavor_rules import flavor_problems
 from servers.domain.public_keys import key_name_reasons, public_key_parse
@@ -49,7 +49,7 @@ class FlavorForm(ModelForm[Flavor]):
 
 
 @admin.register(Flavor)
-class FlavorAdmin(ServiceAdmin):
+class FlavorAdmin(ThroughServicesAdmin):
     """Sizes on offer."""
 
     form = FlavorForm
@@ -73,16 +73,16 @@ class FlavorAdmin(ServiceAdmin):
     @admin.action(description="Take no new instances")
     def disable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Disable the chosen ones."""
-        self.each(request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": True}))
+        run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": True}))
 
     @admin.action(description="Take new instances again")
     def enable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Enable the chosen ones."""
-        self.each(request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": False}))
+        run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": False}))
 
 
 @admin.register(Image)
-class ImageAdmin(ServiceAdmin):
+class ImageAdmin(ThroughServicesAdmin):
     """Records of images; their data comes by the API."""
 
     list_display = ["name", "status", "visibility", "project", "disk_format", "size_bytes", "protected", "created_at"]
@@ -106,12 +106,12 @@ class ImageAdmin(ServiceAdmin):
     @admin.action(description="Deactivate", permissions=["view"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
         """No new instances of them."""
-        self.each(request, queryset, lambda one: image_deactivate(image_id=one.pk))
+        run_on_each(self, request, queryset, lambda one: image_deactivate(image_id=one.pk))
 
     @admin.action(description="Reactivate", permissions=["view"])
     def reactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
         """Undo deactivate."""
-        self.each(request, queryset, lambda one: image_reactivate(image_id=one.pk))
+        run_on_each(self, request, queryset, lambda one: image_reactivate(image_id=one.pk))
 
 
 class KeyPairForm(ModelForm[KeyPair]):
@@ -134,7 +134,7 @@ class KeyPairForm(ModelForm[KeyPair]):
 
 
 @admin.register(KeyPair)
-class KeyPairAdmin(ServiceAdmin):
+class KeyPairAdmin(ThroughServicesAdmin):
     """Public keys of users. A key is replaced by deleting it and adding another."""
 
     form = KeyPairForm
@@ -157,18 +157,11 @@ class KeyPairAdmin(ServiceAdmin):
         keypair_delete(user_id=obj.user_id, name=obj.name)
 
 
-class MemberInline(admin.TabularInline[ServerGroupMember, ServerGroup]):
-    """Who is in the group."""
+class MemberInline(ReadOnlyInline):
+    """Who is in the group. Instances join when they are created."""
 
     model = ServerGroupMember
-    extra = 0
-    can_delete = False
     fields = ["instance_uuid"]
-    readonly_fields = ["instance_uuid"]
-
-    def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Instances join when they are created."""
-        return False
 
 
 @admin.register(ServerGroup)
@@ -201,7 +194,7 @@ class NetworkForm(ModelForm[Network]):
 
 
 @admin.register(Network)
-class NetworkAdmin(ServiceAdmin):
+class NetworkAdmin(ThroughServicesAdmin):
     """Names for the networks of the hypervisors."""
 
     form = NetworkForm

@@ -3,35 +3,24 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
-from controlplane.infra.admin import ReadOnlyAdmin
-from controlplane.kernel.errors import KilonovaError
+from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, run_on_each
 from servers.domain.states import api_status
 from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
 from servers.services.instance_delete import instance_delete
 from servers.services.instance_power import instance_act
 
 
-class TagInline(admin.TabularInline[InstanceTag, Instance]):
-    """Its tags."""
+class TagInline(ReadOnlyInline):
+    """Its tags. They are set by the API."""
 
     model = InstanceTag
-    extra = 0
-    can_delete = False
-
-    def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """By the API."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """By the API."""
-        return False
 
 
 @admin.register(Instance)
@@ -75,19 +64,16 @@ class InstanceAdmin(ReadOnlyAdmin):
         )
 
     def _each(
-        self, request: HttpRequest, queryset: QuerySet[Instance], action: str, do: Callable[[Caller, UUID], None]
+        self, request: HttpRequest, rows: QuerySet[Instance], action: str, do: Callable[[Caller, UUID], None]
     ) -> None:
-        """Do it to each, tell how many it was done to, and why not to the others."""
-        done = 0
-        for instance in queryset:
-            try:
-                caller = caller_of(request)
-                require(caller, action)
-                do(caller, instance.pk)
-                done += 1
-            except KilonovaError as error:
-                self.message_user(request, f"{instance.name}: {error.message}", messages.ERROR)
-        self.message_user(request, f"{done} accepted.", messages.SUCCESS if done else messages.WARNING)
+        """Do it to each in the name of who is logged in, as far as the policy lets them."""
+
+        def service(instance: Instance) -> None:
+            caller = caller_of(request)
+            require(caller, action)
+            do(caller, instance.pk)
+
+        run_on_each(self, request, rows, service, word="accepted")
 
 
 def _act(caller: Caller, instance_id: UUID, action: str) -> None:

@@ -1,9 +1,8 @@
 """What a request went through, to look at."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin
+from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline
 from servers.models import (
     BuildRequest,
     InstanceAction,
@@ -14,21 +13,11 @@ from servers.models import (
 )
 
 
-class EventInline(admin.TabularInline[InstanceActionEvent, InstanceAction]):
+class EventInline(ReadOnlyInline):
     """Its steps."""
 
     model = InstanceActionEvent
-    extra = 0
-    can_delete = False
     fields = ["name", "attempt", "host", "started_at", "finished_at", "result", "details"]
-
-    def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Written by services."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Written by services."""
-        return False
 
 
 @admin.register(InstanceAction)

@@ -158,7 +158,9 @@ def test_switching_the_theme_comes_back_to_the_page_but_never_to_another_site(pe
     assert there == ["/hosts/?name=1", "/"]
 
 
-@pytest.mark.parametrize("path", ["/", "/instances/", "/instances/create/", "/hosts/", "/decisions/", "/nowhere/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/instances/", "/instances/create/", "/hosts/", "/providers/", "/decisions/", "/nowhere/"]
+)
 def test_no_page_needs_more_than_its_own_files(path: str, people: People, as_person: AsPerson) -> None:
     answer = as_person(people.admin).get(path)
 

@@ -23,6 +23,9 @@ PAGES = {
     "/hosts/": (200, 403, 403, 403, 302),
     "/hosts/h1/": (200, 403, 403, 403, 302),
     "/hosts/nowhere/": (404, 403, 403, 403, 302),
+    "/providers/": (200, 403, 403, 403, 302),
+    "/providers/{node}/": (200, 403, 403, 403, 302),
+    "/providers/00000000-0000-0000-0000-00000000000a/": (404, 403, 403, 403, 302),
     "/decisions/": (200, 200, 200, 200, 302),
     "/decisions/{decision}/": (200, 200, 200, 404, 302),
     "/no-such-page/": (404, 404, 404, 404, 404),
@@ -45,7 +48,7 @@ def client_for(person: str, people: People, as_person: AsPerson) -> Client:
 
 
 def address(path: str, instance: Instance) -> str:
-    return path.format(instance=instance.pk, decision=instance.decision_id)
+    return path.format(instance=instance.pk, decision=instance.decision_id, node=instance.compute_node_uuid)
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -1,26 +1,92 @@
-"""Being written."""
+"""Who holds how much of what, by consumer and by provider; and the writing of it."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse
 
+from controlplane.kernel.ids import parse_uuid
+from placement.openstack.allocation_bodies import GENERATION_SINCE, consumer_state, consumer_states
+from placement.openstack.allocation_faults import written
+from placement.openstack.allocation_schemas import MANY, ONE, schema_at
 from placement.openstack.call import Call
-from placement.openstack.faults import Fault
+from placement.openstack.faults import bad_request, not_found
+from placement.selectors.allocations import (
+    ConsumerHoldings,
+    ProviderHoldings,
+    consumer_holdings,
+    provider_holdings,
+)
+from placement.services import allocations_free, allocations_replace
+
+OWNERS_SINCE = 12
+CONSUMER_TYPE_SINCE = 38
+UNKNOWN_TYPE = "unknown"
 
 
-def of_provider(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "of_provider")
+def of_provider(call: Call, *, uuid: str) -> HttpResponse:
+    """GET /resource_providers/{uuid}/allocations."""
+    provider_uuid = parse_uuid(uuid)
+    held = provider_holdings(provider_uuid) if provider_uuid else None
+    if held is None:
+        raise not_found(f"Resource provider '{uuid}' not found.")
+    return call.answer(_by_consumer(held, call.minor), modified=held.modified)
 
 
-def replace_many(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "replace_many")
+def _by_consumer(held: ProviderHoldings, minor: int) -> dict[str, Any]:
+    found: dict[str, dict[str, Any]] = {}
+    for one in held.rows:
+        entry = found.setdefault(str(one.consumer_uuid), {"resources": {}})
+        entry["resources"][one.resource_class] = one.used
+        if minor >= GENERATION_SINCE:
+            entry["consumer_generation"] = one.consumer_generation
+    return {"allocations": found, "resource_provider_generation": held.generation}
 
 
-def of_consumer(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "of_consumer")
+def of_consumer(call: Call, *, consumer_uuid: str) -> HttpResponse:
+    """GET /allocations/{consumer}. Somebody unknown holds nothing, which is no error."""
+    uuid = parse_uuid(consumer_uuid)
+    held = consumer_holdings(uuid) if uuid else None
+    modified: datetime | None = held.modified if held else None
+    return call.answer(_by_provider(held, call.minor) if held else {"allocations": {}}, modified=modified)
 
 
-def replace_one(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "replace_one")
+def _by_provider(held: ConsumerHoldings, minor: int) -> dict[str, Any]:
+    found: dict[str, dict[str, Any]] = {}
+    for one in held.rows:
+        entry = found.setdefault(str(one.provider_uuid), {"resources": {}, "generation": one.provider_generation})
+        entry["resources"][one.resource_class] = one.used
+    answer: dict[str, Any] = {"allocations": found}
+    if minor >= OWNERS_SINCE:
+        answer |= {"project_id": held.project_id, "user_id": held.user_id}
+    if minor >= GENERATION_SINCE:
+        answer["consumer_generation"] = held.generation
+    if minor >= CONSUMER_TYPE_SINCE:
+        answer["consumer_type"] = held.consumer_type or UNKNOWN_TYPE
+    return answer
 
 
-def delete(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "delete")
+def replace_one(call: Call, *, consumer_uuid: str) -> HttpResponse:
+    """PUT /allocations/{consumer}: all that it holds from now on."""
+    uuid = parse_uuid(consumer_uuid)
+    if uuid is None:
+        raise bad_request(f"Malformed consumer_uuid: {consumer_uuid}")
+    state = consumer_state(uuid, call.body(schema_at(ONE, call.minor)), call.minor)
+    written(lambda: allocations_replace([state]), subject=f" for consumer {uuid}")
+    return call.empty()
+
+
+def replace_many(call: Call) -> HttpResponse:
+    """POST /allocations: the same for several consumers, all of them or none."""
+    states = consumer_states(call.body(schema_at(MANY, call.minor)), call.minor)
+    written(lambda: allocations_replace(states))
+    return call.empty()
+
+
+def delete(call: Call, *, consumer_uuid: str) -> HttpResponse:
+    """DELETE /allocations/{consumer}: it ends. No generation is asked for, as in the original."""
+    uuid: UUID | None = parse_uuid(consumer_uuid)
+    if uuid is None or not allocations_free([uuid]):
+        raise not_found(f"No allocations for consumer '{consumer_uuid}'")
+    return call.empty()

@@ -1,10 +1,18 @@
-"""Being written."""
+"""Inventories of several providers and allocations of several consumers, restated in one transaction."""
 
 from django.http import HttpResponse
 
+from placement.openstack.allocation_bodies import consumer_states, inventories_stated
+from placement.openstack.allocation_faults import written
+from placement.openstack.allocation_schemas import RESHAPE, schema_at
 from placement.openstack.call import Call
-from placement.openstack.faults import Fault
+from placement.services import reshape
 
 
-def reshape_all(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "reshape_all")
+def reshape_all(call: Call) -> HttpResponse:
+    """POST /reshaper."""
+    body = call.body(schema_at(RESHAPE, call.minor))
+    inventories = inventories_stated(body["inventories"])
+    states = consumer_states(body["allocations"], call.minor)
+    written(lambda: reshape(inventories, states))
+    return call.empty()

@@ -1,26 +1,81 @@
-"""Being written."""
+"""Resource classes. Standard ones come from the catalogue and stay as they are; clients make custom ones."""
+
+from typing import Any
 
 from django.http import HttpResponse
 
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.openstack.call import Call
-from placement.openstack.faults import Fault
+from placement.openstack.faults import Fault, bad_request, conflict, not_found
+from placement.openstack.schema_names import RESOURCE_CLASS
+from placement.selectors.names import resource_class_names, unknown_resource_classes
+from placement.services.names import resource_class_delete, resource_class_ensure, resource_class_rename
+
+PUT_MAKES_SINCE = 7
 
 
-def class_list(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "class_list")
+def _shown(call: Call, name: str) -> dict[str, Any]:
+    return {"name": name, "links": [{"rel": "self", "href": call.url("resource_classes", name)}]}
 
 
-def class_create(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "class_create")
+def _no_class(name: str) -> Fault:
+    return not_found(f"No such resource class {name}.")
 
 
-def class_show(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "class_show")
+def class_list(call: Call) -> HttpResponse:
+    """All of them."""
+    return call.answer({"resource_classes": [_shown(call, name) for name in resource_class_names()]})
 
 
-def class_put(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "class_put")
+def class_create(call: Call) -> HttpResponse:
+    """A new custom class."""
+    name = call.body(RESOURCE_CLASS)["name"]
+    if not resource_class_ensure(name):
+        raise conflict(f"Conflicting resource class already exists: {name}")
+    return call.empty(status=201, location=call.absolute_url("resource_classes", name))
 
 
-def class_delete(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "class_delete")
+def class_show(call: Call, name: str) -> HttpResponse:
+    """One of them."""
+    if unknown_resource_classes([name]):
+        raise _no_class(name)
+    return call.answer(_shown(call, name))
+
+
+def class_put(call: Call, name: str) -> HttpResponse:
+    """From 1.7 on: let there be this class. Below: give it the name in the body."""
+    return _ensured(call, name) if call.minor >= PUT_MAKES_SINCE else _renamed(call, name)
+
+
+def _ensured(call: Call, name: str) -> HttpResponse:
+    if complaint := RESOURCE_CLASS.complaint({"name": name}):
+        raise bad_request(f"JSON does not validate: {complaint}")
+    status = 201 if resource_class_ensure(name) else 204
+    return call.empty(status=status, location=call.absolute_url("resource_classes", name))
+
+
+def _renamed(call: Call, name: str) -> HttpResponse:
+    call.check_json()
+    new_name = call.body(RESOURCE_CLASS)["name"]
+    try:
+        resource_class_rename(name, new_name)
+    except NotFound as error:
+        raise _no_class(name) from error
+    except Invalid as error:
+        raise bad_request(error.message) from error
+    except Conflict as error:
+        raise conflict(error.message) from error
+    return call.answer(_shown(call, new_name))
+
+
+def class_delete(call: Call, name: str) -> HttpResponse:
+    """A custom class that nobody has any of."""
+    try:
+        resource_class_delete(name)
+    except NotFound as error:
+        raise _no_class(name) from error
+    except Invalid as error:
+        raise bad_request(f"Error in delete resource class: {error.message}") from error
+    except Conflict as error:
+        raise conflict(f"Error in delete resource class: {error.message}") from error
+    return call.empty()

@@ -1,14 +1,36 @@
-"""Being written."""
+"""How much is used: of a provider, and by a project."""
+
+from typing import Any
 
 from django.http import HttpResponse
 
+from placement.openstack.access import Access
 from placement.openstack.call import Call
-from placement.openstack.faults import Fault
+from placement.openstack.lookups import no_provider, provider_uuid
+from placement.openstack.schema_usages import TYPES_SINCE, usages_query_schema
+from placement.selectors.usage import provider_inventories, usage_by_type, usage_of_project
 
 
-def provider_usages(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "provider_usages")
+def provider_usages(call: Call, uuid: str) -> HttpResponse:
+    """What is used of each inventory of the provider."""
+    found = provider_inventories(provider_uuid(uuid))
+    if found is None:
+        raise no_provider(uuid)
+    used = {name: inventory.used for name, inventory in found.inventories.items()}
+    return call.answer({"resource_provider_generation": found.generation, "usages": used})
 
 
-def total_usages(call: Call, **parameters: str) -> HttpResponse:
-    raise Fault(501, "total_usages")
+def total_usages(call: Call) -> HttpResponse:
+    """What a project (and a user in it) holds of each class; from 1.38 on by type of consumer."""
+    query = call.query
+    call.require(Access.PROJECT_USAGES, project_id=query.get("project_id"))
+    call.check_query(usages_query_schema(call.minor))
+    project, user = query.get("project_id", ""), query.get("user_id")
+    if call.minor < TYPES_SINCE:
+        return call.answer({"usages": usage_of_project(project, user)})
+    return call.answer({"usages": _by_type(project, user, query.get("consumer_type"))})
+
+
+def _by_type(project: str, user: str | None, consumer_type: str | None) -> dict[str, Any]:
+    found = usage_by_type(project, user, consumer_type)
+    return {name: {"consumer_count": usage.consumers, **usage.used} for name, usage in found.items()}

@@ -4,6 +4,7 @@ import random
 import select
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 from uuid import UUID, uuid4
 
@@ -11,9 +12,9 @@ from django.db import OperationalError
 
 from controlplane.kernel.errors import Conflict, NoCapacity
 from placement.candidates import FleetColumns
-from placement.domain import Claim, InventorySpec
+from placement.domain import UNCHECKED, Claim, ConsumerChanged, ConsumerState, CountLimit, InventorySpec, Unchecked
 from placement.selectors import FleetSnapshot
-from placement.services import allocations_claim, allocations_free, inventory_put
+from placement.services import allocations_claim, allocations_free, allocations_replace, inventory_put
 
 ROUNDS = 25
 BATCH_MAX = 4
@@ -88,10 +89,55 @@ def same(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> Non
     counts["freed"] += allocations_free(consumers)
 
 
+def state_on(provider: UUID, consumer: UUID, vcpus: int, generation: int | Unchecked | None) -> ConsumerState:
+    """What a client of the HTTP API puts: the whole new state of a consumer."""
+    return ConsumerState(consumer, "p", "u", "INSTANCE", {provider: {"VCPU": vcpus, "MEMORY_MB": 512}}, generation)
+
+
+def hot(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None:
+    """All on one provider: own consumers claimed, replaced and freed (nobody else may disturb that), and shared ones.
+
+    `writes` counts what the provider's generation must have grown by.
+    """
+    host, shared = providers[0], [UUID(int=number) for number in range(1, 4)]
+    for _ in range(ROUNDS):
+        consumer, generation = uuid4(), 1
+        if not attempt([claim_on([host], consumer)], counts):
+            continue
+        counts["writes"] += 1
+        for vcpus in rng.choices([1, 2, 3], k=2):
+            try:
+                allocations_replace([state_on(host, consumer, vcpus, generation)])
+            except NoCapacity:
+                counts["NoCapacity"] += 1
+                continue
+            generation, counts["writes"] = generation + 1, counts["writes"] + 1
+        try:
+            allocations_replace([state_on(host, rng.choice(shared), 1, rng.choice([None, 1, UNCHECKED]))])
+            counts["writes"] += 1
+        except (NoCapacity, ConsumerChanged) as error:
+            counts[type(error).__name__] += 1
+        for gone in ([consumer], [rng.choice(shared)]):
+            freed = allocations_free(gone)
+            counts["writes"], counts["freed"] = counts["writes"] + freed, counts["freed"] + freed
+    for one in shared:
+        counts["writes"] += allocations_free([one])
+
+
+def group(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None:
+    """Each racer wants one member of each of many groups on the same host, which may have one of each."""
+    for number in range(ROUNDS):
+        one = claim_on([providers[0]])
+        limit = CountLimit(providers[0], f"group:{number}", 1)
+        attempt([replace(one, limits=(limit,))], counts)
+
+
 MODES: dict[str, Callable[[random.Random, list[UUID], Counter[str]], None]] = {
     "grab": grab,
     "churn": churn,
     "same": same,
+    "hot": hot,
+    "group": group,
 }
 
 
@@ -99,9 +145,9 @@ def watch(until: Readable) -> Counter[str]:
     """Keep a snapshot of the fleet fresh while others write; at the end compare it with one that is loaded anew."""
     snapshot, counts = FleetSnapshot(), Counter[str]()
     while not select.select([until], [], [], 0)[0]:
-        snapshot.columns()
+        snapshot.read(len)
         counts["looks"] += 1
-    kept, fresh = _as_values(snapshot.columns()), _as_values(FleetSnapshot().columns())
+    kept, fresh = snapshot.read(_as_values), FleetSnapshot().read(_as_values)
     counts["differs"] = sum(kept.get(uuid) != fresh.get(uuid) for uuid in kept.keys() | fresh.keys())
     return counts
 
@@ -109,6 +155,9 @@ def watch(until: Readable) -> Counter[str]:
 def _as_values(columns: FleetColumns) -> dict[UUID, object]:
     """All numbers of all providers, so that the order of rows does not matter."""
     return {
-        uuid: {name: numbers[:, row].tolist() for name, numbers in sorted(columns.numbers.items())}
+        uuid: {
+            name: (int(column.total[row]), int(column.capacity[row]), int(column.used[row]))
+            for name, column in sorted(columns.classes.items())
+        }
         for uuid, row in columns.row_of.items()
     }

@@ -24,7 +24,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, connections  # noqa: E402
 
 from placement.domain import InventorySpec  # noqa: E402
-from placement.selectors import allocations_by_consumer, consumer_list, fleet_usage  # noqa: E402
+from placement.selectors import allocations_by_consumer, consumer_list, fleet_usage, provider_list  # noqa: E402
 from placement.services import (  # noqa: E402
     allocations_free,
     audit_inventory_usage,
@@ -112,6 +112,7 @@ def verdict() -> dict[str, object]:
         "used": [now for now, _ in used.values()],
         "deadlocks": deadlocks(),
         "consumers": len(consumer_list()),
+        "generations": sum(provider.generation for provider in provider_list()),
         "holders": len(held),
         "vcpus_allocated": sum(row.used for rows in held.values() for row in rows if row.resource_class == "VCPU"),
     }

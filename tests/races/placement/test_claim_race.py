@@ -92,3 +92,21 @@ def test_racers_with_the_same_consumers_hold_and_give_back_each_once(track: Trac
     assert_fair(result)
     assert result["counts"]["claimed"] == result["counts"]["freed"] > 0
     assert result["consumers"] == result["vcpus_allocated"] == 0
+
+
+def test_hot_provider_refuses_nobody_for_want_of_retries(track: Track) -> None:
+    result = track.race("hot", providers=1, slots=40)
+
+    assert_fair(result)
+    assert result["counts"].get("Conflict", 0) == 0
+    assert set(result["counts"]) <= {"won", "writes", "freed", "NoCapacity", "ConsumerChanged"}
+    assert result["generations"] == 1 + result["counts"]["writes"]
+    assert set(result["used"]) == {0}
+
+
+def test_racers_for_one_member_per_host_get_exactly_one(track: Track) -> None:
+    result = track.race("group", providers=1, slots=100)
+
+    assert_fair(result)
+    assert result["counts"]["won"] == result["consumers"] == 25
+    assert result["counts"]["NoCapacity"] == (track.racers - 1) * 25

@@ -1,28 +1,17 @@
-"""What the audit finds, what readers of the fleet see again, which names are there."""
+"""What the audit finds, what the usage of the fleet costs, which names are there."""
 
 from uuid import uuid4
 
 import pytest
 from os_traits import get_traits
 
-from placement.candidates import CandidateQuery
 from placement.domain import FindingKind, InventorySpec
 from placement.models import Allocation, Consumer, Inventory, Trait
-from placement.selectors import (
-    FleetSnapshot,
-    candidate_search,
-    change_mark,
-    changes_since,
-    consumers_older_than,
-    fleet_usage,
-)
+from placement.selectors import consumers_older_than, fleet_usage
 from placement.services import (
     allocations_claim,
     audit_inventory_usage,
     inventory_set,
-    provider_delete,
-    provider_ensure,
-    provider_traits_set,
     standard_names_sync,
 )
 
@@ -109,55 +98,3 @@ def test_lost_standard_name_comes_back():
     Trait.objects.filter(name="HW_CPU_X86_AVX").delete()
 
     assert standard_names_sync() == 1
-
-
-def test_claim_is_a_change_of_its_provider(provider, claim):
-    host, _ = provider(VCPU=4), provider(VCPU=4)
-    mark = change_mark()
-
-    allocations_claim([claim(host, VCPU=1)])
-
-    assert host in changes_since(mark).changed
-
-
-def test_deletion_is_seen_as_removal(provider):
-    host = provider()
-    mark = change_mark()
-
-    provider_delete(host)
-
-    assert changes_since(mark).removed == {host}
-
-
-def test_deleted_and_made_again_is_changed_not_removed(provider):
-    host = provider()
-    mark = change_mark()
-    provider_delete(host)
-    provider_ensure(host, "again")
-
-    changes = changes_since(mark)
-
-    assert (changes.changed >= {host}, changes.removed) == (True, frozenset())
-
-
-def test_search_sees_what_was_claimed_stated_and_deleted_meanwhile(provider, claim):
-    small, large = provider(VCPU=2), provider(VCPU=8)
-    snapshot, two = FleetSnapshot(), CandidateQuery(resources={"VCPU": 2})
-    assert set(candidate_search(two, snapshot=snapshot).uuids) == {small, large}
-
-    allocations_claim([claim(small, VCPU=1)])
-    assert candidate_search(two, snapshot=snapshot).uuids == (large,)
-
-    late = provider(VCPU=2)
-    provider_delete(large)
-    assert candidate_search(two, snapshot=snapshot).uuids == (late,)
-
-
-def test_search_sees_a_new_trait(provider):
-    host = provider(VCPU=2)
-    snapshot, fast = FleetSnapshot(), CandidateQuery({"VCPU": 1}, required_traits=frozenset({"HW_CPU_X86_AVX"}))
-    assert candidate_search(fast, snapshot=snapshot).uuids == ()
-
-    provider_traits_set(host, {"HW_CPU_X86_AVX"})
-
-    assert candidate_search(fast, snapshot=snapshot).uuids == (host,)

@@ -1,0 +1,15 @@
+"""Placement in Django's admin: to look at and search. What may be changed goes through services."""
+
+from placement.admin.consumers import AllocationAdmin, ConsumerAdmin
+from placement.admin.inventories import InventoryAdmin
+from placement.admin.names import ResourceClassAdmin, TraitAdmin
+from placement.admin.providers import ProviderAdmin
+
+__all__ = [
+    "AllocationAdmin",
+    "ConsumerAdmin",
+    "InventoryAdmin",
+    "ProviderAdmin",
+    "ResourceClassAdmin",
+    "TraitAdmin",
+]

@@ -1,0 +1,28 @@
+"""What is known about one provider."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from placement.domain import InventoryUsage
+
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProviderFacts:
+    """One provider as of one moment. Whatever changes about it, another object takes its place.
+
+    So `rendered` may keep what somebody has made of it (an answer's bytes, by any key): it cannot go stale.
+    """
+
+    uuid: UUID
+    root_uuid: UUID
+    inventories: Mapping[str, InventoryUsage]
+    traits: frozenset[str] = frozenset()
+    aggregates: frozenset[UUID] = frozenset()
+    parent_uuid: UUID | None = None
+    generation: int = 0
+    name: str = ""
+    rendered: dict[Any, bytes] = field(default_factory=dict, repr=False)

@@ -1,0 +1,120 @@
+"""Broken rules as typed reasons. `anchor` is the row of the root of the tree that broke it."""
+
+from uuid import UUID
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from placement.candidates.columns import Bools, ClassColumn, FleetColumns
+from placement.candidates.query import CandidateQuery, RequestGroup
+
+STAGE = "placement"
+_SHORT = {
+    "MEMORY_MB": (RefusalReason.RAM_SHORT, "MB"),
+    "VCPU": (RefusalReason.VCPU_SHORT, ""),
+    "DISK_GB": (RefusalReason.DISK_SHORT, "GB"),
+}
+
+
+def amount(columns: FleetColumns, group: RequestGroup, name: str, rows: Bools, anchor: int) -> Refusal:
+    """Too little of a class, or not in this piece: the numbers of whoever has most of it among `rows` of the tree."""
+    column, wanted = columns.classes.get(name), group.resources[name]
+    holders = [] if column is None else [row for row in _reached(columns, rows, anchor) if column.most[row]]
+    if column is None or not holders:
+        return _short(group, name, 0)
+    row = max(holders, key=column.free)
+    if column.free(row) < wanted:
+        total = int(column.total[row])
+        return _short(group, name, max(0, column.free(row)), total, round(int(column.capacity[row]) / total, 3))
+    return _not_allowed(group, name, column, row)
+
+
+def _not_allowed(group: RequestGroup, name: str, column: ClassColumn, row: int) -> Refusal:
+    wanted = group.resources[name]
+    allowed = f"{column.least[row]} to {column.most[row]} in steps of {column.step[row]}"
+    detail = _named(group, name)
+    return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
+
+
+def _short(group: RequestGroup, name: str, free: int, total: int | None = None, ratio: float | None = None) -> Refusal:
+    reason, unit = _SHORT.get(name, (RefusalReason.RESOURCE_SHORT, ""))
+    wanted = group.resources[name]
+    detail = _named(group, name)
+    return Refusal(
+        reason, wanted=wanted, available=free, unit=unit, detail=detail, stage=STAGE, total=total, ratio=ratio
+    )
+
+
+def traits_missing(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+    """The required traits that nobody in the tree has; all of them where only the combination is missing."""
+    present = _traits_in_tree(columns, anchor)
+    missing = [wanted for wanted in group.required if present.isdisjoint(wanted)] or list(group.required)
+    text = ", ".join(sorted(" or ".join(sorted(wanted)) for wanted in missing))
+    return Refusal(RefusalReason.TRAIT_MISSING, wanted=text, detail=_named(group), stage=STAGE)
+
+
+def traits_forbidden(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+    """The forbidden traits that are there."""
+    present = ", ".join(sorted(group.forbidden & _traits_in_tree(columns, anchor)))
+    return Refusal(RefusalReason.TRAIT_FORBIDDEN, wanted=present, detail=_named(group), stage=STAGE)
+
+
+def not_member(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+    """The first set of aggregates that the tree has no part in; the first of all where members are only in parts."""
+    present = frozenset[UUID]().union(*(columns.fact(row).aggregates for row in columns.trees.rows_of(anchor)))
+    missing = next((wanted for wanted in group.member_of if present.isdisjoint(wanted)), group.member_of[0])
+    text = ", ".join(sorted(map(str, missing)))
+    return Refusal(RefusalReason.NOT_IN_AGGREGATE, wanted=text, detail=_named(group), stage=STAGE)
+
+
+def forbidden_member(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+    """In an aggregate that the request keeps away from."""
+    return _no_candidate(group, "in a forbidden aggregate")
+
+
+def other_tree(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+    """Not of the tree that the request names."""
+    return _no_candidate(group, f"not in the tree of {group.in_tree}")
+
+
+def root_traits(columns: FleetColumns, query: CandidateQuery, anchor: int) -> Refusal:
+    """What the root lacks, or has and should not."""
+    traits = columns.fact(anchor).traits
+    missing = ", ".join(sorted(query.root_required - traits))
+    if missing:
+        return Refusal(RefusalReason.TRAIT_MISSING, wanted=missing, detail="root", stage=STAGE)
+    present = ", ".join(sorted(query.root_forbidden & traits))
+    return Refusal(RefusalReason.TRAIT_FORBIDDEN, wanted=present, detail="root", stage=STAGE)
+
+
+def no_combination(query: CandidateQuery) -> Refusal:
+    """Each rule can be met alone, not all at once."""
+    parts = ["no choice of its providers meets all groups at once"]
+    if query.group_policy:
+        parts.append(f"group_policy {query.group_policy}")
+    if query.same_subtree:
+        parts.append("same_subtree " + "; ".join(",".join(sorted(suffixes)) for suffixes in query.same_subtree))
+    return Refusal(RefusalReason.NO_CANDIDATE, detail=", ".join(parts), stage=STAGE)
+
+
+def unknown_provider() -> Refusal:
+    """Nothing is known of it."""
+    return Refusal(RefusalReason.NO_CANDIDATE, detail="no such provider", stage=STAGE)
+
+
+def _no_candidate(group: RequestGroup, text: str) -> Refusal:
+    return Refusal(RefusalReason.NO_CANDIDATE, detail=_named(group, text), stage=STAGE)
+
+
+def _named(group: RequestGroup, text: str = "") -> str:
+    """The text, with the group where it is not the un-suffixed one."""
+    if not group.suffix:
+        return text
+    return f"{text}, group {group.suffix}" if text else f"group {group.suffix}"
+
+
+def _traits_in_tree(columns: FleetColumns, anchor: int) -> frozenset[str]:
+    return frozenset[str]().union(*(columns.fact(row).traits for row in columns.trees.rows_of(anchor)))
+
+
+def _reached(columns: FleetColumns, rows: Bools, anchor: int) -> list[int]:
+    own = [row for row in columns.trees.rows_of(anchor) if rows[row]]
+    return own + [row for row in columns.sharing if rows[row] and row not in own and columns.shared_with(row)[anchor]]

@@ -1,0 +1,59 @@
+"""A provider as the wire writes it. Its bytes are kept beside the provider in the snapshot of the fleet."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+
+from placement.candidates import ProviderFacts
+from placement.openstack.call import Call
+from placement.openstack.schema_providers import TREES_SINCE
+
+# What a provider links to besides itself, and since which version.
+_LINKS = ((0, "inventories"), (0, "usages"), (1, "aggregates"), (6, "traits"), (11, "allocations"))
+# The versions that changed how a provider looks.
+_LOOKS = (0, 1, 6, 11, TREES_SINCE)
+
+
+class ShownProvider(Protocol):
+    """What a provider must tell to be shown: a row of the database does, and so does the snapshot."""
+
+    @property
+    def uuid(self) -> UUID: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def parent_uuid(self) -> UUID | None: ...
+    @property
+    def root_uuid(self) -> UUID: ...
+
+
+def provider_json(call: Call, provider: ShownProvider) -> bytes:
+    """The provider in the version of this call."""
+    uuid = str(provider.uuid)
+    href = call.url("resource_providers", uuid)
+    links = [{"rel": "self", "href": href}]
+    links += [{"rel": rel, "href": f"{href}/{rel}"} for since, rel in _LINKS if call.minor >= since]
+    data: dict[str, Any] = {"uuid": uuid, "name": provider.name, "generation": provider.generation, "links": links}
+    if call.minor >= TREES_SINCE:
+        parent = provider.parent_uuid
+        data["parent_provider_uuid"] = None if parent is None else str(parent)
+        data["root_provider_uuid"] = str(provider.root_uuid)
+    return orjson.dumps(data)
+
+
+def kept_provider_json(call: Call, provider: ProviderFacts) -> bytes:
+    """The same; rendered once for as long as the provider stays as it is."""
+    key = ("provider", max(look for look in _LOOKS if look <= call.minor), call.prefix)
+    found = provider.rendered.get(key)
+    if found is None:
+        found = provider.rendered[key] = provider_json(call, provider)
+    return found
+
+
+def providers_json(rendered: Iterable[bytes]) -> bytes:
+    """The list of them."""
+    return b'{"resource_providers":[' + b",".join(rendered) + b"]}"

@@ -1,0 +1,37 @@
+"""Schemas of resource classes and traits. Source: Placement's API reference."""
+
+from placement.openstack.schemas import CompiledSchema
+
+NAME_PATTERN = "^[A-Z0-9_]+$"
+CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$"
+
+CUSTOM_NAME = CompiledSchema({"type": "string", "minLength": 1, "maxLength": 255, "pattern": CUSTOM_PATTERN})
+
+RESOURCE_CLASS = CompiledSchema(
+    {
+        "type": "object",
+        "properties": {"name": {"type": "string", "maxLength": 255, "pattern": CUSTOM_PATTERN}},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+)
+
+TRAIT_QUERY = CompiledSchema(
+    {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "associated": {"type": "string"}},
+        "additionalProperties": False,
+    }
+)
+
+PROVIDER_TRAITS = CompiledSchema(
+    {
+        "type": "object",
+        "properties": {
+            "traits": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 255}},
+            "resource_provider_generation": {"type": "integer"},
+        },
+        "required": ["traits", "resource_provider_generation"],
+        "additionalProperties": False,
+    }
+)

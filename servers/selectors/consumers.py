@@ -1,0 +1,32 @@
+"""Who of Placement's consumers has an owner here."""
+
+import uuid
+from collections.abc import Collection
+
+from servers.models import BuildRequest, Instance
+from servers.selectors.pending import pending_instance
+
+
+def consumers_without_owner(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Those that are no build request and no living instance. Two queries.
+
+    Build requests first: dispatch replaces them by instances in one transaction, so whoever is seen in neither look
+    was in neither table. The other way round, an instance dispatched between the two would seem to be nobody's.
+    """
+    pending = BuildRequest.objects.filter(instance_uuid__in=consumers)
+    owned = set(pending.values_list("instance_uuid", flat=True))
+    living = Instance.objects.filter(pk__in=consumers, deleted_at__isnull=True)
+    owned |= set(living.values_list("pk", flat=True))
+    return set(consumers) - owned
+
+
+def instance_uuids_seen(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Those that are or were instances, deleted ones too."""
+    return set(Instance.objects.filter(pk__in=consumers).values_list("pk", flat=True))
+
+
+def instances_of_consumers(consumers: Collection[uuid.UUID]) -> dict[uuid.UUID, Instance]:
+    """{consumer: its instance}, deleted ones and those that wait for a host included. Two queries. For admins."""
+    pending = BuildRequest.objects.filter(instance_uuid__in=consumers)
+    found = {one.instance_uuid: pending_instance(one) for one in pending}
+    return found | {one.pk: one for one in Instance.objects.filter(pk__in=consumers)}

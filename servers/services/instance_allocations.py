@@ -1,0 +1,137 @@
+"""What an instance should hold in Placement, against what it holds: its flavor, on its own host, and nothing else."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.kernel.errors import Conflict
+from placement.domain import MAX_INT, AllocationView, ConsumerState, CountLimit, ProviderKind
+from placement.selectors import allocations_by_consumer, provider_views
+from placement.selectors.allocations import consumer_holdings
+from placement.services import allocations_replace
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.resources import derive_resources
+from servers.domain.groups import GroupPolicy
+from servers.domain.placement_findings import AuditKind, amounts_text
+from servers.domain.states import DELETING_TASKS
+from servers.models import Instance, ServerGroupMember
+
+BY_HAND = "Part of it is held of nested or shared providers, which only the scheduler can choose anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One instance whose allocations are not what they should be. Amounts by resource class, on its own node."""
+
+    kind: AuditKind
+    message: str
+    wanted: Mapping[str, int]
+    held: Mapping[str, int]
+    held_of: tuple[str, ...]
+    obstacle: str = ""
+
+
+def compute_roots() -> dict[uuid.UUID, uuid.UUID]:
+    """{provider: its root} for every provider that belongs to a compute node. One query."""
+    views = provider_views()
+    nodes = {view.uuid for view in views if view.kind is ProviderKind.COMPUTE}
+    return {view.uuid: view.root_uuid for view in views if view.root_uuid in nodes}
+
+
+def mismatch_of(
+    instance: Instance, held: Sequence[AllocationView], roots: Mapping[uuid.UUID, uuid.UUID]
+) -> Mismatch | None:
+    """What is wrong with the allocations of an instance that is on a host; None when nothing is.
+
+    One that is being deleted is left alone: its allocations end with it.
+    """
+    node = instance.compute_node_uuid
+    if not instance.host or node is None or instance.task_state in DELETING_TASKS:
+        return None
+    wanted, sums = wanted_amounts(instance.flavor, instance.image), _sums(held)
+    is_elsewhere = any(roots.get(one.provider_uuid, node) != node for one in held)
+    if not is_elsewhere and sums == wanted:
+        return None
+    names = tuple(sorted({one.provider_name for one in held}))
+    is_by_hand = any(roots.get(one.provider_uuid) != one.provider_uuid for one in held)
+    kind, said = _said(instance, is_elsewhere=is_elsewhere, wanted=wanted, sums=sums, names=names)
+    return Mismatch(kind, said, wanted, sums, names, BY_HAND if is_by_hand else "")
+
+
+def _said(
+    instance: Instance, *, is_elsewhere: bool, wanted: Mapping[str, int], sums: Mapping[str, int], names: Sequence[str]
+) -> tuple[AuditKind, str]:
+    subject = f"instance {instance.name} is on {instance.host}"
+    if not sums:
+        return AuditKind.NO_ALLOCATIONS, f"{subject} and holds nothing there"
+    if is_elsewhere:
+        return AuditKind.OTHER_HOST, f"{subject} and holds allocations of {', '.join(names)}"
+    flavor = instance.flavor.get("name", "")
+    told = f"{subject} and holds {amounts_text(sums)}; its flavor {flavor} needs {amounts_text(wanted)}"
+    return AuditKind.OTHER_AMOUNTS, told
+
+
+def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> dict[str, int]:
+    """Amounts per resource class, from the snapshots that the instance keeps."""
+    known = {name: image[name] for name in ("id", "name", "properties") if name in image}
+    return dict(derive_resources(FlavorSnapshot(**flavor), ImageSnapshot(**known)).amounts)
+
+
+def _sums(held: Sequence[AllocationView]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for one in held:
+        sums[one.resource_class] = sums.get(one.resource_class, 0) + one.used
+    return sums
+
+
+def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> bool:
+    """Let the instance hold what its flavor needs, of its own host; False when there is no such mismatch any more.
+
+    One transaction under the instance's lock: it holds either what it held or what it should. Raises NoCapacity
+    when its host has no room for it, Conflict when it cannot be done without choosing providers anew.
+    """
+    with transaction.atomic():
+        rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
+        instance = rows.first()
+        found = mismatch_now(instance) if instance is not None else None
+        if instance is None or found is None or found.kind is not kind:
+            return False
+        if found.obstacle:
+            raise Conflict(found.obstacle)
+        allocations_replace([_state(instance, found.wanted)])
+    return True
+
+
+def mismatch_now(instance: Instance) -> Mismatch | None:
+    """As `mismatch_of`, with the allocations that are there now."""
+    held = allocations_by_consumer([instance.pk]).get(instance.pk, [])
+    return mismatch_of(instance, held, compute_roots())
+
+
+def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:
+    """All that it shall hold, if what it holds is still what was looked at."""
+    node = instance.compute_node_uuid
+    if node is None:
+        raise Conflict("The instance is on no node.")
+    now = consumer_holdings(instance.pk)
+    return ConsumerState(
+        consumer_uuid=instance.pk,
+        project_id=str(instance.project_id),
+        user_id=str(instance.user_id),
+        consumer_type="INSTANCE",
+        resources={node: wanted},
+        generation=now.generation if now is not None else None,
+        limits=_group_count(instance.pk, node),
+    )
+
+
+def _group_count(instance_id: uuid.UUID, node: uuid.UUID) -> tuple[CountLimit, ...]:
+    """Let it count as a member of its group on its host, as a claim of the scheduler would.
+
+    Without a limit: it runs there whatever the rule of the group says, and the next claim must know.
+    """
+    members = ServerGroupMember.objects.filter(instance_uuid=instance_id, group__policy=GroupPolicy.ANTI_AFFINITY)
+    return tuple(CountLimit(node, f"group:{pk}", MAX_INT) for pk in members.values_list("group_id", flat=True))
