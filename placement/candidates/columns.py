@@ -1,6 +1,7 @@
 """The fleet as columns: one row per provider, changed in place; one column per resource class that occurs."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
@@ -158,6 +159,11 @@ class FleetColumns:
             roots[self.trees.root[meets[self.aggregates]]] = True
         return roots
 
+    def view(self) -> "FleetView":
+        """What is there now, to be kept."""
+        served = {row: self.shared_with(row) for row in self.sharing}
+        return FleetView(tuple(self.facts), self.row_of.copy(), self.trees, served)
+
     def _append(self, facts: ProviderFacts) -> int:
         row = len(self.facts)
         if row == self._room:
@@ -198,6 +204,28 @@ class FleetColumns:
     def _moved(self) -> None:
         self._trees = self._sharing = None
         self._shared_with.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """Who was there and where, at one moment: it stays as it is when the columns change."""
+
+    facts: tuple[ProviderFacts | None, ...]
+    row_of: Mapping[UUID, int]
+    trees: TreeIndex
+    served: Mapping[int, Bools]
+
+    def fact(self, row: int) -> ProviderFacts:
+        """The provider of a row that was not empty."""
+        facts = self.facts[row]
+        if facts is None:
+            raise LookupError(f"row {row} was empty")
+        return facts
+
+    def reached(self, anchor: int) -> list[int]:
+        """The rows of the tree of `anchor`, and those that share with it."""
+        own = list(self.trees.rows_of(anchor))
+        return own + [row for row, roots in self.served.items() if roots[anchor] and row not in own]
 
 
 def columns_of(providers: Iterable[ProviderFacts]) -> FleetColumns:

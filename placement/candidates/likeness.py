@@ -26,18 +26,22 @@ class LikeChildren:
             if row != anchor:
                 self._children.setdefault(columns.trees.parent[row], []).append(row)
         self._numbers: dict[object, int] = {}
+        self._paths: dict[int, tuple[int, ...]] = {}
         self.before = self._before(anchor)
 
     def path(self, row: int) -> tuple[int, ...]:
         """The row and what it stands below."""
-        return self._columns.trees.path(row)
+        path = self._paths.get(row)
+        if path is None:
+            path = self._paths[row] = self._columns.trees.path(row)
+        return path
 
     def is_first(self, row: int, touched: frozenset[int]) -> bool:
         """No untouched like provider, or like provider above it, comes before."""
         if row not in self.before:
             return True
-        for one in self._columns.trees.path(row):
-            if one not in touched and any(other not in touched for other in self.before.get(one, ())):
+        for one in self.path(row):
+            if one not in touched and not touched.issuperset(self.before.get(one, ())):
                 return False
         return True
 
@@ -65,7 +69,7 @@ class LikeChildren:
 
     def _own(self, row: int) -> object:
         facts = self._columns.fact(row)
-        usages = tuple(facts.inventories.get(name) for name in self._names)
+        usages = tuple((name, facts.inventories[name]) for name in self._names if name in facts.inventories)
         slots = tuple(row in members for members in self._members)
         return usages, facts.traits, facts.aggregates, slots
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal
 from placement.candidates import wording
-from placement.candidates.columns import Bools, FleetColumns
+from placement.candidates.columns import Bools, FleetColumns, FleetView
 from placement.candidates.query import CandidateQuery, RequestGroup
 from placement.candidates.slots import (
     fits,
@@ -29,19 +29,20 @@ class Stage:
     say: Callable[[int], Refusal]
 
 
-def stages_of(columns: FleetColumns, query: CandidateQuery) -> Iterator[Stage]:
-    """All rules that can be judged tree by tree without trying combinations."""
+def stages_of(columns: FleetColumns, fleet: FleetView, query: CandidateQuery) -> Iterator[Stage]:
+    """All rules that can be judged tree by tree without trying combinations. The words are taken from `fleet`."""
     for group in query.groups:
-        yield from _Narrowing(columns, group).stages()
+        yield from _Narrowing(columns, fleet, group).stages()
     if query.root_required or query.root_forbidden:
-        yield Stage(root_filter(columns, query), partial(wording.root_traits, columns, query))
+        yield Stage(root_filter(columns, query), partial(wording.root_traits, fleet, query))
 
 
 class _Narrowing:
     """One group: the rows that are left for each of its choices, fewer with each rule."""
 
-    def __init__(self, columns: FleetColumns, group: RequestGroup) -> None:
+    def __init__(self, columns: FleetColumns, fleet: FleetView, group: RequestGroup) -> None:
         self._columns = columns
+        self._fleet = fleet
         self._group = group
         self._is_spread = not group.suffix
         self._rows = [columns.alive.copy() for _ in range(len(group.resources) if self._is_spread else 1)]
@@ -53,12 +54,12 @@ class _Narrowing:
         yield from self._traits()
         yield from self._place()
         if self._is_spread and len(self._rows) > 1 and self._group.required:
-            yield Stage(self._covered(), partial(wording.traits_missing, self._columns, self._group))
+            yield Stage(self._covered(), partial(wording.traits_missing, self._fleet, self._group))
 
     def _amounts(self) -> Iterator[Stage]:
         for index, (name, wanted) in enumerate(self._group.resources.items()):
             choice = index if self._is_spread else 0
-            say = partial(wording.amount, self._columns, self._group, name, self._rows[choice].copy())
+            say = partial(wording.amount, self._fleet, self._group, name, self._rows[choice].copy())
             self._rows[choice] &= fits(self._columns, name, wanted)
             yield Stage(self._left(), say)
 
@@ -84,9 +85,9 @@ class _Narrowing:
         """What holds for the root holds for its tree, as far as the un-suffixed group goes."""
         return rows | rows[self._columns.trees.root] if self._is_spread else rows
 
-    def _narrow(self, rows: Bools, say: Callable[[FleetColumns, RequestGroup, int], Refusal]) -> Stage:
+    def _narrow(self, rows: Bools, say: Callable[[FleetView, RequestGroup, int], Refusal]) -> Stage:
         self._rows = [left & rows for left in self._rows]
-        return Stage(self._left(), partial(say, self._columns, self._group))
+        return Stage(self._left(), partial(say, self._fleet, self._group))
 
     def _left(self) -> Bools:
         """By row: roots of trees in which each choice has somebody, of the tree or sharing with it."""

@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from placement.candidates.alone import rows_alone
 from placement.candidates.answers import CandidateBuilder, Choice, answer_of_single_rows, tree_facts
 from placement.candidates.columns import FleetColumns, Ints, ProviderFacts
 from placement.candidates.query import (
@@ -15,7 +16,7 @@ from placement.candidates.query import (
     SearchOptions,
     Strategy,
 )
-from placement.candidates.slots import Request, has_traits, request_of, single_rows
+from placement.candidates.slots import Request, request_of, single_rows
 from placement.candidates.walk import TreeWalk
 
 NOTHING = CandidateAnswer()
@@ -30,7 +31,7 @@ def candidates_find(
         return NOTHING
     request = request_of(columns, query)
     most = _most(query.limit, options.max_candidates)
-    alone = _alone(columns, request)
+    alone = rows_alone(columns, request)
     anchors = request.anchors
     if alone is not None and columns.trees.is_flat:
         anchors = anchors & (alone >= 0)
@@ -53,30 +54,6 @@ def _most(limit: int | None, max_candidates: int) -> int | None:
 
 def _order(anchors: Ints, seed: int | None) -> Ints:
     return anchors if seed is None else np.random.default_rng(seed).permutation(anchors)
-
-
-def _alone(columns: FleetColumns, request: Request) -> Ints | None:
-    """By root: the one row that must serve everything, where that is so; -1 where a walk must tell; None: nowhere."""
-    if len(request.query.groups) != 1 or request.is_shared or request.query.same_subtree:
-        return None
-    group = request.query.groups[0]
-    rows = has_traits(columns, group.required, group.forbidden) & columns.alive
-    for slot in request.slots:
-        rows = rows & slot.rows
-    if columns.trees.is_flat:
-        return np.where(rows, columns.trees.root, -1)
-    return _alone_in_trees(columns, request, np.flatnonzero(rows))
-
-
-def _alone_in_trees(columns: FleetColumns, request: Request, rows: Ints) -> Ints:
-    """Where each slot has a single row in the tree, and it is the same row for all."""
-    root = columns.trees.root
-    alone = np.full(len(columns), -1, dtype=np.int64)
-    alone[root[rows]] = rows
-    for slot in request.slots:
-        choices = np.bincount(root[slot.rows], minlength=len(columns))
-        alone[choices != 1] = -1
-    return alone
 
 
 def _trees(

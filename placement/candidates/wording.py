@@ -3,8 +3,9 @@
 from uuid import UUID
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from placement.candidates.columns import Bools, ClassColumn, FleetColumns
+from placement.candidates.columns import Bools, FleetView
 from placement.candidates.query import CandidateQuery, RequestGroup
+from placement.domain import InventoryUsage
 
 STAGE = "placement"
 _SHORT = {
@@ -14,22 +15,25 @@ _SHORT = {
 }
 
 
-def amount(columns: FleetColumns, group: RequestGroup, name: str, rows: Bools, anchor: int) -> Refusal:
+def amount(fleet: FleetView, group: RequestGroup, name: str, rows: Bools, anchor: int) -> Refusal:
     """Too little of a class, or not in this piece: the numbers of whoever has most of it among `rows` of the tree."""
-    column, wanted = columns.classes.get(name), group.resources[name]
-    holders = [] if column is None else [row for row in _reached(columns, rows, anchor) if column.most[row]]
-    if column is None or not holders:
+    reached = [fleet.fact(row).inventories.get(name) for row in fleet.reached(anchor) if rows[row]]
+    held = [usage for usage in reached if usage is not None]
+    if not held:
         return _short(group, name, 0)
-    row = max(holders, key=column.free)
-    if column.free(row) < wanted:
-        total = int(column.total[row])
-        return _short(group, name, max(0, column.free(row)), total, round(int(column.capacity[row]) / total, 3))
-    return _not_allowed(group, name, column, row)
+    best = max(held, key=_left)
+    if _left(best) < group.resources[name]:
+        return _short(group, name, best.free, best.total, round(best.capacity / best.total, 3))
+    return _not_allowed(group, name, best)
 
 
-def _not_allowed(group: RequestGroup, name: str, column: ClassColumn, row: int) -> Refusal:
+def _left(usage: InventoryUsage) -> int:
+    return usage.capacity - usage.used
+
+
+def _not_allowed(group: RequestGroup, name: str, usage: InventoryUsage) -> Refusal:
     wanted = group.resources[name]
-    allowed = f"{column.least[row]} to {column.most[row]} in steps of {column.step[row]}"
+    allowed = f"{usage.min_unit} to {usage.max_unit} in steps of {usage.step_size}"
     detail = _named(group, name)
     return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
 
@@ -43,41 +47,41 @@ def _short(group: RequestGroup, name: str, free: int, total: int | None = None, 
     )
 
 
-def traits_missing(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+def traits_missing(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
     """The required traits that nobody in the tree has; all of them where only the combination is missing."""
-    present = _traits_in_tree(columns, anchor)
+    present = _traits_in_tree(fleet, anchor)
     missing = [wanted for wanted in group.required if present.isdisjoint(wanted)] or list(group.required)
     text = ", ".join(sorted(" or ".join(sorted(wanted)) for wanted in missing))
     return Refusal(RefusalReason.TRAIT_MISSING, wanted=text, detail=_named(group), stage=STAGE)
 
 
-def traits_forbidden(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+def traits_forbidden(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
     """The forbidden traits that are there."""
-    present = ", ".join(sorted(group.forbidden & _traits_in_tree(columns, anchor)))
+    present = ", ".join(sorted(group.forbidden & _traits_in_tree(fleet, anchor)))
     return Refusal(RefusalReason.TRAIT_FORBIDDEN, wanted=present, detail=_named(group), stage=STAGE)
 
 
-def not_member(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+def not_member(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
     """The first set of aggregates that the tree has no part in; the first of all where members are only in parts."""
-    present = frozenset[UUID]().union(*(columns.fact(row).aggregates for row in columns.trees.rows_of(anchor)))
+    present = frozenset[UUID]().union(*(fleet.fact(row).aggregates for row in fleet.trees.rows_of(anchor)))
     missing = next((wanted for wanted in group.member_of if present.isdisjoint(wanted)), group.member_of[0])
     text = ", ".join(sorted(map(str, missing)))
     return Refusal(RefusalReason.NOT_IN_AGGREGATE, wanted=text, detail=_named(group), stage=STAGE)
 
 
-def forbidden_member(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+def forbidden_member(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
     """In an aggregate that the request keeps away from."""
     return _no_candidate(group, "in a forbidden aggregate")
 
 
-def other_tree(columns: FleetColumns, group: RequestGroup, anchor: int) -> Refusal:
+def other_tree(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
     """Not of the tree that the request names."""
     return _no_candidate(group, f"not in the tree of {group.in_tree}")
 
 
-def root_traits(columns: FleetColumns, query: CandidateQuery, anchor: int) -> Refusal:
+def root_traits(fleet: FleetView, query: CandidateQuery, anchor: int) -> Refusal:
     """What the root lacks, or has and should not."""
-    traits = columns.fact(anchor).traits
+    traits = fleet.fact(anchor).traits
     missing = ", ".join(sorted(query.root_required - traits))
     if missing:
         return Refusal(RefusalReason.TRAIT_MISSING, wanted=missing, detail="root", stage=STAGE)
@@ -111,10 +115,5 @@ def _named(group: RequestGroup, text: str = "") -> str:
     return f"{text}, group {group.suffix}" if text else f"group {group.suffix}"
 
 
-def _traits_in_tree(columns: FleetColumns, anchor: int) -> frozenset[str]:
-    return frozenset[str]().union(*(columns.fact(row).traits for row in columns.trees.rows_of(anchor)))
-
-
-def _reached(columns: FleetColumns, rows: Bools, anchor: int) -> list[int]:
-    own = [row for row in columns.trees.rows_of(anchor) if rows[row]]
-    return own + [row for row in columns.sharing if rows[row] and row not in own and columns.shared_with(row)[anchor]]
+def _traits_in_tree(fleet: FleetView, anchor: int) -> frozenset[str]:
+    return frozenset[str]().union(*(fleet.fact(row).traits for row in fleet.trees.rows_of(anchor)))

@@ -29,9 +29,9 @@ _SENTENCES = {
         "{subject}: {allocated} allocated of a capacity of {capacity};"
         " {used_when_set} were used when these numbers were stated"
     ),
-    FindingKind.ROOT_WRONG: "provider {provider_uuid} names root {root_uuid}, its parents lead to {right_root_uuid}",
-    FindingKind.PARENT_LOOP: "provider {provider_uuid} is its own ancestor",
-    FindingKind.STAMP_AHEAD: "provider {provider_uuid} has a change stamp that this server has not handed out yet",
+    FindingKind.ROOT_WRONG: "provider {provider} names root {root_uuid}, its parents lead to {right_root_uuid}",
+    FindingKind.PARENT_LOOP: "provider {provider} is its own ancestor",
+    FindingKind.STAMP_AHEAD: "provider {provider} has a change stamp that this server has not handed out yet",
     FindingKind.GENERATION_NEGATIVE: "{whose} has the generation {generation}",
 }
 
@@ -52,14 +52,15 @@ class Finding:
     root_uuid: UUID | None = None
     right_root_uuid: UUID | None = None
 
-    def sentence(self) -> str:
-        """For people."""
+    def sentence(self, *, provider_name: str = "") -> str:
+        """For people; a provider by its uuid where its name is not given."""
         is_consumer = self.consumer_uuid is not None
+        provider = provider_name or self.provider_uuid
         return _SENTENCES[self.kind].format(
-            subject=f"{self.resource_class} of provider {self.provider_uuid}",
-            whose=f"consumer {self.consumer_uuid}" if is_consumer else f"provider {self.provider_uuid}",
+            subject=f"{self.resource_class} of provider {provider}",
+            whose=f"consumer {self.consumer_uuid}" if is_consumer else f"provider {provider}",
             consumer_uuid=self.consumer_uuid,
-            provider_uuid=self.provider_uuid,
+            provider=provider,
             used=self.used,
             allocated=self.allocated,
             capacity=self.capacity,

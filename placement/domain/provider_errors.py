@@ -27,26 +27,40 @@ _SENTENCES = {
 
 
 class ParentRefused(Invalid):
-    """The parent cannot be this one. Extra: rule (ParentRule), provider_uuid, parent_uuid."""
+    """The parent cannot be this one; `parent_refused` makes it. Extra: rule, provider_uuid, parent_uuid."""
 
     code: ClassVar[str] = "parent_refused"
 
-    def __init__(self, rule: ParentRule, *, provider_uuid: UUID, parent_uuid: UUID | None) -> None:
-        text = _SENTENCES[rule].format(parent=parent_uuid, provider=provider_uuid)
-        super().__init__(text, field="parent_uuid", rule=rule, provider_uuid=provider_uuid, parent_uuid=parent_uuid)
-        self.rule = rule
+    @property
+    def rule(self) -> ParentRule:
+        """Which rule it breaks."""
+        rule: ParentRule = self.extra["rule"]
+        return rule
+
+
+def parent_refused(rule: ParentRule, *, provider_uuid: UUID, parent_uuid: UUID | None) -> ParentRefused:
+    """The error for this provider and this parent."""
+    text = _SENTENCES[rule].format(parent=parent_uuid, provider=provider_uuid)
+    return ParentRefused(text, field="parent_uuid", rule=rule, provider_uuid=provider_uuid, parent_uuid=parent_uuid)
 
 
 class ProviderTaken(Conflict):
-    """Another provider has the name, or this very uuid. Extra: taken ({"name" and/or "uuid": value})."""
+    """Another provider has the name, or this very uuid; `provider_taken` makes it. Extra: taken."""
 
     code: ClassVar[str] = "provider_taken"
     retryable = False
 
-    def __init__(self, taken: dict[str, str]) -> None:
-        named = ", ".join(f"{field} {value!r}" for field, value in taken.items())
-        super().__init__(f"There is a resource provider with {named}.", field=next(iter(taken), None), taken=taken)
-        self.taken = taken
+    @property
+    def taken(self) -> dict[str, str]:
+        """What is taken: name, uuid or both, with the value."""
+        taken: dict[str, str] = self.extra["taken"]
+        return taken
+
+
+def provider_taken(taken: dict[str, str]) -> ProviderTaken:
+    """The error for these values."""
+    named = ", ".join(f"{field} {value!r}" for field, value in taken.items())
+    return ProviderTaken(f"There is a resource provider with {named}.", field=next(iter(taken), None), taken=taken)
 
 
 class ProviderHasChildren(Conflict):

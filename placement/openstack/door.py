@@ -54,21 +54,23 @@ def _answered(request: HttpRequest) -> HttpResponse:
 def _fault_of(error: Exception) -> Fault:
     match error:
         case Fault():
-            return error
+            fault = error
         case VersionUnreadableError():
-            return bad_request(str(error))
+            fault = bad_request(str(error))
         case VersionNotServedError():
-            return Fault(406, str(error))
+            fault = Fault(406, str(error))
         case NotFound():
-            return not_found(error.message)
+            fault = not_found(error.message)
         case KilonovaError():
-            return Fault(409 if error.retryable else 400, error.message)
+            fault = Fault(409 if error.retryable else 400, error.message)
         case RequestDataTooBig():
-            return Fault(413, str(error))
+            fault = Fault(413, str(error))
         case UnreadablePostError():
-            return bad_request("The body could not be read.")
-    log.error("the Placement API failed", exc_info=error)
-    return Fault(500, "This is a mistake of the server, which has logged it under this request id.")
+            fault = bad_request("The body could not be read.")
+        case _:
+            log.error("the Placement API failed", exc_info=error)
+            fault = Fault(500, "This is a mistake of the server, which has logged it under this request id.")
+    return fault
 
 
 def _minor(request: HttpRequest) -> int:

@@ -1,6 +1,6 @@
 """JSON schemas are compiled once, when their module is read: checking a schema anew for each request is what costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jsonschema import Draft7Validator, FormatChecker, ValidationError
@@ -35,5 +35,9 @@ class CompiledSchema:
 
 def _text(error: ValidationError) -> str:
     """The library's own text shows schema and value in full, however large the value is, and takes its time."""
-    place = "".join(f"[{part!r}]" for part in error.absolute_path)
-    return f"{error.message[:_LONGEST]}\n\nFailed validating {error.validator!r} in schema, on instance{place}"
+    place, rule = _indexed(error.absolute_path), _indexed(list(error.absolute_schema_path)[:-1])
+    return f"{error.message[:_LONGEST]}\n\nFailed validating {error.validator!r} in schema{rule}, on instance{place}"
+
+
+def _indexed(path: Iterable[str | int]) -> str:
+    return "".join(f"[{part!r}]" for part in path)

@@ -1,18 +1,14 @@
 """Candidate search on this process's snapshot of the fleet: for the HTTP API and, in-process, for the scheduler."""
 
-from collections.abc import Collection
-from uuid import UUID
-
-from controlplane.kernel.reasons import Refusal
 from placement.candidates import (
     CandidateAnswer,
     CandidateQuery,
     ProviderFacts,
+    Refusals,
     RequestGroup,
     SearchOptions,
     candidates_find,
 )
-from placement.candidates import candidate_refusals as refusals_find
 from placement.candidates import providers_matching as matching_find
 from placement.selectors.snapshot import FleetSnapshot, fleet_snapshot
 
@@ -26,15 +22,12 @@ def candidate_search(
     return (snapshot or fleet_snapshot()).read(lambda columns: candidates_find(columns, query, options))
 
 
-def candidate_refusals(
-    query: CandidateQuery, providers: Collection[UUID] | None = None, *, snapshot: FleetSnapshot | None = None
-) -> dict[UUID, Refusal]:
-    """Why trees are no candidates, as of now: {provider: the first rule that its tree broke}.
+def candidate_refusals(query: CandidateQuery, *, snapshot: FleetSnapshot | None = None) -> Refusals:
+    """Why trees are no candidates, as of now: {root provider: the first rule that its tree broke}.
 
-    Without `providers`, every root whose tree is no candidate is there. Named ones are judged by the tree that they
-    belong to, and are left out where that is a candidate.
+    Trees that are candidates are left out. `of(provider)` takes any provider of a tree.
     """
-    return (snapshot or fleet_snapshot()).read(lambda columns: refusals_find(columns, query).named(providers))
+    return (snapshot or fleet_snapshot()).read(lambda columns: Refusals(columns, query))
 
 
 def providers_matching(group: RequestGroup, *, snapshot: FleetSnapshot | None = None) -> tuple[ProviderFacts, ...]:

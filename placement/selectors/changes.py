@@ -1,9 +1,9 @@
 """What changed in the fleet since a reader last looked, in one query; how `models.stamp` is read.
 
-PostgreSQL: the stamp is the number of the writing transaction. A reader's mark is the oldest transaction that was
-still open when it looked: every lower one was finished, so its changes were seen. Next time it asks for stamps from
-there on, and may meet a few changes again, never miss one. SQLite: writers are serial, stamps grow, and the mark is
-one above the highest stamp seen.
+PostgreSQL: the stamp is the number of the writing transaction. A reader remembers where the numbers ended when it
+looked, and which of the lower ones were still open: just these can have become visible since, so each change is told
+once, even while some transaction stays open for hours. SQLite: writers are serial and stamps grow, so whatever is
+above the highest stamp seen is new.
 """
 
 from dataclasses import dataclass
@@ -15,44 +15,57 @@ from django.db import connection
 # Stamps above what this server has handed out come from a restored copy of another one; the first full load of every
 # reader has them, so they are no news. The reader's own transaction may be above all that ended, yet it sees itself.
 _POSTGRES_BOUNDS = """
-SELECT pg_snapshot_xmin(s)::text::bigint AS since, COALESCE(own, 0) AS own,
-       GREATEST(pg_snapshot_xmax(s)::text::bigint, 1 + own) AS ending
+SELECT pg_snapshot_xmax(s)::text::bigint AS ended, COALESCE(own, 0) AS own,
+       GREATEST(pg_snapshot_xmax(s)::text::bigint, 1 + own) AS above,
+       array_to_string(ARRAY(SELECT pg_snapshot_xip(s)::text), ' ') AS unfinished
   FROM (SELECT pg_current_snapshot() AS s, pg_current_xact_id_if_assigned()::text::bigint AS own) AS now
 """
 _SQLITE_BOUNDS = """
 SELECT 1 + MAX((SELECT COALESCE(MAX(changed), 0) FROM placement_resourceprovider),
-               (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval)) AS since,
-       0 AS own, 9223372036854775807 AS ending
+               (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval)) AS ended,
+       0 AS own, 9223372036854775807 AS above, '' AS unfinished
 """
+# "+ 0" keeps planners from walking the index below `above`, where everybody is, while they have no statistics yet.
 # Made again under the same uuid, a provider is not gone, whichever of the two stamps is higher.
 _LOOK = """
 WITH bounds AS ({bounds})
-SELECT 'bounds' AS what, since, own, NULL AS uuid FROM bounds
+SELECT 'bounds' AS what, ended, own, unfinished AS word FROM bounds
 UNION ALL
-SELECT 'ids', (SELECT MIN(id) FROM placement_resourceprovider), (SELECT MAX(id) FROM placement_resourceprovider), NULL
+SELECT 'ids', (SELECT MIN(id) FROM placement_resourceprovider), (SELECT MAX(id) FROM placement_resourceprovider), ''
 UNION ALL
-SELECT 'changed', provider.id, provider.changed, NULL
+SELECT 'changed', provider.id, provider.changed, ''
   FROM placement_resourceprovider AS provider, bounds
- WHERE provider.changed >= %s AND provider.changed < bounds.ending
+ WHERE (provider.changed >= %s OR provider.changed IN ({unfinished})) AND provider.changed + 0 < bounds.above
 UNION ALL
 SELECT 'removed', 0, removal.changed, CAST(removal.provider_uuid AS text)
   FROM placement_providerremoval AS removal, bounds
- WHERE removal.changed >= %s AND removal.changed < bounds.ending
+ WHERE (removal.changed >= %s OR removal.changed IN ({unfinished})) AND removal.changed + 0 < bounds.above
    AND NOT EXISTS (SELECT 1 FROM placement_resourceprovider AS again WHERE again.uuid = removal.provider_uuid)
 """
-_NO_CHANGES = 2**63 - 1
+_NO_STAMP = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a reader has seen: every stamp below `ended` but those of transactions that were `unfinished`."""
+
+    ended: int
+    unfinished: tuple[int, ...] = ()
+
+
+NOTHING_NEW = Mark(2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """One look at the fleet.
 
-    `since` is the mark for the next look; `own` the stamp of the reader's own open transaction, 0 if it wrote
-    nothing. `lowest` and `highest` are the ids of the first and the last provider there is. `changed`: {id: stamp};
-    `removed`: {uuid: stamp}.
+    `mark` is for the next look; `own` the stamp of the reader's own open transaction, 0 if it wrote nothing. `lowest`
+    and `highest` are the ids of the first and the last provider there is. `changed`: {id: stamp}; `removed`: {uuid:
+    stamp}.
     """
 
-    since: int
+    mark: Mark
     own: int
     lowest: int | None
     highest: int | None
@@ -60,24 +73,30 @@ class Look:
     removed: dict[UUID, int]
 
 
-def fleet_look(since: int | None = None) -> Look:
-    """What has a stamp of `since` or above; without it only where things stand. One query, index look-ups only."""
+def fleet_look(since: Mark = NOTHING_NEW) -> Look:
+    """What became visible since `since`; without it only where things stand. One query, index look-ups only."""
     bounds = _POSTGRES_BOUNDS if connection.vendor == "postgresql" else _SQLITE_BOUNDS
-    mark = _NO_CHANGES if since is None else since
+    unfinished = since.unfinished or (_NO_STAMP,)
+    statement = _LOOK.format(bounds=bounds, unfinished=", ".join(["%s"] * len(unfinished)))
     with connection.cursor() as cursor:
-        cursor.execute(_LOOK.format(bounds=bounds), [mark, mark])
+        cursor.execute(statement, [since.ended, *unfinished, since.ended, *unfinished])
         return _look_of(cursor.fetchall())
 
 
 def _look_of(rows: list[tuple[Any, ...]]) -> Look:
     by_kind: dict[str, list[tuple[Any, Any, Any]]] = {"bounds": [], "ids": [], "changed": [], "removed": []}
-    for what, first, second, uuid in rows:
-        by_kind[what].append((first, second, uuid))
-    since, own, _ = by_kind["bounds"][0]
+    for what, first, second, word in rows:
+        by_kind[what].append((first, second, word))
+    ended, own, unfinished = by_kind["bounds"][0]
     lowest, highest, _ = by_kind["ids"][0]
-    changed = {provider_id: stamp for provider_id, stamp, _ in by_kind["changed"]}
-    removed = {UUID(uuid): stamp for _, stamp, uuid in by_kind["removed"]}
-    return Look(since, own, lowest, highest, changed, removed)
+    return Look(
+        mark=Mark(ended, tuple(map(int, unfinished.split())) + ((own,) if own else ())),
+        own=own,
+        lowest=lowest,
+        highest=highest,
+        changed={provider_id: stamp for provider_id, stamp, _ in by_kind["changed"]},
+        removed={UUID(uuid): stamp for _, stamp, uuid in by_kind["removed"]},
+    )
 
 
 def is_uncommitted_possible() -> bool:

@@ -15,6 +15,7 @@ from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage
 
 _CHUNK = 500
+_FETCH = 1000
 # In the order of InventoryUsage's fields.
 _NUMBERS = (
     "inventory.total, inventory.reserved, inventory.allocation_ratio, inventory.used, inventory.capacity,"
@@ -69,7 +70,7 @@ class FleetRows:
 
         Providers come first: a change between two of these queries leaves a stamp that is older than the change.
         """
-        providers = _rows(_PROVIDERS)
+        providers = list(_rows(_PROVIDERS))
         uuids = {row[0]: _uuid(row[2]) for row in providers}
         inventories = self._every_inventory()
         traits = self._every_set("placement_providertrait", "trait_id", _names("placement_trait", "name"))
@@ -163,10 +164,12 @@ def _names(table: str, column: str) -> dict[int, Any]:
     return dict(_rows(f"SELECT id, {column} FROM {table}"))  # noqa: S608 - constants of this module
 
 
-def _rows(statement: str, parameters: Sequence[int] | None = None) -> list[Any]:
+def _rows(statement: str, parameters: Sequence[int] | None = None) -> Iterator[Any]:
+    """Row by row, so that tens of thousands are never there as objects at once."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return list(cursor.fetchall())
+        while chunk := cursor.fetchmany(_FETCH):
+            yield from chunk
 
 
 def _uuid(value: UUID | str) -> UUID:

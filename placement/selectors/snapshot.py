@@ -6,7 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
-from placement.selectors.changes import Look, fleet_look, is_uncommitted_possible
+from placement.selectors.changes import Look, Mark, fleet_look, is_uncommitted_possible
 from placement.selectors.fleet_rows import FleetRows, LoadedProvider
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class FleetSnapshot:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._since: int | None = None
+        self._mark: Mark | None = None
         self._columns = FleetColumns()
         self._rows = FleetRows()
         self._held: dict[int, tuple[int, UUID | None]] = {}
@@ -46,11 +46,11 @@ class FleetSnapshot:
 
     def _refresh(self) -> None:
         """An unchanged fleet costs a look; changed providers alone are loaded again."""
-        if self._since is None:
+        if self._mark is None:
             self._load_all(fleet_look())
             return
-        look = fleet_look(self._since)
-        if look.since < self._since:
+        look = fleet_look(self._mark)
+        if look.mark.ended < self._mark.ended:
             self._load_all(look)  # the counter went backwards: another database stands where ours was
             return
         self._take(look)
@@ -64,7 +64,7 @@ class FleetSnapshot:
         self._hold(loaded, look)
         self._find_ends()
         # Where the reader's own transaction may be part of this, the next look starts anew.
-        self._since = None if _is_uncertain(look) else look.since
+        self._mark = None if _is_uncertain(look) else look.mark
 
     def _take(self, look: Look) -> None:
         for uuid in look.removed.keys() & self._columns.row_of.keys():
@@ -75,8 +75,8 @@ class FleetSnapshot:
             self._load_all(look)
         elif news:
             self._load(sorted(news), look)
-        if self._since is not None and not is_uncommitted_possible():
-            self._since = look.since
+        if self._mark is not None and not is_uncommitted_possible():
+            self._mark = look.mark
 
     def _load(self, provider_ids: list[int], look: Look) -> None:
         loaded = list(self._rows.some(provider_ids))

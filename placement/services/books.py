@@ -12,14 +12,20 @@ from uuid import UUID
 from controlplane.kernel.errors import Conflict, KilonovaError
 from placement.domain import ConsumerState, Demand, broken_rule, capacity_error, demands_of
 from placement.domain.claim import InventoryKey
-from placement.models import Allocation, Consumer, ResourceClass
 from placement.selectors.usage import fleet_usage
-from placement.services.bulk import rows_run
+from placement.services.bulk import in_run, rows_run
 from placement.services.consumers import LockedConsumer
 from placement.services.counts import counts_claim, counts_leave
 from placement.services.guard import Change, used_change
 from placement.services.locks import Touched
 
+# Read and written without the ORM: this is the way of every PUT of allocations.
+_HELD = (
+    "SELECT consumer_id, provider_id, resource_class_id, used FROM placement_allocation WHERE consumer_id IN ({values})"
+)
+_CLASSES = "SELECT name, id FROM placement_resourceclass WHERE name IN ({values})"
+_DELETE = "DELETE FROM placement_allocation WHERE consumer_id IN ({values})"
+_END = "DELETE FROM placement_consumer WHERE id IN ({values})"
 _INSERT = "INSERT INTO placement_allocation (consumer_id, provider_id, resource_class_id, used) VALUES {rows}"
 
 
@@ -45,15 +51,12 @@ class Locked:
 
 def held_by(consumer_ids: Collection[int]) -> list[Held]:
     """What these consumers hold. Lock the consumers first, so that it stays true."""
-    if not consumer_ids:
-        return []
-    rows = Allocation.objects.filter(consumer_id__in=consumer_ids).order_by()
-    return [Held(*row) for row in rows.values_list("consumer_id", "provider_id", "resource_class_id", "used")]
+    return [Held(*row) for row in in_run(_HELD, consumer_ids)]
 
 
 def class_ids(names: Collection[str]) -> dict[str, int]:
     """Ids of those resource classes that are there."""
-    return dict(ResourceClass.objects.filter(name__in=names).order_by().values_list("name", "pk")) if names else {}
+    return dict(in_run(_CLASSES, names))
 
 
 def names_asked(states: Sequence[ConsumerState]) -> tuple[set[UUID], set[str]]:
@@ -79,8 +82,8 @@ def books_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
     """These consumers give back all they hold, and are gone. They and the providers are locked."""
     used_change([Change(*ids, demand=None, given_back=amount) for ids, amount in _given_back(held).items()])
     counts_leave(consumer_ids, {})
-    Allocation.objects.filter(consumer_id__in=consumer_ids).delete()
-    Consumer.objects.filter(pk__in=consumer_ids).delete()
+    in_run(_DELETE, consumer_ids, has_result=False)
+    in_run(_END, consumer_ids, has_result=False)
 
 
 def _ids(key: InventoryKey, locked: Locked) -> tuple[int, int] | None:
@@ -135,7 +138,7 @@ def _leave(states: Sequence[ConsumerState], locked: Locked) -> None:
         for state in states
     }
     counts_leave(former, stays)
-    Allocation.objects.filter(consumer_id__in=former).delete()
+    in_run(_DELETE, former, has_result=False)
 
 
 def _write(states: Sequence[ConsumerState], locked: Locked) -> None:
@@ -147,5 +150,4 @@ def _write(states: Sequence[ConsumerState], locked: Locked) -> None:
     ]
     rows_run(_INSERT, rows, has_result=False)
     ended = [locked.consumers[state.consumer_uuid].id for state in states if not any(state.resources.values())]
-    if ended:
-        Consumer.objects.filter(pk__in=ended).delete()
+    in_run(_END, ended, has_result=False)

@@ -3,7 +3,7 @@
 PostgreSQL and SQLite (3.35 and later) read the same text. `{rows}` in it becomes `(%s, ...), (%s, ...)`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -23,6 +23,18 @@ def rows_run(template: str, rows: Sequence[Row], *, tail: str = "", has_result: 
             one = "(" + ", ".join(["%s"] * len(chunk[0])) + tail + ")"
             text = template.format(rows=", ".join([one] * len(chunk)))
             cursor.execute(text, [_plain(value) for row in chunk for value in row])
+            found += cursor.fetchall() if has_result else []
+    return found
+
+
+def in_run(template: str, values: Collection[int] | Collection[str], *, has_result: bool = True) -> list[Row]:
+    """Run a statement with `IN ({values})`, CHUNK values at a time; what it returns. Nothing runs for no values."""
+    found: list[Row] = []
+    if not values:
+        return found
+    with connection.cursor() as cursor:
+        for chunk in chunks((value,) for value in values):
+            cursor.execute(template.format(values=placeholders(chunk)), [value for (value,) in chunk])
             found += cursor.fetchall() if has_result else []
     return found
 

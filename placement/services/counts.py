@@ -8,8 +8,12 @@ from django.db.models import Count
 
 from placement.domain import ConsumerState, CountShortage, capacity_error
 from placement.models import CountedConsumer
+from placement.services.bulk import in_run
 from placement.services.consumers import LockedConsumer
 from placement.services.locks import Touched
+
+_COUNTED = "SELECT id, consumer_id, provider_id FROM placement_countedconsumer WHERE consumer_id IN ({values})"
+_FORGET = "DELETE FROM placement_countedconsumer WHERE id IN ({values})"
 
 Place = tuple[int, str]  # provider id, key
 
@@ -55,11 +59,9 @@ def _present(rows: Collection[tuple[int, str, int]]) -> Counter[Place]:
 
 def counts_leave(consumer_ids: Collection[int], stays: Mapping[int, Collection[int]]) -> None:
     """The consumers count no longer, except on the providers ({consumer id: provider ids}) where they stay."""
-    rows = CountedConsumer.objects.filter(consumer_id__in=consumer_ids)
     gone = [
         pk
-        for pk, consumer_id, provider_id in rows.values_list("pk", "consumer_id", "provider_id")
+        for pk, consumer_id, provider_id in in_run(_COUNTED, consumer_ids)
         if provider_id not in stays.get(consumer_id, ())
     ]
-    if gone:
-        CountedConsumer.objects.filter(pk__in=gone).delete()
+    in_run(_FORGET, gone, has_result=False)

@@ -14,6 +14,8 @@ from placement.domain.provider_errors import (
     ProviderHasChildren,
     ProviderInUse,
     ProviderTaken,
+    parent_refused,
+    provider_taken,
 )
 from placement.models import (
     Allocation,
@@ -55,7 +57,7 @@ def provider_ensure(
         in_transaction(lambda: _ensure(uuid, name, parent_uuid, kind))
     except IntegrityError as error:
         if ResourceProvider.objects.filter(name=name).exclude(uuid=uuid).exists():
-            raise ProviderTaken({"name": name}) from error
+            raise provider_taken({"name": name}) from error
         # Another process made the same provider a moment before us: now it is there to be changed.
         in_transaction(lambda: _ensure(uuid, name, parent_uuid, kind))
     return provider_get(uuid)
@@ -92,17 +94,17 @@ def _taken(uuid: UUID | None, name: str) -> ProviderTaken | None:
         taken["uuid"] = str(uuid)
     if ResourceProvider.objects.filter(name=name).exists():
         taken["name"] = name
-    return ProviderTaken(taken) if taken else None
+    return provider_taken(taken) if taken else None
 
 
 def _parent_gone(uuid: UUID, parent_uuid: UUID | None) -> ParentRefused:
     """The parent was deleted between our look and the end of the transaction."""
-    return ParentRefused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
+    return parent_refused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
 
 
 def _insert(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind) -> None:
     if parent_uuid == uuid:
-        raise ParentRefused(ParentRule.ITSELF, provider_uuid=uuid, parent_uuid=parent_uuid)
+        raise parent_refused(ParentRule.ITSELF, provider_uuid=uuid, parent_uuid=parent_uuid)
     parent = None if parent_uuid is None else trees_lock({parent_uuid}).get(parent_uuid)
     if parent_uuid is not None and parent is None:
         raise _parent_gone(uuid, parent_uuid)
@@ -145,11 +147,11 @@ def _hang(uuid: UUID, parent_uuid: UUID | None, *, may_move: bool) -> ResourcePr
         raise NotFound(f"There is no resource provider {uuid}.", provider_uuid=uuid)
     parent = None if parent_uuid is None else found.get(parent_uuid)
     if parent_uuid is not None and parent is None:
-        raise ParentRefused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
+        raise parent_refused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
     if row.parent_id != (None if parent is None else parent.pk):
         if row.parent_id is not None and not may_move:
             rule = ParentRule.DETACH if parent is None else ParentRule.MOVE
-            raise ParentRefused(rule, provider_uuid=uuid, parent_uuid=parent_uuid)
+            raise parent_refused(rule, provider_uuid=uuid, parent_uuid=parent_uuid)
         provider_place(row, parent)
     return row
 

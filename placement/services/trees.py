@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from placement.domain.provider_errors import ParentRefused, ParentRule
+from placement.domain.provider_errors import ParentRule, parent_refused
 from placement.models import ResourceProvider
 from placement.services.locks import providers_stamp
 
@@ -39,7 +39,7 @@ def provider_place(row: ResourceProvider, parent: ResourceProvider | None) -> No
     """
     below = _subtree(row)
     if parent is not None and parent.pk in below:
-        raise ParentRefused(ParentRule.LOOP, provider_uuid=row.uuid, parent_uuid=parent.uuid)
+        raise parent_refused(ParentRule.LOOP, provider_uuid=row.uuid, parent_uuid=parent.uuid)
     ResourceProvider.objects.filter(pk=row.pk).update(parent=parent)
     ResourceProvider.objects.filter(pk__in=below).update(root_id=row.pk if parent is None else parent.root_id)
     providers_stamp(below)

@@ -96,7 +96,7 @@ def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> 
     with transaction.atomic():
         rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
         instance = rows.first()
-        found = mismatch_now(instance) if instance is not None else None
+        found = mismatch_now(instance, compute_roots()) if instance is not None else None
         if instance is None or found is None or found.kind is not kind:
             return False
         if found.obstacle:
@@ -105,10 +105,10 @@ def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> 
     return True
 
 
-def mismatch_now(instance: Instance) -> Mismatch | None:
-    """As `mismatch_of`, with the allocations that are there now."""
+def mismatch_now(instance: Instance, roots: Mapping[uuid.UUID, uuid.UUID]) -> Mismatch | None:
+    """As `mismatch_of`, with the allocations that are there now. One query."""
     held = allocations_by_consumer([instance.pk]).get(instance.pk, [])
-    return mismatch_of(instance, held, compute_roots())
+    return mismatch_of(instance, held, roots)
 
 
 def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:

@@ -5,7 +5,7 @@ a build in progress explains is none: a claim without an owner counts only once 
 """
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 
 from placement.domain import AllocationView, ConsumerView, Finding, FindingKind
@@ -39,13 +39,13 @@ _KINDS = {
 def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) -> list[AuditFinding]:
     """All findings in the order of healing; only those about one provider (uuid or name) or instance when named."""
     order = {kind: place for place, kind in enumerate(AuditKind)}
-    found = _with_names([*_of_placement(), *_orphans(), *_nodes_and_providers(), *_instances()])
+    names = {view.uuid: view.name for view in provider_views()}
+    found = _with_names([*_of_placement(names), *_orphans(), *_nodes_and_providers(), *_instances()], names)
     kept = [one for one in found if _is_about(one, provider=provider, instance=instance)]
     return sorted(kept, key=lambda one: (order[one.kind], one.subject, one.resource_class))
 
 
-def _with_names(found: Iterable[AuditFinding]) -> list[AuditFinding]:
-    names = {view.uuid: view.name for view in provider_views()}
+def _with_names(found: Iterable[AuditFinding], names: Mapping[uuid.UUID, str]) -> list[AuditFinding]:
     return [
         replace(one, provider_name=names.get(one.provider_uuid, one.provider_name)) if one.provider_uuid else one
         for one in found
@@ -57,20 +57,20 @@ def _is_about(one: AuditFinding, *, provider: str, instance: uuid.UUID | None) -
     return is_its and instance in (None, one.consumer_uuid)
 
 
-def _of_placement() -> Iterator[AuditFinding]:
+def _of_placement(names: Mapping[uuid.UUID, str]) -> Iterator[AuditFinding]:
     for one in [*audit_inventory_usage(), *audit_overcommitment(), *audit_providers()]:
         # Allocated above the capacity by no statement of an operator: the counter that allowed it differs, too.
         if one.kind is not FindingKind.OVER_ALLOCATED:
-            yield _placement_finding(one)
+            yield _placement_finding(one, names.get(one.provider_uuid, "") if one.provider_uuid else "")
 
 
-def _placement_finding(one: Finding) -> AuditFinding:
-    fix, obstacle = answer_to(one)
+def _placement_finding(one: Finding, provider: str) -> AuditFinding:
+    fix, obstacle = answer_to(one, provider)
     drift = one.kind is FindingKind.USED_DIFFERS and one.allocated > max(one.capacity, one.used_when_set)
     added = f"; over the capacity of {one.capacity} by drift, no statement of an operator allowed it" if drift else ""
     return AuditFinding(
         kind=_KINDS[one.kind],
-        message=one.sentence() + added,
+        message=one.sentence(provider_name=provider) + added,
         provider_uuid=one.provider_uuid,
         consumer_uuid=one.consumer_uuid,
         resource_class=one.resource_class,
@@ -175,14 +175,14 @@ def _instances() -> Iterator[AuditFinding]:
     held = allocations_by_consumer()
     suspects = [one.pk for one in placed if mismatch_of(one, held.get(one.pk, []), roots)]
     for pk in suspects:
-        if found := _mismatch_settled(pk):
+        if found := _mismatch_settled(pk, roots):
             yield _instance_finding(*found)
 
 
-def _mismatch_settled(instance_id: uuid.UUID) -> tuple[Instance, Mismatch] | None:
+def _mismatch_settled(instance_id: uuid.UUID, roots: Mapping[uuid.UUID, uuid.UUID]) -> tuple[Instance, Mismatch] | None:
     """The mismatch, if the instance was the same before and after its allocations were read."""
     before = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
-    found = mismatch_now(before) if before is not None else None
+    found = mismatch_now(before, roots) if before is not None else None
     if before is None or found is None:
         return None
     is_same = Instance.objects.filter(pk=instance_id, generation=before.generation, deleted_at__isnull=True).exists()

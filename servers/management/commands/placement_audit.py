@@ -45,16 +45,21 @@ class Command(BaseCommand):
             raise CommandError("--dry-run and --yes go with --heal.")
         if options["json"] and options["heal"] and not (options["dry_run"] or options["yes"]):
             raise CommandError("--json asks nobody: give --yes or --dry-run, too.")
-        instance = parse_uuid(options["instance"])
-        if options["instance"] and instance is None:
+        if options["instance"] and parse_uuid(options["instance"]) is None:
             raise CommandError("--instance wants a uuid.")
-        found = placement_audit(provider=options["provider"], instance=instance)
-        found = [one for one in found if one.kind.value not in options["ignore"]]
+        found = self._audit(options)
         if not (options["json"] and options["yes"]):
             self._show(found, as_json=options["json"])
-        is_clean = self._heal(found, options) if options["heal"] and found else not found
-        if not is_clean:
+        if options["heal"] and found and self._heal(found, options):
+            # One fix may settle more than its own finding, so what is left is asked, not reckoned.
+            found = self._audit(options)
+            self._say(f"{_findings(len(found))} left", options)
+        if found:
             sys.exit(1)
+
+    def _audit(self, options: dict[str, Any]) -> list[AuditFinding]:
+        found = placement_audit(provider=options["provider"], instance=parse_uuid(options["instance"]))
+        return [one for one in found if one.kind.value not in options["ignore"]]
 
     def _show(self, found: Sequence[AuditFinding], *, as_json: bool) -> None:
         if as_json:
@@ -65,7 +70,7 @@ class Command(BaseCommand):
             self._table(found)
         counts = Counter(one.kind for one in found)
         named = ", ".join(f"{kind.value} {counts[kind]}" for kind in AuditKind if counts[kind])
-        self.stdout.write(f"{len(found)} findings{': ' if named else ''}{named}")
+        self.stdout.write(f"{_findings(len(found))}{': ' if named else ''}{named}")
 
     def _table(self, found: Sequence[AuditFinding]) -> None:
         rows = [
@@ -77,7 +82,7 @@ class Command(BaseCommand):
             self.stdout.write("  ".join(cells).rstrip())
 
     def _heal(self, found: Sequence[AuditFinding], options: dict[str, Any]) -> bool:
-        """Whether nothing is left to do."""
+        """Explain, ask, do. False when nothing was to be changed."""
         fixable = [one for one in found if one.fix is not None]
         if not options["json"]:
             self._explain(found)
@@ -87,7 +92,8 @@ class Command(BaseCommand):
         if fixable and not options["yes"] and not self._confirmed(len(fixable)):
             self._say("Nothing was changed.", options)
             return False
-        return self._done([finding_heal(one) for one in found], options)
+        self._tell([finding_heal(one) for one in found], options)
+        return True
 
     def _explain(self, found: Sequence[AuditFinding]) -> None:
         for number, one in enumerate(found, start=1):
@@ -105,7 +111,7 @@ class Command(BaseCommand):
         except EOFError:
             return False
 
-    def _done(self, results: Sequence[HealResult], options: dict[str, Any]) -> bool:
+    def _tell(self, results: Sequence[HealResult], options: dict[str, Any]) -> None:
         for number, one in enumerate(results, start=1):
             if options["json"]:
                 told = {"state": one.state.value, "reason": one.reason, **asdict(one.finding)}
@@ -115,9 +121,12 @@ class Command(BaseCommand):
                 self.stdout.write(f"{number}. {one.state.value}{reason}")
         counts = Counter(one.state for one in results)
         self._say(", ".join(f"{counts[state]} {state.value}" for state in HealState), options)
-        return not counts[HealState.IMPOSSIBLE]
 
     def _say(self, text: str, options: dict[str, Any]) -> None:
         """For people only: programs read whole lines of JSON."""
         if not options["json"]:
             self.stdout.write(text)
+
+
+def _findings(count: int) -> str:
+    return f"{count} finding{'' if count == 1 else 's'}"

@@ -36,7 +36,7 @@ class Service:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
                 text = answer.read()
         except urllib.error.HTTPError as error:
-            raise ServiceError(f"{method} {path}: {error.code} {error.read()[:300]!r}") from error
+            raise ServiceError(f"{method} {path}: {error.code} {error.read()[:300]!r}") from None
         except OSError as error:
             raise ServiceError(f"{method} {self.url}{path}: {error}") from error
         return json.loads(text) if text else None

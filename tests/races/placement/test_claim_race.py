@@ -95,7 +95,7 @@ def test_racers_with_the_same_consumers_hold_and_give_back_each_once(track: Trac
 
 
 def test_hot_provider_refuses_nobody_for_want_of_retries(track: Track) -> None:
-    result = track.race("hot", providers=1, slots=40)
+    result = track.race("hot", providers=1, slots=20)
 
     assert_fair(result)
     assert result["counts"].get("Conflict", 0) == 0

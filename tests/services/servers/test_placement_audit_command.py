@@ -7,8 +7,11 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from controlplane.infra.db import now_plus
+from placement.domain import Claim, InventorySpec
 from placement.models import Consumer, Inventory
 from placement.selectors import fleet_usage
+from placement.services import allocations_claim, inventory_put
 from tests.worlds.cloud import People, active, cloud
 
 # Agents of the small cloud close connections between their calls, which a test inside one transaction forbids.
@@ -97,7 +100,7 @@ def test_a_yes_heals_and_ends_with_0(drifted: People, monkeypatch: pytest.Monkey
     status, out = run("--heal")
 
     assert (status, used()) == (0, 1)
-    assert out.endswith("1. done\n1 done, 0 no longer needed, 0 cannot be healed\n")
+    assert out.endswith("1. done\n1 done, 0 no longer needed, 0 cannot be healed\n0 findings left\n")
 
 
 def test_what_cannot_be_healed_is_explained_and_ends_with_1(drifted: People) -> None:
@@ -108,6 +111,17 @@ def test_what_cannot_be_healed_is_explained_and_ends_with_1(drifted: People) -> 
     assert (status, used()) == (1, 1)
     assert "cannot be healed: Nobody knows how much DISK_GB there is." in out
     assert "1 done, 0 no longer needed, 1 cannot be healed" in out
+
+
+def test_what_another_fix_settles_is_not_left(people: People) -> None:
+    consumer, (provider,) = uuid.UUID(int=7), fleet_usage()
+    allocations_claim([Claim(consumer, "p", "u", {provider: {"VCPU": 4}})])
+    inventory_put(provider, "VCPU", InventorySpec(1))
+    Consumer.objects.update(created_at=now_plus(-3600))
+
+    status, out = run("--heal", "--yes")
+
+    assert (status, out.splitlines()[-1]) == (0, "0 findings left")
 
 
 def test_healing_for_programs_is_one_object_a_fix(drifted: People) -> None:
