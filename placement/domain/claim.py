@@ -59,6 +59,7 @@ class ConsumerState:
 
     `generation` None: it must hold nothing yet. A number: it must be at this generation. UNCHECKED: no matter.
     Project and user None: the client named none. `consumer_type` None: a new one has none, an old one keeps its own.
+    `by_client`: a new one is the business of a client of the Placement API, so our sweeps leave it alone.
     """
 
     consumer_uuid: UUID
@@ -68,6 +69,7 @@ class ConsumerState:
     resources: Amounts
     generation: Generation = None
     limits: tuple[CountLimit, ...] = ()
+    by_client: bool = False
 
 
 @dataclass(frozen=True, slots=True)

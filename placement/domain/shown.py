@@ -36,6 +36,7 @@ class ConsumerView:
     consumer_type: str | None
     generation: int
     created_at: datetime
+    by_client: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django.db import migrations, models
 # is committed ends without a write, a lock or an error in the server's log.
 CLAIM_ONE = """
 CREATE OR REPLACE FUNCTION placement_claim_one(
-    consumer uuid, project text, "user" text, type text, provider uuid, names text[], amounts bigint[]
+    consumer uuid, project text, "user" text, type text, by_client boolean, provider uuid, names text[], amounts bigint[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     consumer_id bigint;
@@ -27,8 +27,8 @@ BEGIN
         RETURN false;
     END IF;
 
-    INSERT INTO placement_consumer (uuid, project_id, user_id, consumer_type, generation, created_at, updated_at)
-    VALUES (consumer, project, "user", type, 1, statement_timestamp(), statement_timestamp())
+    INSERT INTO placement_consumer (uuid, project_id, user_id, consumer_type, by_client, generation, created_at, updated_at)
+    VALUES (consumer, project, "user", type, by_client, 1, statement_timestamp(), statement_timestamp())
     ON CONFLICT (uuid) DO NOTHING
     RETURNING id INTO consumer_id;
     IF consumer_id IS NULL THEN
@@ -69,7 +69,7 @@ def make_claim_one(apps, schema_editor):
 
 def drop_claim_one(apps, schema_editor):
     if schema_editor.connection.vendor == "postgresql":
-        schema_editor.execute("DROP FUNCTION placement_claim_one(uuid, text, text, text, uuid, text[], bigint[])")
+        schema_editor.execute("DROP FUNCTION placement_claim_one(uuid, text, text, text, boolean, uuid, text[], bigint[])")
 
 
 def start_at_one(apps, schema_editor):
@@ -93,6 +93,11 @@ class Migration(migrations.Migration):
             model_name='consumer',
             name='generation',
             field=models.BigIntegerField(default=1, help_text='1 at first; one more with each change of what it holds.'),
+        ),
+        migrations.AddField(
+            model_name='consumer',
+            name='by_client',
+            field=models.BooleanField(db_default=False, default=False, help_text='Made over the Placement API.'),
         ),
         migrations.RunPython(start_at_one, migrations.RunPython.noop, elidable=True),
         migrations.CreateModel(

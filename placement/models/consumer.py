@@ -24,6 +24,8 @@ class Consumer(Timestamped):
         default=None,
         validators=[RegexValidator(r"^[A-Z0-9_]+$", "Use capital letters, digits and underscores only.")],
     )
+    # Whoever made it over the Placement API frees it as well; only claims of our own scheduler are swept.
+    by_client = models.BooleanField(default=False, db_default=False, help_text="Made over the Placement API.")
     generation = models.BigIntegerField(default=1, help_text="1 at first; one more with each change of what it holds.")
 
     class Meta:

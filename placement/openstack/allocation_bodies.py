@@ -27,6 +27,7 @@ def consumer_state(consumer_uuid: UUID, body: Body, minor: int) -> ConsumerState
         consumer_type=_consumer_type(body),
         resources=_amounts(body["allocations"], minor),
         generation=_generation(body, minor),
+        by_client=True,
     )
 
 

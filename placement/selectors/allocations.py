@@ -12,7 +12,7 @@ from controlplane.infra.db import now_plus
 from placement.domain import AllocationView, ConsumerView
 from placement.models import Allocation, Consumer, ResourceProvider
 
-_CONSUMER = ("uuid", "project_id", "user_id", "consumer_type", "generation", "created_at")
+_CONSUMER = ("uuid", "project_id", "user_id", "consumer_type", "generation", "created_at", "by_client")
 _ALLOCATION = ("consumer__uuid", "provider__uuid", "provider__name", "resource_class__name", "used")
 
 
@@ -115,6 +115,6 @@ def consumer_list_of_provider(provider_uuid: UUID) -> list[ConsumerView]:
 
 
 def consumers_older_than(*, seconds: float) -> list[UUID]:
-    """Consumers that have existed for longer than this by the database's clock, oldest first. One query."""
-    rows = Consumer.objects.filter(created_at__lt=now_plus(-seconds)).order_by("created_at", "pk")
+    """Consumers of our own that have existed for longer than this by the database's clock, oldest first. One query."""
+    rows = Consumer.objects.filter(created_at__lt=now_plus(-seconds), by_client=False).order_by("created_at", "pk")
     return list(rows.values_list("uuid", flat=True))

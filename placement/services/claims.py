@@ -44,7 +44,8 @@ def _free(uuids: set[UUID]) -> int:
     consumer_ids = consumers_lock(uuids)
     if consumer_ids:
         held = held_by(consumer_ids)
-        providers_touch({one.provider_id for one in held})
+        # As in Placement: giving back disturbs nobody who is about to write by the generation it has seen.
+        providers_touch({one.provider_id for one in held}, step=0)
         books_end(consumer_ids, held)
     return len(consumer_ids)
 

@@ -11,7 +11,7 @@ from placement.services.bulk import now_sql, rows_run, uuid_of
 
 # The rows are inserted one after the other, as listed. A consumer that is there keeps its row, which is locked now.
 _UPSERT = """
-INSERT INTO placement_consumer (uuid, project_id, user_id, consumer_type, generation, created_at, updated_at)
+INSERT INTO placement_consumer (uuid, project_id, user_id, consumer_type, by_client, generation, created_at, updated_at)
 VALUES {rows}
 ON CONFLICT (uuid) DO UPDATE
    SET generation = placement_consumer.generation + 1, project_id = excluded.project_id, user_id = excluded.user_id,
@@ -38,6 +38,7 @@ def consumers_upsert(states: Sequence[ConsumerState]) -> dict[UUID, LockedConsum
             state.project_id or INCOMPLETE_OWNER,
             state.user_id or INCOMPLETE_OWNER,
             state.consumer_type,
+            state.by_client,
         )
         for state in sorted(states, key=lambda state: state.consumer_uuid)
     ]

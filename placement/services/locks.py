@@ -21,7 +21,7 @@ WITH touched(touched_id) AS (
     SELECT id FROM placement_resourceprovider WHERE uuid IN ({uuids}) OR id IN ({ids}) ORDER BY id {lock}
 )
 UPDATE placement_resourceprovider
-   SET generation = generation + 1, changed = {stamp}, updated_at = {now}
+   SET generation = generation + {step}, changed = {stamp}, updated_at = {now}
   FROM touched WHERE id = touched_id
 RETURNING id, uuid, generation
 """
@@ -49,8 +49,13 @@ def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None
     return provider
 
 
-def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = ()) -> dict[UUID, Touched]:
-    """Lock these providers and say that they changed: generation + 1, and a new change stamp. Unknown ones are left."""
+def providers_touch(
+    ids: Collection[int] = (), *, uuids: Collection[UUID] = (), step: int = 1
+) -> dict[UUID, Touched]:
+    """Lock these providers and say that they changed: generation + `step`, a new change stamp. Unknown ones are left.
+
+    With `step` 0 readers of the fleet see the change, and clients that compare generations do not.
+    """
     if not ids and not uuids:
         return {}
     ids, uuids = list(ids), list(uuids)
@@ -58,6 +63,7 @@ def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = ()) 
         uuids=placeholders(uuids),
         ids=placeholders(ids),
         lock="FOR NO KEY UPDATE" if connection.features.has_select_for_no_key_update else "",
+        step=int(step),
         stamp=stamp_sql(connection.vendor),
         now=now_sql(),
     )

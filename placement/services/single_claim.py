@@ -17,7 +17,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 
 from placement.domain import INCOMPLETE_OWNER, ConsumerState
 
-_CALL = "SELECT placement_claim_one(%s, %s, %s, %s, %s, %s, %s)"
+_CALL = "SELECT placement_claim_one(%s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 def claimed_shortly(state: ConsumerState) -> bool:
@@ -50,6 +50,7 @@ def _call(state: ConsumerState) -> bool:
                 state.project_id or INCOMPLETE_OWNER,
                 state.user_id or INCOMPLETE_OWNER,
                 state.consumer_type,
+                state.by_client,
                 provider,
                 list(classes),
                 list(classes.values()),
