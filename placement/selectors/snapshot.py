@@ -6,7 +6,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
-from placement.selectors.changes import Look, Mark, fleet_look, is_uncommitted_possible
+from placement.selectors.changes import Look, Mark, fleet_look, is_as_seen, is_uncommitted_possible
 from placement.selectors.fleet_rows import FleetRows, LoadedProvider
 
 T = TypeVar("T")
@@ -48,6 +48,8 @@ class FleetSnapshot:
         """An unchanged fleet costs a look; changed providers alone are loaded again."""
         if self._mark is None:
             self._load_all(fleet_look())
+            return
+        if not self._doubtful and is_as_seen(self._mark):
             return
         look = fleet_look(self._mark)
         if look.mark.ended < self._mark.ended:

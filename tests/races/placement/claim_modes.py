@@ -118,10 +118,8 @@ def hot(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None
         except (NoCapacity, ConsumerChanged) as error:
             counts[type(error).__name__] += 1
         for gone in ([consumer], [rng.choice(shared)]):
-            freed = allocations_free(gone)
-            counts["writes"], counts["freed"] = counts["writes"] + freed, counts["freed"] + freed
-    for one in shared:
-        counts["writes"] += allocations_free([one])
+            counts["freed"] += allocations_free(gone)
+    allocations_free(shared)
 
 
 def group(rng: random.Random, providers: list[UUID], counts: Counter[str]) -> None:

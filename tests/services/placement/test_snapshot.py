@@ -76,14 +76,15 @@ def test_unchanged_fleet_costs_one_query(provider):
     assert queries_of(snapshot) == 1
 
 
-def test_changed_provider_costs_one_query_more(provider, claim):
+def test_changed_provider_costs_one_query_more_than_the_look(provider, claim):
     hosts = [provider(VCPU=4) for _ in range(3)]
     snapshot = FleetSnapshot()
     snapshot.read(len)
 
     allocations_claim([claim(hosts[1], VCPU=3)])
 
-    assert queries_of(snapshot) == 2
+    # PostgreSQL is first asked whether anything was committed at all.
+    assert queries_of(snapshot) == (3 if connection.vendor == "postgresql" else 2)
     assert found(snapshot) == {hosts[0], hosts[2]}
 
 
@@ -255,7 +256,7 @@ def test_open_transaction_elsewhere_does_not_load_the_same_changes_again(provide
         snapshot.read(len)
         allocations_claim([claim(host, VCPU=1)])
 
-        assert [queries_of(snapshot) for _ in range(3)] == [2, 1, 1]
+        assert [queries_of(snapshot) for _ in range(3)] == [3, 1, 1]
     finally:
         other.close()
 
