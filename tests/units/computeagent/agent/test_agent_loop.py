@@ -64,7 +64,10 @@ def test_poisonous_item_does_not_stop_the_others(world: World) -> None:
 
 def test_failing_hypervisor_listing_is_counted_and_tried_again(world: World) -> None:
     running = world.start()
-    eventually(lambda: world.conductor.heartbeats > 0)
+    first = guest_spec()
+    world.conductor.order(WorkKind.BUILD, first)
+    # An agent that builds has started: its own first listing, which must not fail, is over.
+    eventually(lambda: world.conductor.instances[first.uuid].vm_state == "active")
     world.driver.failures["guests"] = [DriverError("libvirt is away")] * 5
     eventually(lambda: not world.driver.failures["guests"])
     guest = guest_spec()
