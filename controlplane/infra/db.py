@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
 from django.db.models import DateTimeField, DurationField, ExpressionWrapper, Value
 from django.db.models.functions import Now
 
@@ -12,6 +12,12 @@ def now_plus(seconds: float) -> "ExpressionWrapper[Any]":
     """An expression: the database's now, `seconds` later (or earlier, when negative)."""
     delta = Value(timedelta(seconds=seconds), output_field=DurationField())
     return ExpressionWrapper(Now() + delta, output_field=DateTimeField())
+
+
+def now_sql() -> str:
+    """The same clock for statements written in SQL, with `%` doubled; in the form in which Django keeps times."""
+    is_postgres = connection.vendor == "postgresql"
+    return "statement_timestamp()" if is_postgres else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
 
 
 def db_now(using: str = "default") -> datetime:

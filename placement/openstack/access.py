@@ -12,7 +12,8 @@ from django.http import HttpRequest
 
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.policy import allows
-from controlplane.identity.selectors import caller_for_token
+from controlplane.identity.selectors.token_holder import token_holder
+from controlplane.identity.services import token_used
 from placement.conf import placement_options
 from placement.openstack.faults import Fault
 
@@ -47,12 +48,13 @@ def caller_of(request: HttpRequest) -> WireCaller:
 
 
 def _holder(token: str) -> WireCaller | None:
-    found = caller_for_token(token)
+    found = token_holder(token)
     if found is None:
         return None
-    user, caller, _ = found
+    token_used(token_id=found.token_id, last_used_at=found.last_used_at)
+    caller = found.caller
     roles = frozenset(role.value for role in caller.roles)
-    return WireCaller(str(user.pk), str(caller.project_id), roles, caller=caller)
+    return WireCaller(str(caller.user_id), str(caller.project_id), roles, caller=caller)
 
 
 def _tester(request: HttpRequest, token: str) -> WireCaller:

@@ -61,12 +61,5 @@ def uuid_of(value: UUID | str) -> UUID:
     return value if isinstance(value, UUID) else UUID(value)
 
 
-def now_sql() -> str:
-    """The database's clock, in the form in which Django keeps times there."""
-    return (
-        "statement_timestamp()" if connection.vendor == "postgresql" else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
-    )
-
-
 def _plain(value: Any) -> Any:
     return uuid_value(value) if isinstance(value, UUID) else value

@@ -1,6 +1,5 @@
 """From a request to a user and a caller: by token, or by the session of the pages."""
 
-from datetime import timedelta
 from typing import Any, cast
 
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
@@ -8,10 +7,9 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.models import Token, User
+from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_token, caller_for_user
-from controlplane.identity.services import USE_NOTED_EACH_S, token_use_note
-from controlplane.kernel.clock import utc_now
+from controlplane.identity.services import token_used
 from controlplane.kernel.errors import Forbidden
 from controlplane.kernel.ids import parse_uuid
 
@@ -29,20 +27,14 @@ class TokenAuthentication(BaseAuthentication):
         found = caller_for_token(text)
         if found is None:
             raise AuthenticationFailed("The token is unknown, expired or revoked.")
-        user, caller, token = found
-        _note_use(token)
-        request.token_id = token.pk  # type: ignore[attr-defined]  # for revoking the current one
-        return user, caller
+        user, holder = found
+        token_used(token_id=holder.token_id, last_used_at=holder.last_used_at)
+        request.token_id = holder.token_id  # type: ignore[attr-defined]  # for revoking the current one
+        return user, holder.caller
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 asks for."""
         return SCHEME
-
-
-def _note_use(token: Token) -> None:
-    # Asked of this machine's clock first, so that most calls write nothing.
-    if token.last_used_at is None or token.last_used_at < utc_now() - timedelta(seconds=USE_NOTED_EACH_S):
-        token_use_note(token_id=token.pk)
 
 
 def _from_authorization(request: Request) -> str:

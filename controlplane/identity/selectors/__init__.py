@@ -8,23 +8,15 @@ from django.db.models.functions import Now
 
 from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller, QuotaLimits, Role
-from controlplane.identity.domain.token import token_digest
 from controlplane.identity.models import Project, RoleAssignment, Token, User
+from controlplane.identity.selectors.token_holder import TokenHolder, token_holder
 from controlplane.kernel.errors import Forbidden, NotFound
 
 
-def caller_for_token(token: str) -> tuple[User, Caller, Token] | None:
-    """Who calls with this token; None when it is unknown, expired, revoked, or its owner is switched off."""
-    row = (
-        Token.objects.select_related("user", "project")
-        .filter(digest=token_digest(token), expires_at__gt=Now(), revoked=False)
-        .filter(user__is_active=True, project__enabled=True)
-        .first()
-    )
-    if row is None:
-        return None
-    roles = _roles(row.user, row.project)
-    return (row.user, _caller(row.user, row.project, roles), row) if roles else None
+def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
+    """Who calls with this token, as a user's row too; None as `token_holder` says."""
+    holder = token_holder(token)
+    return None if holder is None else (User.objects.get(pk=holder.caller.user_id), holder)
 
 
 def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Caller:

@@ -9,6 +9,7 @@ from controlplane.identity.services.tokens import (
     token_issue,
     token_revoke,
     token_use_note,
+    token_used,
     tokens_purge_expired,
 )
 from controlplane.identity.services.users import is_last_superuser, user_create, user_password_set, user_update
@@ -27,6 +28,7 @@ __all__ = [
     "token_issue",
     "token_revoke",
     "token_use_note",
+    "token_used",
     "tokens_purge_expired",
     "user_create",
     "user_password_set",

@@ -3,7 +3,7 @@
 import logging
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import OperationalError, transaction
 from django.db.models import Q
@@ -16,6 +16,7 @@ from controlplane.identity.models import Token
 from controlplane.identity.selectors import caller_for_user, projects_of_user
 from controlplane.identity.services.logins import credentials_check
 from controlplane.infra.db import now_plus
+from controlplane.kernel.clock import utc_now
 from controlplane.kernel.errors import Invalid
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,12 @@ def token_revoke(*, token_id: uuid.UUID, user_id: uuid.UUID | None = None) -> bo
     if user_id is not None:
         rows = rows.filter(user_id=user_id)
     return bool(rows.update(revoked=True))
+
+
+def token_used(*, token_id: uuid.UUID, last_used_at: datetime | None) -> None:
+    """Note the use of a token where the last note is old. Asked of this machine's clock first: most write nothing."""
+    if last_used_at is None or last_used_at < utc_now() - timedelta(seconds=USE_NOTED_EACH_S):
+        token_use_note(token_id=token_id)
 
 
 def token_use_note(*, token_id: uuid.UUID) -> bool:

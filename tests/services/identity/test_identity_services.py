@@ -110,7 +110,7 @@ def test_token_names_its_caller_in_two_queries(mary: User, django_assert_num_que
     with django_assert_num_queries(2):  # type: ignore[operator]
         found = caller_for_token(issued.token)
     assert found is not None
-    assert found[1] == issued.caller
+    assert found[1].caller == issued.caller
 
 
 def test_digest_is_no_token(mary: User) -> None:
