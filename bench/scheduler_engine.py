@@ -1,5 +1,8 @@
 """What one call of schedule() costs on synthetic fleets, trace included; milliseconds, median and best of the runs.
 
+Once by the host table alone and once with Placement's candidates, whose search is measured too: for a flat fleet, and
+for one in which every host has four devices below it, every second of them with none left.
+
 python -m bench.scheduler_engine [--hosts 1000 5000 10000] [--runs 30]
 """
 
@@ -9,19 +12,26 @@ import random
 import statistics
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from uuid import UUID
 
+from placement.candidates import FleetColumns, ProviderFacts, columns_of
+from placement.domain import InventoryUsage, capacity_of
+from scheduling.domain.candidate_query import candidate_query
+from scheduling.domain.host_rows import InventoryNumbers
+from scheduling.domain.resources import resource_request
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,
+    CandidateSet,
     FlavorSnapshot,
     HostRow,
     HostTable,
     ImageSnapshot,
     InventoryRow,
     ScheduleRequest,
+    candidate_set,
     host_table_from_rows,
     schedule,
     trace_to_dict,
@@ -89,6 +99,46 @@ CASES: dict[str, ScheduleRequest] = {
 }
 
 
+NESTED_CASES: dict[str, ScheduleRequest] = {
+    "one instance with a device": request(resources1__VGPU="1"),
+    "one instance, nobody has devices": request(resources1__VGPU="9"),
+    "ten instances with devices": request(10, resources1__VGPU="1"),
+}
+
+
+def providers(rows: list[HostRow], *, has_devices: bool) -> FleetColumns:
+    """The hosts as Placement has them; the devices of every second host are taken."""
+    roots = [_provider(UUID(row.uuid), None, row.traits, row.inventories) for row in rows]
+    devices = [
+        _provider(
+            UUID(int=root.uuid.int + (at << 64)), root.uuid, frozenset(), {"VGPU": InventoryRow(1, used=number % 2)}
+        )
+        for number, root in enumerate(roots)
+        for at in range(1, 5)
+        if has_devices
+    ]
+    return columns_of([*roots, *devices])
+
+
+def _provider(
+    uuid: UUID, parent: UUID | None, traits: frozenset[str], inventories: Mapping[str, InventoryNumbers]
+) -> ProviderFacts:
+    return ProviderFacts(
+        uuid=uuid,
+        root_uuid=parent or uuid,
+        inventories={name: _usage(one) for name, one in inventories.items()},
+        traits=traits,
+        parent_uuid=parent,
+    )
+
+
+def _usage(one: InventoryNumbers) -> InventoryUsage:
+    capacity = capacity_of(total=one.total, reserved=one.reserved, allocation_ratio=one.allocation_ratio)
+    return InventoryUsage(
+        one.total, one.reserved, one.allocation_ratio, one.used, capacity, one.min_unit, one.max_unit, one.step_size
+    )
+
+
 def measure(call: Callable[[], object], runs: int) -> tuple[float, float]:
     """Median and best, in milliseconds."""
     call()
@@ -100,10 +150,29 @@ def measure(call: Callable[[], object], runs: int) -> tuple[float, float]:
     return statistics.median(spent), min(spent)
 
 
-def stored_bytes(snapshot: HostTable, asked: ScheduleRequest) -> int:
+def stored_bytes(snapshot: HostTable, asked: ScheduleRequest, found: CandidateSet | None = None) -> int:
     """Size of the trace as decisions keep it."""
-    trace = schedule(snapshot, asked, DEFAULT_POLICY, 1)
+    trace = schedule(snapshot, asked, DEFAULT_POLICY, 1, candidates=found)
     return len(zlib.compress(json.dumps(trace_to_dict(trace), separators=(",", ":")).encode(), 6))
+
+
+def report(count: int, case: str, times: tuple[float, float], stored: int | None = None) -> None:
+    """One line."""
+    median, best = times
+    print(f"{count:>7}  {case:<44} {median:>9.2f} {best:>9.2f} {'' if stored is None else stored:>11}")
+
+
+def bench_candidates(
+    snapshot: HostTable, columns: FleetColumns, cases: Mapping[str, ScheduleRequest], runs: int
+) -> None:
+    """For each case the search, then the choice with what it found."""
+    nodes = {UUID(text): text for text in snapshot.uuids}
+    for name, asked in cases.items():
+        search = partial(candidate_set, columns, candidate_query(asked, resource_request(asked)), nodes)
+        report(len(snapshot), f"candidates: {name}", measure(search, runs))
+        found = search()
+        run = partial(schedule, snapshot, asked, DEFAULT_POLICY, 1, candidates=found)
+        report(len(snapshot), f"with candidates: {name}", measure(run, runs), stored_bytes(snapshot, asked, found))
 
 
 def main() -> None:
@@ -112,15 +181,16 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, nargs="+", default=[1000, 5000, 10000])
     parser.add_argument("--runs", type=int, default=30)
     options = parser.parse_args()
-    print(f"{'hosts':>7}  {'case':<32} {'median ms':>9} {'best ms':>9} {'trace bytes':>11}")
+    print(f"{'hosts':>7}  {'case':<44} {'median ms':>9} {'best ms':>9} {'trace bytes':>11}")
     for count in options.hosts:
         rows, aggregates = fleet(count)
-        median, best = measure(partial(host_table_from_rows, rows, aggregates), 3)
-        print(f"{count:>7}  {'table from rows':<32} {median:>9.2f} {best:>9.2f}")
+        report(count, "table from rows", measure(partial(host_table_from_rows, rows, aggregates), 3))
         snapshot = host_table_from_rows(rows, aggregates)
         for name, asked in CASES.items():
-            median, best = measure(partial(schedule, snapshot, asked, DEFAULT_POLICY, 1), options.runs)
-            print(f"{count:>7}  {name:<32} {median:>9.2f} {best:>9.2f} {stored_bytes(snapshot, asked):>11}")
+            times = measure(partial(schedule, snapshot, asked, DEFAULT_POLICY, 1), options.runs)
+            report(count, name, times, stored_bytes(snapshot, asked))
+        bench_candidates(snapshot, providers(rows, has_devices=False), CASES, options.runs)
+        bench_candidates(snapshot, providers(rows, has_devices=True), NESTED_CASES, options.runs)
 
 
 if __name__ == "__main__":

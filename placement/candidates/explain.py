@@ -67,7 +67,7 @@ class Refusals(Mapping[UUID, Refusal]):
         if alone is not None:
             is_open &= alone < 0
         for anchor in np.flatnonzero(is_open).tolist():
-            if next(iter(TreeWalk(columns, request, anchor, True, None)), None) is None:
+            if next(iter(TreeWalk(columns, request, anchor, False, None)), None) is None:
                 self._broken[anchor] = _COMBINATION
 
 

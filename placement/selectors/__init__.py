@@ -3,6 +3,7 @@
 from placement.selectors.allocations import (
     allocation_list,
     allocations_by_consumer,
+    client_consumers,
     consumer_list,
     consumer_list_of_provider,
     consumers_older_than,
@@ -28,6 +29,7 @@ __all__ = [
     "allocations_without_inventory",
     "candidate_refusals",
     "candidate_search",
+    "client_consumers",
     "consumer_list",
     "consumer_list_of_provider",
     "consumers_older_than",

@@ -97,6 +97,11 @@ def allocations_by_consumer(consumer_uuids: Collection[UUID] | None = None) -> d
     return dict(found)
 
 
+def client_consumers() -> frozenset[UUID]:
+    """Consumers that a client made over the Placement API: their allocations are that client's business. One query."""
+    return frozenset(Consumer.objects.filter(by_client=True).values_list("uuid", flat=True))
+
+
 def consumer_list(*, consumer_type: str | None = None, created_before: datetime | None = None) -> list[ConsumerView]:
     """Consumers, oldest first. One query."""
     rows = Consumer.objects.order_by("created_at", "pk")

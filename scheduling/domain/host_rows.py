@@ -2,10 +2,42 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 ZONE_KEY = "availability_zone"
 UNLIMITED = 2**31 - 1
+
+
+class InventoryNumbers(Protocol):
+    """What a host table takes of one inventory: an InventoryRow, or whatever Placement's snapshot holds."""
+
+    @property
+    def total(self) -> int:
+        """All there is, before overcommit."""
+
+    @property
+    def used(self) -> int:
+        """What allocations take."""
+
+    @property
+    def reserved(self) -> int:
+        """What is not for instances."""
+
+    @property
+    def allocation_ratio(self) -> float:
+        """The overcommit."""
+
+    @property
+    def min_unit(self) -> int:
+        """The least of one allocation."""
+
+    @property
+    def max_unit(self) -> int:
+        """The most of one allocation."""
+
+    @property
+    def step_size(self) -> int:
+        """What amounts are multiples of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +82,7 @@ class HostRow:
     nodename: str
     uuid: str
     cell_uuid: str = ""
-    inventories: Mapping[str, InventoryRow] = field(default_factory=dict)
+    inventories: Mapping[str, InventoryNumbers] = field(default_factory=dict)
     enabled: bool = True
     up: bool = True
     status_detail: str = ""

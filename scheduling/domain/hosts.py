@@ -74,6 +74,14 @@ class Hosts:
         """The hosts at which `mask` is true."""
         return Hosts(self.table, self.rows[mask], self.stage, self.states)
 
+    def where_marked(self, marks: BoolArray) -> "Hosts":
+        """The hosts that a column over the whole table marks."""
+        return self.where(self.of(marks))
+
+    def where_not(self, marks: BoolArray) -> "Hosts":
+        """The hosts that a column over the whole table does not mark."""
+        return self.where(~self.of(marks))
+
     def without(self, groups: Iterable[RefusalGroup]) -> "Hosts":
         """The hosts that none of `groups` refused."""
         gone = [group.rows for group in groups]

@@ -100,6 +100,10 @@ class Destination:
     host: str | None = None
     node: str | None = None
 
+    def allows(self, host: str, node: str) -> bool:
+        """Whether it is this host and node, to the letter."""
+        return self.host in (None, host) and self.node in (None, node)
+
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:

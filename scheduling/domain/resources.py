@@ -1,12 +1,12 @@
 """From flavor and image to amounts of resource classes and traits, as Nova derives its Placement query.
 
-Knows the un-suffixed request group and treats suffixed groups (`resources1:`, `trait1:`) as one with it: our hosts
-are single providers, where `group_policy=none` means just that.
+Keys without a suffix make the un-suffixed group, which a tree of providers may serve together; `resources1:` and
+`trait1:` make a group "1" that one provider must serve whole. Source: Nova's grammar of flavor extra specs.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
@@ -40,14 +40,33 @@ _RESOURCE_KEY = re.compile(r"^resources([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})
 _TRAIT_KEY = re.compile(r"^trait([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")
 
 
+POLICY_KEY = "group_policy"
+GROUP_POLICIES = ("none", "isolate")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNeeds:
+    """What one group asks for, with the traits of whoever serves it."""
+
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceRequest:
-    """What one instance needs of a provider. `notes` say which keys were ignored and why."""
+    """What one instance needs. `notes` say which keys were ignored and why.
+
+    `amounts`, `required` and `forbidden` are those of all groups together, which is what a host without nested or
+    shared providers must have. `groups` holds each by its suffix, the un-suffixed one as "".
+    """
 
     amounts: Mapping[str, int]
     required: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, GroupNeeds] = field(default_factory=dict)
+    group_policy: str | None = None
 
 
 def resource_request(request: ScheduleRequest) -> ResourceRequest:
@@ -75,14 +94,26 @@ def derive_resources(
     its class; a bad override is ignored with a note. Source: Nova's resource request rules.
     """
     notes: list[str] = []
-    amounts = _with_overrides(_default_amounts(flavor, is_bfv=is_bfv), flavor.extra_specs, notes)
-    wanted = _traits(flavor.extra_specs, "required", notes) | required
-    wanted |= _traits(image.properties, "required", [])
-    unwanted = _traits(flavor.extra_specs, "forbidden", []) | forbidden
-    both = sorted(wanted & unwanted)
-    if both:
-        raise Invalid(f"trait {both[0]} is both required and forbidden", field="flavor")
-    return ResourceRequest(amounts, frozenset(wanted), frozenset(unwanted), tuple(notes))
+    specs = flavor.extra_specs
+    amounts = _amounts(specs, _default_amounts(flavor, is_bfv=is_bfv), notes)
+    wanted, unwanted = _traits(specs, "required", notes), _traits(specs, "forbidden", [])
+    own = _traits(image.properties, "required", []).get("", frozenset())
+    wanted[""] = wanted.get("", frozenset()) | required | own
+    unwanted[""] = unwanted.get("", frozenset()) | forbidden
+    groups = {
+        suffix: GroupNeeds(amounts.get(suffix, {}), wanted.get(suffix, frozenset()), unwanted.get(suffix, frozenset()))
+        for suffix in dict.fromkeys((*amounts, *wanted, *unwanted))
+    }
+    _check_traits(groups)
+    policy = _group_policy(specs, notes)
+    return ResourceRequest(
+        _sums(groups.values()),
+        frozenset().union(*wanted.values()),
+        frozenset().union(*unwanted.values()),
+        tuple(notes),
+        groups,
+        policy,
+    )
 
 
 def _default_amounts(flavor: FlavorSnapshot, *, is_bfv: bool) -> dict[str, int]:
@@ -91,22 +122,28 @@ def _default_amounts(flavor: FlavorSnapshot, *, is_bfv: bool) -> dict[str, int]:
     return {VCPU: flavor.vcpus, MEMORY_MB: flavor.memory_mib, DISK_GB: disk_gib}
 
 
-def _with_overrides(amounts: dict[str, int], extra_specs: Mapping[str, str], notes: list[str]) -> dict[str, int]:
-    granular: dict[str, int] = {}
-    for key, text in extra_specs.items():
-        found = _RESOURCE_KEY.match(key)
-        if found is None:
+def _amounts(specs: Mapping[str, str], defaults: Mapping[str, int], notes: list[str]) -> dict[str, dict[str, int]]:
+    """{suffix: {class: amount}}; classes of amount 0 and groups without any are left out, but the un-suffixed one."""
+    found: dict[str, dict[str, int]] = {"": dict(defaults)}
+    for key, text in specs.items():
+        match = _RESOURCE_KEY.match(key)
+        if match is None:
             continue
         amount = _amount(text)
         if amount is None:
             notes.append(f"{key}={text} is ignored: not a whole number of 0 or more")
-        elif found[1]:
-            granular[found[2]] = granular.get(found[2], 0) + amount
         else:
-            amounts[found[2]] = amount
-    for name, amount in granular.items():
-        amounts[name] = amounts.get(name, 0) + amount
-    return {name: amount for name, amount in amounts.items() if amount > 0}
+            found.setdefault(match[1] or "", {})[match[2]] = amount
+    whole = {suffix: {name: one for name, one in group.items() if one > 0} for suffix, group in found.items()}
+    return {suffix: group for suffix, group in whole.items() if group or not suffix}
+
+
+def _sums(groups: Iterable[GroupNeeds]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for group in groups:
+        for name, amount in group.amounts.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def _amount(text: str) -> int | None:
@@ -117,14 +154,32 @@ def _amount(text: str) -> int | None:
     return amount if amount >= 0 else None
 
 
-def _traits(specs: Mapping[str, str], word: str, notes: list[str]) -> set[str]:
-    found: set[str] = set()
+def _traits(specs: Mapping[str, str], word: str, notes: list[str]) -> dict[str, frozenset[str]]:
+    """{suffix: the traits that are said to be `word`}."""
+    found: dict[str, frozenset[str]] = {}
     for key, value in specs.items():
         match = _TRAIT_KEY.match(key)
         if match is None:
             continue
+        suffix = match[1] or ""
         if value == word:
-            found.add(match[2])
+            found[suffix] = found.get(suffix, frozenset()) | {match[2]}
         elif value not in ("required", "forbidden"):
             notes.append(f"{key}={value} is ignored: required or forbidden expected")
     return found
+
+
+def _check_traits(groups: Mapping[str, GroupNeeds]) -> None:
+    for suffix, group in groups.items():
+        both = sorted(group.required & group.forbidden)
+        if both:
+            where = f" in group {suffix}" if suffix else ""
+            raise Invalid(f"trait {both[0]} is both required and forbidden{where}", field="flavor")
+
+
+def _group_policy(specs: Mapping[str, str], notes: list[str]) -> str | None:
+    policy = specs.get(POLICY_KEY)
+    if policy is None or policy in GROUP_POLICIES:
+        return policy
+    notes.append(f"{POLICY_KEY}={policy} is ignored: none or isolate expected")
+    return None

@@ -42,7 +42,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A host to be claimed. `rank` is from 1; `limits` go to the host with the instance."""
+    """A host to be claimed. `rank` is from 1; `limits` go to the host with the instance.
+
+    `allocations` is {provider: {class: amount}} where that is not just the trace's `resources` of the compute node.
+    """
 
     host: str
     nodename: str
@@ -52,6 +55,7 @@ class Selection:
     score: float = 0.0
     rank: int = 1
     limits: Mapping[str, Any] = field(default_factory=dict)
+    allocations: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Nearest:
 class Trace:
     """One run of the scheduler, whole. It is a plan: nothing was claimed.
 
-    `hosts` and `nodes` name the rows of the snapshot. `resources` is what each instance claims of its provider.
+    `hosts` and `nodes` name the rows of the snapshot. `resources` is what each instance claims in all.
     `alternates_round` is the extra ranking from which alternates of a batch were taken. `verdict` is one sentence for
     operators, `verdict_redacted` the same without host names. `notes` are remarks about settings that were ignored.
     """

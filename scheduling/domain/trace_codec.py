@@ -204,9 +204,16 @@ def _multiplier_from_json(data: Any, count: int) -> float | FloatArray:
 def _selection_to_dict(each: InstanceSelection) -> dict[str, Any]:
     return {
         "instance": each.instance_uuid,
-        "selected": asdict(each.selected),
-        "alternates": [asdict(alternate) for alternate in each.alternates],
+        "selected": _chosen_to_dict(each.selected),
+        "alternates": [_chosen_to_dict(alternate) for alternate in each.alternates],
     }
+
+
+def _chosen_to_dict(chosen: Selection) -> dict[str, Any]:
+    data = asdict(chosen)
+    if not chosen.allocations:
+        del data["allocations"]
+    return data
 
 
 def _selection_from_dict(data: Mapping[str, Any]) -> InstanceSelection:

@@ -3,6 +3,7 @@
 No Django, no database, no clock, and no randomness but the seed's.
 """
 
+from scheduling.domain.candidates import CandidateSet
 from scheduling.domain.explanation import Explanation, why_not
 from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
 from scheduling.domain.host_table import HostTable
@@ -18,12 +19,14 @@ from scheduling.domain.request import (
 )
 from scheduling.domain.trace import InstanceSelection, Outcome, Selection, Trace
 from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
+from scheduling.engine.candidate_set import candidate_set
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.schedule import schedule, validate_policy
 
 __all__ = [
     "DEFAULT_POLICY",
     "AggregateRow",
+    "CandidateSet",
     "Destination",
     "Explanation",
     "FlavorSnapshot",
@@ -39,6 +42,7 @@ __all__ = [
     "ScheduleRequest",
     "Selection",
     "Trace",
+    "candidate_set",
     "host_table_from_rows",
     "policy_from_dict",
     "policy_to_dict",

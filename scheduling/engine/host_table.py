@@ -15,7 +15,7 @@ from scheduling.domain.columns import (
     intern,
     intern_json,
 )
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
+from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryNumbers, InventoryRow
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
 
@@ -75,7 +75,7 @@ def _inventories(rows: Sequence[HostRow]) -> dict[str, InventoryColumns]:
     return {name: _inventory_columns([row.inventories.get(name, _NONE) for row in rows]) for name in names}
 
 
-def _inventory_columns(rows: Sequence[InventoryRow]) -> InventoryColumns:
+def _inventory_columns(rows: Sequence[InventoryNumbers]) -> InventoryColumns:
     count = len(rows)
     total = int_column((row.total for row in rows), count)
     reserved = int_column((row.reserved for row in rows), count)

@@ -1,24 +1,26 @@
-"""Which hosts have the traits, the aggregates and the room: Placement's rules over columns.
+"""Which hosts have the traits, the aggregates and the room: Placement's rules over columns, a provider for each host.
 
-It only proposes. The claim decides, by the same arithmetic in the database.
+That is all there is to say of a host whose provider stands alone; others are for `engine.candidates`. It only
+proposes. The claim decides, by the same arithmetic in the database.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.columns import BoolArray, IntArray
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import resource_words
+from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
 from scheduling.domain.trace import Lack, Nearest, Round
 
 
 def refuse_unfit(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
     """Aggregates, traits, then room; within a batch, where only room changes, room alone."""
-    room = partial(_refuse_full, spec.resources.amounts)
+    room = partial(refuse_full, spec.resources.amounts)
     if spec.index:
         return room(hosts)
     return refuse_in_turn(hosts, [partial(_refuse_outside, spec), partial(_refuse_traits, spec), room])
@@ -55,7 +57,7 @@ def _refuse_traits(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
     return hosts.refuse_by(hosts.table.trait_sets, judge)
 
 
-def _refuse_full(amounts: Mapping[str, int], hosts: Hosts) -> list[RefusalGroup]:
+def refuse_full(amounts: Mapping[str, int], hosts: Hosts) -> list[RefusalGroup]:
     """Class by class; the first that is short is the reason."""
     rules = [partial(_refuse_class, name, amount) for name, amount in amounts.items()]
     return refuse_in_turn(hosts, rules)
@@ -99,27 +101,56 @@ def _refuse_units(name: str, amount: int, hosts: Hosts) -> list[RefusalGroup]:
     )
 
 
-_ROOM = frozenset(
-    {
-        RefusalReason.VCPU_SHORT,
-        RefusalReason.RAM_SHORT,
-        RefusalReason.DISK_SHORT,
-        RefusalReason.RESOURCE_SHORT,
-    }
-)
+_CLASS_SHORT = {
+    RefusalReason.VCPU_SHORT: VCPU,
+    RefusalReason.RAM_SHORT: MEMORY_MB,
+    RefusalReason.DISK_SHORT: DISK_GB,
+}
+_ROOM = frozenset({*_CLASS_SHORT, RefusalReason.RESOURCE_SHORT})
 
 
-def nearest(table: HostTable, amounts: Mapping[str, int], rounds: tuple[Round, ...]) -> Nearest | None:
-    """Of the live hosts refused for want of room the one that lacks least, summed over the parts of each amount."""
-    full = [group.rows for each in rounds for group in each.refusals if group.refusal.reason in _ROOM]
+def nearest(
+    table: HostTable, amounts: Mapping[str, int], rounds: tuple[Round, ...], is_spread: BoolArray | None = None
+) -> Nearest | None:
+    """Of the live hosts refused for want of room the one that lacks least, summed over the parts of each amount.
+
+    Of hosts in `is_spread` the columns do not tell what they lack: what they were refused for counts alone.
+    """
+    groups = [group for each in rounds for group in each.refusals if group.refusal.reason in _ROOM]
+    if is_spread is None:
+        is_spread = np.zeros(len(table), dtype=np.bool_)
+    found = [
+        *_nearest_by_columns(table, amounts, [group.rows[~is_spread[group.rows]] for group in groups]),
+        *(one for group in groups for one in _nearest_by_refusal(table, group, is_spread)),
+    ]
+    return min(found, key=lambda one: one[0])[1] if found else None
+
+
+def _nearest_by_columns(
+    table: HostTable, amounts: Mapping[str, int], full: Sequence[IntArray]
+) -> Iterator[tuple[float, Nearest]]:
     rows = np.sort(np.concatenate(full)) if full else np.empty(0, dtype=np.int64)
     rows = rows[table.up[rows]]
     if not len(rows):
-        return None
+        return
     lacking = {name: np.maximum(amount - table.inventory(name).free[rows], 0) for name, amount in amounts.items()}
     parts = np.zeros(len(rows), dtype=np.float64)
     for name, amount in amounts.items():
         parts += lacking[name] / amount
     best = int(parts.argmin())
     lacks = tuple(Lack(name, int(column[best])) for name, column in lacking.items() if column[best])
-    return Nearest(table.hosts[int(rows[best])], lacks) if lacks else None
+    if lacks:
+        yield float(parts[best]), Nearest(table.hosts[int(rows[best])], lacks)
+
+
+def _nearest_by_refusal(table: HostTable, group: RefusalGroup, is_spread: BoolArray) -> Iterator[tuple[float, Nearest]]:
+    """The best of one group; its refusals are those of Placement's search, which names the class in `detail`."""
+    at = np.flatnonzero(is_spread[group.rows] & table.up[group.rows])
+    wanted = group.refusal.wanted
+    if not len(at) or not isinstance(wanted, int):
+        return
+    available = np.zeros(len(group), dtype=np.int64) if group.available is None else group.available
+    best = int(at[available[at].argmax()])
+    name = _CLASS_SHORT.get(group.refusal.reason) or group.refusal.detail.partition(",")[0]
+    lack = wanted - int(available[best])
+    yield lack / wanted, Nearest(table.hosts[int(group.rows[best])], (Lack(name, lack),))

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
+from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.columns import IntArray
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.host_state import HostState
@@ -20,6 +21,7 @@ from scheduling.domain.resources import resource_request
 from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
 from scheduling.domain.verdict import failure_verdict, success_verdict
 from scheduling.domain.weighing import Ranking
+from scheduling.engine.candidates import Candidates
 from scheduling.engine.placement import nearest, refuse_unfit
 from scheduling.engine.rank import rank
 from scheduling.engine.request_filters import refuse_by_request, refuse_lost
@@ -43,16 +45,26 @@ def schedule(
     policy: Policy,
     seed: int,
     *,
+    candidates: CandidateSet | None = None,
     claims_lost: Mapping[str, Refusal] | None = None,
     stopwatch: Stopwatch = no_stopwatch,
 ) -> Trace:
     """Choose a host for each instance of the batch, with alternates, and say why not the others.
 
-    Equal arguments give an equal trace. `snapshot` is not changed. `claims_lost` maps provider uuids to the reason
-    their claim failed in an earlier pass; those hosts are refused at stage `claim`. `stopwatch` gives microseconds.
+    Equal arguments give an equal trace. `snapshot` is not changed. `candidates` are Placement's; without them each
+    host is judged as one provider, by the snapshot alone. `claims_lost` maps compute nodes' uuids to the reason their
+    claim failed in an earlier pass; those hosts are refused at stage `claim`. `stopwatch` gives microseconds.
     Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts itself.
     """
-    run = _Run(snapshot, request, policy, seed=seed, claims_lost=claims_lost or {}, stopwatch=stopwatch)
+    run = _Run(
+        snapshot,
+        request,
+        policy,
+        seed=seed,
+        candidates=candidates,
+        claims_lost=claims_lost or {},
+        stopwatch=stopwatch,
+    )
     return run.trace()
 
 
@@ -74,6 +86,7 @@ class _Run:
         policy: Policy,
         *,
         seed: int,
+        candidates: CandidateSet | None,
         claims_lost: Mapping[str, Refusal],
         stopwatch: Stopwatch,
     ) -> None:
@@ -82,6 +95,7 @@ class _Run:
         self.request = request
         self.policy = policy
         self.seed = seed
+        self.candidates = None if candidates is None else Candidates(snapshot, candidates)
         self.claims_lost = claims_lost
         self.stopwatch = stopwatch
         self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
@@ -160,7 +174,8 @@ class _Run:
             if not self.request.is_rebuild:
                 yield "request_filters", partial(refuse_by_request, spec)
         if not self.request.is_rebuild:
-            yield "placement", partial(refuse_unfit, spec)
+            judge = refuse_unfit if self.candidates is None else self.candidates.refuse
+            yield "placement", partial(judge, spec)
         if not self.rounds:
             yield "target", partial(refuse_untargeted, spec)
         for each in self._filters():
@@ -176,6 +191,8 @@ class _Run:
         if self.request.is_rebuild:
             return
         amounts = self.resources.amounts
+        if self.candidates is not None:
+            amounts = self.candidates.take(self.table.uuids[row], amounts)
         self.table = self.table.consume(row, flavor=self.request.flavor, amounts=amounts, instance_uuid=instance_uuid)
         if self.group is not None:
             host = self.table.hosts[row]
@@ -195,7 +212,8 @@ class _Run:
 
     def _failure(self) -> Trace:
         rounds = tuple(self.rounds)
-        close = nearest(self.table, self.resources.amounts, rounds)
+        is_spread = None if self.candidates is None else self.candidates.is_spread
+        close = nearest(self.table, self.resources.amounts, rounds, is_spread)
         words = partial(
             failure_verdict,
             host_count=len(self.table),
@@ -268,7 +286,12 @@ class _Run:
             score=float(ranking.scores[position]),
             rank=place + 1,
             limits=dict(self.states[row].limits) if row in self.states else {},
+            allocations=_as_text(self.candidates.allocations(self.table.uuids[row])) if self.candidates else {},
         )
+
+
+def _as_text(amounts: Amounts) -> dict[str, dict[str, int]]:
+    return {str(provider): dict(classes) for provider, classes in amounts.items()}
 
 
 def _run_filter(each: Filter, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:

@@ -28,12 +28,8 @@ def _refuse_others(destination: Destination, hosts: Hosts) -> list[RefusalGroup]
     names = " ".join(name for name in (destination.host, destination.node) if name)
     others = np.ones(len(hosts), dtype=np.bool_)
     for at, row in enumerate(hosts.rows.tolist()):
-        others[at] = not _is_at(destination, hosts.table.hosts[row], hosts.table.nodes[row])
+        others[at] = not destination.allows(hosts.table.hosts[row], hosts.table.nodes[row])
     return hosts.refuse(others, RefusalReason.NOT_REQUESTED_HOST, wanted=names or None)
-
-
-def _is_at(destination: Destination, host: str, node: str) -> bool:
-    return destination.host in (None, host) and destination.node in (None, node)
 
 
 def _refuse_ignored(names: tuple[str, ...], hosts: Hosts) -> list[RefusalGroup]:

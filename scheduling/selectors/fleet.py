@@ -1,13 +1,14 @@
 """The fleet as the scheduler's host table: compute nodes, services, aggregates, Placement's usage, in one go."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from controlplane.infra.db import db_now
-from placement.domain import InventoryUsage
-from placement.selectors import fleet_usage, provider_traits_by_uuid
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
+from placement.candidates import ProviderFacts
+from placement.candidates.columns import FleetView
+from scheduling.domain.host_rows import AggregateRow, HostRow
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping
 from scheduling.selectors.facts import FleetFacts, HostFacts
 from scheduling.selectors.hosts import host_nodes
@@ -33,22 +34,20 @@ SERVICE_COLUMNS = tuple(
 )
 
 
-def host_rows(*, facts: FleetFacts) -> list[HostRow]:
-    """One row per compute node whose host is mapped to a cell. The number of queries does not grow with the fleet."""
-    nodes = list(host_nodes().only(*NODE_COLUMNS, *SERVICE_COLUMNS))
-    usage = fleet_usage()
-    traits = provider_traits_by_uuid()
+def compute_nodes() -> list[ComputeNode]:
+    """Every compute node with its service and `is_up`. One query."""
+    return list(host_nodes().only(*NODE_COLUMNS, *SERVICE_COLUMNS))
+
+
+def host_rows(*, nodes: Iterable[ComputeNode], fleet: FleetView, facts: FleetFacts) -> list[HostRow]:
+    """One row for each of the nodes (from `compute_nodes`) whose host is mapped to a cell; inventories from `fleet`.
+
+    The number of queries does not grow with the fleet.
+    """
     cells = _cells_by_host()
     now = db_now()
     return [
-        _host_row(
-            node,
-            cells[node.host],
-            usage.get(node.id, {}),
-            traits.get(node.id, frozenset()),
-            facts=facts.of(node.host),
-            now=now,
-        )
+        _host_row(node, cells[node.host], _provider(fleet, node.id), facts=facts.of(node.host), now=now)
         for node in nodes
         if node.host in cells
     ]
@@ -67,6 +66,12 @@ def aggregate_rows() -> list[AggregateRow]:
     ]
 
 
+def _provider(fleet: FleetView, uuid: UUID) -> ProviderFacts:
+    """The node's provider; an empty one while Placement does not have it."""
+    row = fleet.row_of.get(uuid)
+    return ProviderFacts(uuid, uuid, {}) if row is None else fleet.fact(row)
+
+
 def _cells_by_host() -> dict[str, Cell]:
     """Two small queries instead of a join that repeats the cell for each host."""
     cells = Cell.objects.in_bulk()
@@ -76,8 +81,7 @@ def _cells_by_host() -> dict[str, Cell]:
 def _host_row(
     node: ComputeNode,
     cell: Cell,
-    usage: Mapping[str, InventoryUsage],
-    traits: frozenset[str],
+    provider: ProviderFacts,
     *,
     facts: HostFacts,
     now: datetime,
@@ -88,7 +92,7 @@ def _host_row(
         nodename=node.hypervisor_hostname,
         uuid=str(node.id),
         cell_uuid=str(cell.id),
-        inventories={name: _inventory_row(one) for name, one in usage.items()},
+        inventories=provider.inventories,
         enabled=not (node.service.disabled or cell.disabled),
         up=is_up,
         status_detail=_status_detail(node, cell, is_up=is_up, now=now),
@@ -99,25 +103,13 @@ def _host_row(
         hypervisor_type=node.hypervisor_type,
         hypervisor_version=node.hypervisor_version,
         host_ip=node.host_ip,
-        traits=traits,
+        traits=provider.traits,
         instances=facts.instance_uuids,
         supported_instances=tuple((one[0], one[1], one[2]) for one in node.supported_instances),
         cpu_info=node.cpu_info,
         stats=node.stats,
         metrics=node.metrics,
         service=_service(node, is_up=is_up),
-    )
-
-
-def _inventory_row(one: InventoryUsage) -> InventoryRow:
-    return InventoryRow(
-        total=one.total,
-        used=one.used,
-        reserved=one.reserved,
-        allocation_ratio=one.allocation_ratio,
-        min_unit=one.min_unit,
-        max_unit=one.max_unit,
-        step_size=one.step_size,
     )
 
 

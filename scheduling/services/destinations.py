@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,17 +17,19 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim, CountLimit, Rule
 from placement.services import allocations_claim, allocations_free
 from scheduling.conf import scheduling_options
+from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
-from scheduling.domain.trace import Outcome, Trace
-from scheduling.engine import host_table_from_rows, schedule
+from scheduling.domain.trace import InstanceSelection, Outcome, Trace
+from scheduling.engine import HostTable, host_table_from_rows, schedule
+from scheduling.selectors.candidates import placement_look
 from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet import aggregate_rows, host_rows
+from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
 from scheduling.selectors.hosts import host_takes_new_instances
 from scheduling.selectors.policies import policy_active
 from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error, now_us
 from scheduling.services.errors import ClaimsExhausted, NoValidHost
-from scheduling.services.selections import Destinations, Selection, destinations_of
+from scheduling.services.selections import Destinations, Selection, allocations_of, destinations_of
 
 log = logging.getLogger(__name__)
 
@@ -75,8 +78,8 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
         consumer_uuid=instance_uuid,
         project_id=project_id,
         user_id=user_id,
-        resources={selection.compute_node_uuid: selection.resources},
-        limits=_limits_on(selection.compute_node_uuid, selection.count_limits),
+        resources=selection.allocations,
+        limits=_limits_on(selection.compute_node_uuid, selection.count_limits, selection.allocations),
     )
     allocations_claim([claim])
 
@@ -88,26 +91,43 @@ def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
     return {f"group:{group.uuid}": group.max_server_per_host}
 
 
-def _limits_on(provider_uuid: UUID, count_limits: Mapping[str, int]) -> tuple[CountLimit, ...]:
-    return tuple(CountLimit(provider_uuid, key, most) for key, most in count_limits.items())
+def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts) -> tuple[CountLimit, ...]:
+    """Placement counts who holds something of a provider: of the node's own, whatever else is claimed below it.
+
+    Where nothing of the node itself is claimed, there is nothing to count by, and the filter alone keeps the rule.
+    """
+    if node not in allocations:
+        return ()
+    return tuple(CountLimit(node, key, most) for key, most in count_limits.items())
 
 
 def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
     """One look at the fleet and one run of the engine. What the engine refuses to do ends as a decision too."""
-    with draft.timed("load"):
-        table = host_table_from_rows(host_rows(facts=facts), aggregate_rows())
-    lost = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
     try:
+        table, candidates = _looked(draft, facts)
+        lost = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
         draft.policy = policy_active()
+        run = partial(schedule, table, draft.request, draft.policy, draft.seed)
         with draft.timed("schedule"):
-            return schedule(table, draft.request, draft.policy, draft.seed, claims_lost=lost, stopwatch=now_us)
+            return run(candidates=candidates, claims_lost=lost, stopwatch=now_us)
     except KilonovaError as error:
         raise _failed(draft, error) from error
 
 
-def _lost(draft: DecisionDraft, provider_uuid: str) -> Refusal:
-    """The newest loss on this provider, as a reason with its numbers."""
-    last = [one for one in draft.lost_claims if one["provider_uuid"] == provider_uuid][-1]
+def _looked(draft: DecisionDraft, facts: FleetFacts) -> tuple[HostTable, CandidateSet | None]:
+    """The hosts, and what Placement says of them: its snapshot is asked after the nodes were read."""
+    with draft.timed("load"):
+        nodes = compute_nodes()
+    with draft.timed("candidates"):
+        look = placement_look(request=draft.request, nodes=nodes)
+    with draft.timed("load"):
+        rows = host_rows(nodes=nodes, fleet=look.fleet, facts=facts)
+        return host_table_from_rows(rows, aggregate_rows()), look.candidates
+
+
+def _lost(draft: DecisionDraft, node: str) -> Refusal:
+    """The newest loss of this compute node, as a reason with its numbers."""
+    last = [one for one in draft.lost_claims if one["compute_node_uuid"] == node][-1]
     return Refusal(
         RefusalReason.CLAIM_LOST, wanted=last["wanted"], available=last["free"], detail=last["resource_class"]
     )
@@ -115,12 +135,14 @@ def _lost(draft: DecisionDraft, provider_uuid: str) -> Refusal:
 
 def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
     request = draft.request
+    claims = _claims(request, trace)
     try:
         with draft.timed("claim"):
-            allocations_claim(_claims(request, trace))
+            allocations_claim(claims)
     except NoCapacity as error:
-        draft.lost_claims += error.extra["shortages"]
-        losses.update(_losses(error.extra["shortages"]))
+        lost = _by_node(error.extra["shortages"], claims, trace)
+        draft.lost_claims += lost
+        losses.update(_losses(lost))
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
     except Conflict as error:
@@ -132,30 +154,49 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
 
 
 def _claims(request: ScheduleRequest, trace: Trace) -> list[Claim]:
-    """What the chosen hosts shall give. The members of one group in the batch count together."""
+    """What the chosen hosts shall give, in the order of the selections. A group's members count together."""
     count_limits = _count_limits(request.group)
-    chosen = [(UUID(each.instance_uuid), UUID(each.selected.compute_node_uuid)) for each in trace.selections]
     return [
-        Claim(
-            consumer_uuid=instance,
-            project_id=request.project_id,
-            user_id=request.user_id,
-            resources={node: trace.resources},
-            limits=_limits_on(node, count_limits),
-        )
-        for instance, node in chosen
+        _claim(request, each, allocations_of(each.selected, trace.resources), count_limits) for each in trace.selections
     ]
 
 
-def _losses(shortages: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """One loss for each host; for one that can take no more of the group, as many as make the next round skip it.
+def _claim(
+    request: ScheduleRequest, each: InstanceSelection, allocations: Amounts, count_limits: Mapping[str, int]
+) -> Claim:
+    return Claim(
+        consumer_uuid=UUID(each.instance_uuid),
+        project_id=request.project_id,
+        user_id=request.user_id,
+        resources=allocations,
+        limits=_limits_on(UUID(each.selected.compute_node_uuid), count_limits, allocations),
+    )
+
+
+def _by_node(shortages: Sequence[Mapping[str, Any]], claims: Sequence[Claim], trace: Trace) -> list[dict[str, Any]]:
+    """Each shortage with the compute node that lost by it: its provider may be a child's, or shared by several."""
+    chosen = [each.selected for each in trace.selections]
+    return [
+        {**one, "compute_node_uuid": node, "host": host}
+        for one in shortages
+        for node, host in dict.fromkeys(
+            (selected.compute_node_uuid, selected.host)
+            for selected, claim in zip(chosen, claims, strict=True)
+            if UUID(one["provider_uuid"]) in claim.resources
+        )
+    ]
+
+
+def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """One loss for each node; for one that can take no more of the group, as many as make the next round skip it.
 
     The next look at the fleet would not show that group's new member: its instance may have no row yet.
     """
     losses: Counter[str] = Counter()
-    for one in shortages:
+    for one in lost:
         is_full = one["rule"] == Rule.COUNT_LIMIT and one["free"] == 0
-        losses[one["provider_uuid"]] = max(losses[one["provider_uuid"]], LOSSES_BEFORE_SKIP if is_full else 1)
+        node = one["compute_node_uuid"]
+        losses[node] = max(losses[node], LOSSES_BEFORE_SKIP if is_full else 1)
     return losses
 
 
@@ -168,12 +209,12 @@ def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:
 def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:
     rounds = scheduling_options().claim_rounds
     text = f"Hosts fitted, but others took the room first in each of {rounds} rounds"
-    names = Counter(one["provider_uuid"] for one in draft.lost_claims)
-    providers = ", ".join(f"{name} x{count}" for name, count in names.most_common(5))
+    names = Counter(one["host"] for one in draft.lost_claims)
+    hosts = ", ".join(f"{name} x{count}" for name, count in names.most_common(5))
     decision = decision_record_error(
         draft=draft,
         trace=trace,
-        verdict=f"{text}; claims lost on providers {providers}",
+        verdict=f"{text}; claims lost on {hosts}",
         verdict_redacted=text,
         duration_us=draft.elapsed_us(),
     )

@@ -11,9 +11,11 @@ from scheduling.domain.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A host for one instance. `resources` is what is claimed of the provider `compute_node_uuid`, by class.
+    """A host for one instance. `resources` is all that is claimed, by class.
 
-    `count_limits` is {key: most}: how many instances with that key the host may have, this one included.
+    `allocations` is {provider: {class: amount}}: the same by provider, which are the compute node's own and those
+    below it or shared with it. `count_limits` is {key: most}: how many instances with that key the host may have,
+    this one included.
     """
 
     host: str
@@ -26,6 +28,7 @@ class Selection:
     score: float = 0.0
     rank: int = 1
     count_limits: Mapping[str, int] = field(default_factory=dict)
+    allocations: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,13 @@ def destinations_of(trace: Trace, *, decision_id: UUID, count_limits: Mapping[st
     )
 
 
+def allocations_of(chosen: TraceSelection, resources: Mapping[str, int]) -> dict[UUID, dict[str, int]]:
+    """What an instance on this host claims, by provider; `resources` are the trace's."""
+    if not chosen.allocations:
+        return {UUID(chosen.compute_node_uuid): dict(resources)}
+    return {UUID(provider): dict(classes) for provider, classes in chosen.allocations.items()}
+
+
 def _selection(chosen: TraceSelection, resources: Mapping[str, int], count_limits: Mapping[str, int]) -> Selection:
     return Selection(
         host=chosen.host,
@@ -73,6 +83,7 @@ def _selection(chosen: TraceSelection, resources: Mapping[str, int], count_limit
         score=chosen.score,
         rank=chosen.rank,
         count_limits=dict(count_limits),
+        allocations=allocations_of(chosen, resources),
     )
 
 
@@ -89,10 +100,16 @@ def selection_to_json(selection: Selection) -> dict[str, Any]:
         "score": selection.score,
         "rank": selection.rank,
         "count_limits": dict(selection.count_limits),
+        "allocations": {str(provider): dict(classes) for provider, classes in selection.allocations.items()},
     }
 
 
 def selection_from_json(data: Mapping[str, Any]) -> Selection:
-    """The inverse of `selection_to_json`; what was kept before there were count limits has none."""
+    """The inverse of `selection_to_json`.
+
+    What was kept before there were count limits has none; before there were allocations, all is of the compute node.
+    """
     uuids = {name: UUID(data[name]) for name in ("compute_node_uuid", "cell_uuid")}
-    return Selection(**{**data, **uuids})
+    kept = data.get("allocations") or {data["compute_node_uuid"]: data["resources"]}
+    allocations = {UUID(provider): dict(classes) for provider, classes in kept.items()}
+    return Selection(**{**data, **uuids, "allocations": allocations})

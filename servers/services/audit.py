@@ -10,10 +10,11 @@ from django.db.models.functions import Now
 from controlplane.infra.db import now_plus
 from controlplane.infra.models import Work
 from controlplane.infra.models.work import OPEN_STATES
-from placement.selectors import allocations_by_consumer
+from placement.selectors import allocations_by_consumer, client_consumers
 from placement.services import audit_inventory_usage
 from servers.domain.states import DELETING_TASKS, TaskState, VmState
 from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
+from servers.services.instance_allocations import compute_roots
 
 OVERDUE_GRACE_S = 30.0
 
@@ -38,12 +39,9 @@ def audit_findings() -> list[Finding]:
     open_work = set(Work.objects.filter(state__in=OPEN_STATES).values_list("subject", flat=True))
     held = {pk: {one.provider_uuid for one in rows} for pk, rows in allocations_by_consumer().items()}
     return [
-        *(
-            Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one))
-            for one in audit_inventory_usage()
-        ),
+        *_placement(),
         *_allocations_of_instances(instances, held),
-        *_allocations_without_owner(held, {one.pk for one in instances} | pending, open_work),
+        *_allocations_without_owner(held, {one.pk for one in instances} | pending | client_consumers(), open_work),
         *_requests_without_end(instances, pending, open_work),
         *_leftovers(),
     ]
@@ -55,9 +53,11 @@ def _placement() -> Iterator[Finding]:
 
 
 def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Finding]:
+    """Devices below the compute node belong to it; a pool that nodes share belongs to nobody's tree."""
+    roots = compute_roots()
     for one in instances:
         providers = held.get(one.pk, set())
-        if one.host and providers != {one.compute_node_uuid}:
+        if one.host and {roots[each] for each in providers if each in roots} != {one.compute_node_uuid}:
             yield Finding(
                 2,
                 str(one.pk),

@@ -1,5 +1,7 @@
 """From request to ACTIVE, to ERROR, to gone: the conductor's part, with agents that answer by hand."""
 
+from uuid import uuid4
+
 import pytest
 
 from computeagent.conductor import FailureClass, WorkKind
@@ -7,7 +9,10 @@ from controlplane.infra.db import now_plus
 from controlplane.infra.models import Work
 from controlplane.infra.reconcile import reconcile_once
 from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
-from placement.selectors import allocations_by_consumer
+from placement.domain import ConsumerState
+from placement.models import Consumer
+from placement.selectors import allocations_by_consumer, provider_views
+from placement.services import allocations_replace
 from scheduling.services import service_disable
 from servers.conductor_api import conductor_connect
 from servers.models import (
@@ -24,6 +29,7 @@ from servers.services.audit import audit_findings
 from servers.services.claim_sweep import orphan_claims_free
 from servers.services.instance_delete import instance_delete
 from servers.services.instance_power import instance_act
+from servers.services.placement_audit import placement_audit
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -265,11 +271,20 @@ def test_claim_without_an_owner_is_found_and_swept_after_its_grace() -> None:
     Instance.objects.filter(pk=made.pk).delete()
     assert [one.invariant for one in audit_findings()] == [3]
     assert orphan_claims_free() == 0
-    from placement.models import Consumer
-
     Consumer.objects.update(created_at=now_plus(-3600))
     assert orphan_claims_free() == 1
     assert allocations_by_consumer() == {}
+
+
+def test_claim_made_over_the_placement_api_is_its_clients_business() -> None:
+    world.cloud()
+    (provider, *_) = provider_views()
+    held = {provider.uuid: {"VCPU": 1}}
+    allocations_replace([ConsumerState(uuid4(), "p", "u", "INSTANCE", held, by_client=True)])
+    Consumer.objects.update(created_at=now_plus(-3600))
+    assert orphan_claims_free() == 0
+    assert audit_findings() == []
+    assert placement_audit() == []
 
 
 def test_anti_affinity_spreads_and_refuses_the_one_too_many() -> None:

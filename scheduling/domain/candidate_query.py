@@ -1,0 +1,70 @@
+"""From a request to the query of Placement's candidate search, as Nova builds its own."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from uuid import UUID
+
+from controlplane.kernel.errors import Invalid
+from placement.candidates import CandidateQuery, RequestGroup
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.resources import POLICY_KEY, GroupNeeds, ResourceRequest
+
+
+def candidate_query(
+    request: ScheduleRequest, resources: ResourceRequest, *, in_tree: UUID | None = None
+) -> CandidateQuery:
+    """The query for one instance. `in_tree`: the only node that is wanted, where the request leaves just one.
+
+    Raises Invalid for what Placement would answer with 400: nothing asked for, traits of a group without resources,
+    several suffixed groups without a group_policy.
+    """
+    suffixed = {suffix: group for suffix, group in resources.groups.items() if suffix}
+    _check(suffixed, resources)
+    own = resources.groups.get("", GroupNeeds())
+    groups = [_group(suffix, group) for suffix, group in suffixed.items()]
+    if own.amounts:
+        groups.insert(0, _open_group(request, own, in_tree))
+    return CandidateQuery(
+        groups=tuple(groups),
+        group_policy=resources.group_policy,
+        # Without resources of its own, the un-suffixed group has no provider that could have its traits but the root.
+        root_required=frozenset() if own.amounts else own.required,
+        root_forbidden=frozenset() if own.amounts else own.forbidden,
+    )
+
+
+def without_tree(query: CandidateQuery) -> CandidateQuery:
+    """The same in any tree."""
+    return replace(query, groups=tuple(replace(group, in_tree=None) for group in query.groups))
+
+
+def _check(suffixed: dict[str, GroupNeeds], resources: ResourceRequest) -> None:
+    if not resources.amounts:
+        raise Invalid("the flavor asks for no resources at all", field="flavor")
+    for suffix, group in suffixed.items():
+        if not group.amounts:
+            raise Invalid(f"trait{suffix}: needs resources{suffix}: with it", field="flavor")
+    if len(suffixed) > 1 and resources.group_policy is None:
+        names = ", ".join(suffixed)
+        raise Invalid(f"{POLICY_KEY} (none or isolate) is needed for the groups {names}", field="flavor")
+
+
+def _open_group(request: ScheduleRequest, own: GroupNeeds, in_tree: UUID | None) -> RequestGroup:
+    return RequestGroup(
+        resources=own.amounts,
+        required=_each(own.required),
+        forbidden=own.forbidden,
+        member_of=tuple(frozenset(map(UUID, wanted)) for wanted in request.member_of),
+        in_tree=in_tree,
+    )
+
+
+def _group(suffix: str, group: GroupNeeds) -> RequestGroup:
+    return RequestGroup(
+        suffix=suffix, resources=group.amounts, required=_each(group.required), forbidden=group.forbidden
+    )
+
+
+def _each(traits: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """All of them: a set of alternatives for each."""
+    return tuple(frozenset({trait}) for trait in sorted(traits))

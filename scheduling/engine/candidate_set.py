@@ -1,0 +1,68 @@
+"""From Placement's columns to what the engine takes of them: who has a candidate, why others have none, and which."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from uuid import UUID
+
+import numpy as np
+
+from placement.candidates import (
+    AllocationCandidate,
+    CandidateQuery,
+    FleetColumns,
+    SearchOptions,
+    Strategy,
+    candidate_refusals,
+    candidates_find,
+)
+from placement.candidates.columns import FleetView
+from scheduling.domain.candidate_query import without_tree
+from scheduling.domain.candidates import Amounts, CandidateSet
+
+_TREE_BY_TREE = SearchOptions(strategy=Strategy.BREADTH_FIRST)
+
+
+def candidate_set(
+    columns: FleetColumns, query: CandidateQuery, nodes: Mapping[UUID, str], *, target: UUID | None = None
+) -> CandidateSet:
+    """How the search judges these nodes (the same uuids as text). `target`: the only one that in_tree leaves.
+
+    Where somebody shares, in_tree is dropped: it would shut out what a wanted host lives on. No candidates are made
+    here: thousands of them would cost far more than to judge by vectors, and one is wanted.
+    """
+    fleet = columns.view()
+    if target is not None and fleet.served:
+        query, target = without_tree(query), None
+    refusals = candidate_refusals(columns, query)
+    refused = [nodes[root] for root in refusals if root in nodes]
+    refused += [text for uuid, text in nodes.items() if not _is_root(fleet, uuid)]
+    spread = frozenset(nodes[root] for root in _spread_roots(fleet) if root in nodes)
+    return CandidateSet(query, frozenset(refused), refusals, spread, fleet, None if target is None else nodes[target])
+
+
+def first_candidate(columns: FleetColumns, query: CandidateQuery, root: UUID) -> Amounts | None:
+    """The first candidate of the tree of `root`; `columns` hold that tree and those that share with it, no others."""
+    roots = len(columns) - len(columns.trees.parent)
+    answer = candidates_find(columns, replace(query, limit=roots), _TREE_BY_TREE)
+    lenders = frozenset(columns.fact(row).uuid for row in columns.sharing)
+    return next((one.allocations for one in answer.candidates if _is_of(columns, one, root, lenders)), None)
+
+
+def _is_of(columns: FleetColumns, candidate: AllocationCandidate, root: UUID, lenders: frozenset[UUID]) -> bool:
+    """Takes from the tree, or from nobody but those that share with it; not a tree of their own that they serve."""
+    rows = columns.row_of
+    top = rows[root]
+    return all(columns.trees.root[rows[uuid]] == top or uuid in lenders for uuid in candidate.allocations)
+
+
+def _is_root(fleet: FleetView, uuid: UUID) -> bool:
+    row = fleet.row_of.get(uuid)
+    return row is not None and row not in fleet.trees.parent
+
+
+def _spread_roots(fleet: FleetView) -> Iterator[UUID]:
+    """Roots of trees with more than one provider, or with a member in an aggregate that somebody shares with."""
+    rows = set(fleet.trees.members)
+    for roots in fleet.served.values():
+        rows.update(np.flatnonzero(roots).tolist())
+    return (fleet.fact(row).uuid for row in rows)
