@@ -16,9 +16,11 @@ class SchedulingConfig(AppConfig):
     def ready(self) -> None:
         """Connect once; `dispatch_uid` keeps a second import from doing it twice."""
         # Models cannot be imported before all apps are loaded, and services import models.
+        from scheduling.jobs import chores_register  # noqa: PLC0415
         from scheduling.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
 
         checks.register_all()
+        chores_register()
         post_migrate.connect(
             cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"
         )

@@ -7,6 +7,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error
 
 from scheduling.conf import SchedulingOptions, scheduling_options
+from scheduling.domain.policy import MOST_ATTEMPTS
 
 
 def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
@@ -35,8 +36,11 @@ def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
     )
     if min(ratios) <= 0:
         problems.append(Error("Initial allocation ratios must be above 0.", id="scheduling.E002"))
-    if options.max_attempts < 1 or options.claim_rounds < 1:
-        problems.append(Error("MAX_ATTEMPTS and CLAIM_ROUNDS must be at least 1.", id="scheduling.E003"))
+    if options.attestation_url and not options.attestation_url.startswith(("https://", "http://")):
+        problems.append(Error("ATTESTATION_URL must begin with https:// or http://.", id="scheduling.E004"))
+    if not 1 <= options.max_attempts <= MOST_ATTEMPTS or options.claim_rounds < 1:
+        text = f"MAX_ATTEMPTS must be from 1 to {MOST_ATTEMPTS}, as in a policy, and CLAIM_ROUNDS at least 1."
+        problems.append(Error(text, id="scheduling.E003"))
     return problems
 
 

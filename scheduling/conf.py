@@ -26,7 +26,21 @@ class SchedulingOptions:
     reserved_host_disk_gib: int = 0
     limit_tenants_to_placement_aggregate: bool = False
     placement_aggregate_required_for_tenants: bool = False
+    query_placement_for_image_type_support: bool = False
+    enable_isolated_aggregate_filtering: bool = False
+    image_metadata_prefilter: bool = False
+    query_placement_for_routed_network_aggregates: bool = False
     claim_rounds: int = 10
+    attestation_url: str = ""
+    attestation_auth_blob: str = ""
+    attestation_ca_file: str = ""
+    attestation_lifetime_s: float = 60.0
+    attestation_timeout_s: float = 5.0
+    decision_max_bytes: int = 8192
+    decision_snapshot_bytes: int = 2048
+    decision_snapshot_days: float = 7.0
+    decision_retention_days: float = 30.0
+    decision_retention_count: int = 100_000
 
 
 def scheduling_options() -> SchedulingOptions:

@@ -4,15 +4,16 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from scheduling.conf import scheduling_options
+from scheduling.domain.policy_states import PolicyState
 from scheduling.models import (
     Aggregate,
     AggregateHost,
     Cell,
     ComputeNode,
-    DecisionOutcome,
     HostMapping,
-    SchedulingDecision,
+    SchedulerPolicy,
     Service,
+    ShadowResult,
 )
 from scheduling.models.aggregate import ZONE_KEY
 from scheduling.models.liveness import up_condition
@@ -107,26 +108,26 @@ class AggregateFilterSet(django_filters.FilterSet):
         fields = ["name"]
 
 
-class DecisionFilterSet(django_filters.FilterSet):
-    """?instance=, ?outcome= (several), ?request_id=, ?subject=, ?created_after=, ?created_before="""
+class PolicyFilterSet(django_filters.FilterSet):
+    """?name=, ?version=, ?state= (several), ?shadow="""
 
-    instance = django_filters.UUIDFilter(field_name="instances__instance_uuid", label="Uuid of an instance.")
-    outcome = django_filters.MultipleChoiceFilter(choices=DecisionOutcome.choices)
+    state = django_filters.MultipleChoiceFilter(choices=[(each.value, each.name.title()) for each in PolicyState])
+
+    class Meta:
+        model = SchedulerPolicy
+        fields = ["name", "version", "shadow"]
+
+
+class ShadowResultFilterSet(django_filters.FilterSet):
+    """?outcome= (several), ?live_version=, ?decision=, ?created_after=, ?created_before="""
+
+    outcome = django_filters.MultipleChoiceFilter(choices=ShadowResult._meta.get_field("outcome").choices)
     created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
     created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
 
     class Meta:
-        model = SchedulingDecision
-        fields = ["request_id", "subject", "policy_version"]
-
-
-class OperatorDecisionFilterSet(DecisionFilterSet):
-    """The same, and what only operators may ask: ?host= (chosen), ?project_id="""
-
-    host = django_filters.CharFilter(field_name="instances__host", distinct=True, label="A host that was chosen.")
-
-    class Meta(DecisionFilterSet.Meta):
-        fields = [*DecisionFilterSet.Meta.fields, "project_id"]
+        model = ShadowResult
+        fields = ["live_version", "decision"]
 
 
 def _alive(prefix: str) -> Q:

@@ -23,6 +23,7 @@ class RefusalReason(StrEnum):
     WRONG_ZONE = "wrong_zone"
     TENANT_NOT_ALLOWED = "tenant_not_allowed"
     NOT_IN_AGGREGATE = "not_in_aggregate"
+    AGGREGATE_ISOLATED = "aggregate_isolated"
     TRAIT_MISSING = "trait_missing"
     TRAIT_FORBIDDEN = "trait_forbidden"
     NO_CANDIDATE = "no_candidate"
@@ -41,7 +42,29 @@ class RefusalReason(StrEnum):
     GROUP_ANTI_AFFINITY = "group_anti_affinity"
     IO_OPS = "io_ops"
     NUM_INSTANCES = "num_instances"
+    NUMA_TOPOLOGY_MISSING = "numa_topology_missing"
+    NUMA_CELLS_SHORT = "numa_cells_short"
+    NUMA_MEMORY_SHORT = "numa_memory_short"
+    NUMA_CPU_SHORT = "numa_cpu_short"
+    NUMA_NETWORK_FAR = "numa_network_far"
+    PINNED_CPU_SHORT = "pinned_cpu_short"
+    CPU_THREADS_UNSUITED = "cpu_threads_unsuited"
+    PAGES_SHORT = "pages_short"
+    PAGE_SIZE_UNSUPPORTED = "page_size_unsupported"
+    PCI_SHORT = "pci_short"
+    PCI_NUMA_FAR = "pci_numa_far"
     PLUGIN_REFUSED = "plugin_refused"
+    HOST_ISOLATED = "host_isolated"
+    HOST_NOT_ISOLATED = "host_not_isolated"
+    IMAGE_NOT_ALLOWED = "image_not_allowed"
+    FLAVOR_NOT_ALLOWED = "flavor_not_allowed"
+    OTHER_FLAVOR_ON_HOST = "other_flavor_on_host"
+    NOT_IN_NETWORK = "not_in_network"
+    QUERY_NOT_MET = "query_not_met"
+    METRIC_MISSING = "metric_missing"
+    NOT_EXACT = "not_exact"
+    TRIED_BEFORE = "tried_before"
+    TRUST_LEVEL = "trust_level"
 
     @property
     def label(self) -> str:
@@ -65,6 +88,7 @@ _SENTENCES = {
     RefusalReason.WRONG_ZONE: "zone: wants {wanted}, is in {available}",
     RefusalReason.TENANT_NOT_ALLOWED: "project {wanted} is not allowed here",
     RefusalReason.NOT_IN_AGGREGATE: "not in any of the aggregates {wanted}",
+    RefusalReason.AGGREGATE_ISOLATED: "its aggregates {available} are for those who require their traits",
     RefusalReason.TRAIT_MISSING: "lacks the trait {wanted}",
     RefusalReason.TRAIT_FORBIDDEN: "has the forbidden trait {wanted}",
     RefusalReason.NO_CANDIDATE: "no allocation candidate",
@@ -83,7 +107,29 @@ _SENTENCES = {
     RefusalReason.GROUP_ANTI_AFFINITY: "holds {available} of the server group, at most {wanted} allowed",
     RefusalReason.IO_OPS: "has {available} heavy operations under way, fewer than {wanted} allowed",
     RefusalReason.NUM_INSTANCES: "holds {available} instances, fewer than {wanted} allowed",
+    RefusalReason.NUMA_TOPOLOGY_MISSING: "wants {wanted} NUMA cells, the host reports no NUMA topology",
+    RefusalReason.NUMA_CELLS_SHORT: "wants {wanted} NUMA cells at once, {available} fit",
+    RefusalReason.NUMA_MEMORY_SHORT: "wants {wanted} {unit} in one NUMA cell, has {available}",
+    RefusalReason.NUMA_CPU_SHORT: "wants {wanted} shared CPUs in one NUMA cell, has {available}",
+    RefusalReason.NUMA_NETWORK_FAR: "network {wanted} is near another NUMA cell: {available}",
+    RefusalReason.PINNED_CPU_SHORT: "wants {wanted} pinned CPUs in one NUMA cell, {available} free",
+    RefusalReason.CPU_THREADS_UNSUITED: "wants {wanted} pinned CPUs under the thread policy, {available} suited",
+    RefusalReason.PAGES_SHORT: "wants {wanted} pages of {unit}, has {available}",
+    RefusalReason.PAGE_SIZE_UNSUPPORTED: "wants {wanted} pages, has sizes of {available} KiB",
+    RefusalReason.PCI_SHORT: "wants {wanted} PCI devices, {available} free",
+    RefusalReason.PCI_NUMA_FAR: "wants {wanted} PCI devices near its NUMA cells, {available} free there",
     RefusalReason.PLUGIN_REFUSED: "refused by a plug-in",
+    RefusalReason.HOST_ISOLATED: "is kept for isolated images, {wanted} is none of them",
+    RefusalReason.HOST_NOT_ISOLATED: "is not among the hosts that isolated images such as {wanted} run on",
+    RefusalReason.IMAGE_NOT_ALLOWED: "the image has {wanted}, its aggregates are for {available}",
+    RefusalReason.FLAVOR_NOT_ALLOWED: "flavor {wanted}, its aggregates are for {available}",
+    RefusalReason.OTHER_FLAVOR_ON_HOST: "holds instances of the flavors {available}, not {wanted} alone",
+    RefusalReason.NOT_IN_NETWORK: "address: wants one in {wanted}, has {available}",
+    RefusalReason.QUERY_NOT_MET: "does not meet the query {wanted}",
+    RefusalReason.METRIC_MISSING: "does not report {wanted}",
+    RefusalReason.NOT_EXACT: "wants exactly {wanted} free, has {available}",
+    RefusalReason.TRIED_BEFORE: "was tried before and failed",
+    RefusalReason.TRUST_LEVEL: "wants a host that is {wanted}, attestation calls it {available}",
 }
 
 

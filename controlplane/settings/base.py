@@ -219,7 +219,9 @@ KILONOVA: dict[str, Any] = {
         "An agent silent for longer than this many seconds counts as down.",
         least=0.5,
     ),
-    "MAX_ATTEMPTS": env.integer("MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included.", least=1),
+    "MAX_ATTEMPTS": env.integer(
+        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included, where no policy is active.", least=1
+    ),
     "LEASE_S": env.number("LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", least=1.0),
     "RECONCILE_INTERVAL_S": env.number(
         "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", least=0.1
@@ -268,6 +270,26 @@ KILONOVA: dict[str, Any] = {
         False,
         "With the one above: whether a project that no aggregate names gets no host at all.",
     ),
+    "QUERY_PLACEMENT_FOR_IMAGE_TYPE_SUPPORT": env.boolean(
+        "QUERY_PLACEMENT_FOR_IMAGE_TYPE_SUPPORT",
+        False,
+        "Whether only hosts with the trait of the image's disk format are asked for.",
+    ),
+    "ENABLE_ISOLATED_AGGREGATE_FILTERING": env.boolean(
+        "ENABLE_ISOLATED_AGGREGATE_FILTERING",
+        False,
+        "Whether an aggregate with trait:X=required is kept for flavors and images that require X.",
+    ),
+    "IMAGE_METADATA_PREFILTER": env.boolean(
+        "IMAGE_METADATA_PREFILTER",
+        False,
+        "Whether only hosts with the traits of the devices that the image's properties name are asked for.",
+    ),
+    "QUERY_PLACEMENT_FOR_ROUTED_NETWORK_AGGREGATES": env.boolean(
+        "QUERY_PLACEMENT_FOR_ROUTED_NETWORK_AGGREGATES",
+        False,
+        "Whether only hosts in the aggregates of a routed network's segments are asked for.",
+    ),
     "QUOTA_KEY_PAIRS": env.integer("QUOTA_KEY_PAIRS", 100, "Key pairs a user may have."),
     "QUOTA_SERVER_GROUPS": env.integer("QUOTA_SERVER_GROUPS", 10, "Server groups a project may have."),
     "QUOTA_SERVER_GROUP_MEMBERS": env.integer("QUOTA_SERVER_GROUP_MEMBERS", 10, "Instances a server group may have."),
@@ -276,6 +298,42 @@ KILONOVA: dict[str, Any] = {
     ),
     "CLAIM_ROUNDS": env.integer(
         "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", least=1
+    ),
+    "DECISION_MAX_BYTES": env.integer(
+        "DECISION_MAX_BYTES",
+        8192,
+        "Bytes that the stored trace of one decision may take; above it the trace is cut to what matters most.",
+        least=1024,
+    ),
+    "DECISION_SNAPSHOT_BYTES": env.integer(
+        "DECISION_SNAPSHOT_BYTES",
+        2048,
+        "Bytes that one decision may add for the fleet it saw, before a new base is written; 0: fleets are not kept.",
+    ),
+    "DECISION_SNAPSHOT_DAYS": env.number(
+        "DECISION_SNAPSHOT_DAYS",
+        7.0,
+        "Days for which the fleets that decisions saw are kept, for replays; 0: as long as the decisions.",
+        least=0.0,
+    ),
+    "DECISION_RETENTION_DAYS": env.number(
+        "DECISION_RETENTION_DAYS", 30.0, "Days for which decisions are kept; 0: for ever.", least=0.0
+    ),
+    "DECISION_RETENTION_COUNT": env.integer(
+        "DECISION_RETENTION_COUNT", 100_000, "How many of the newest decisions are kept; 0: any number."
+    ),
+    "ATTESTATION_URL": env.text(
+        "ATTESTATION_URL", "", "Attestation service (https://host:port/path) that TrustedFilter believes; empty: none."
+    ),
+    "ATTESTATION_AUTH_BLOB": env.text("ATTESTATION_AUTH_BLOB", "", "What the attestation service knows us by."),
+    "ATTESTATION_CA_FILE": env.text(
+        "ATTESTATION_CA_FILE", "", "Certificates that vouch for the attestation service; empty: the system's."
+    ),
+    "ATTESTATION_LIFETIME_S": env.number(
+        "ATTESTATION_LIFETIME_S", 60.0, "Seconds for which what the attestation service found counts.", least=0.0
+    ),
+    "ATTESTATION_TIMEOUT_S": env.number(
+        "ATTESTATION_TIMEOUT_S", 5.0, "Seconds that the attestation service may take to answer.", least=0.1
     ),
     "PLACEMENT_TEST_IDENTITY": env.choice(
         "PLACEMENT_TEST_IDENTITY",

@@ -12,6 +12,7 @@ from scheduling.api.views.fleet import (
     ServiceViewSet,
     ZoneViewSet,
 )
+from scheduling.api.views.policies import PolicyViewSet
 
 router = DefaultRouter()
 router.include_root_view = False
@@ -24,5 +25,6 @@ router.register("hosts", HostViewSet, basename="host")
 router.register("aggregates", AggregateViewSet, basename="aggregate")
 router.register("availability-zones", ZoneViewSet, basename="availability-zone")
 router.register("decisions", DecisionViewSet, basename="decision")
+router.register("policies", PolicyViewSet, basename="policy")
 
 urlpatterns = router.urls

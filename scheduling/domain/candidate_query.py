@@ -28,8 +28,8 @@ def candidate_query(
         groups=tuple(groups),
         group_policy=resources.group_policy,
         # Without resources of its own, the un-suffixed group has no provider that could have its traits but the root.
-        root_required=frozenset() if own.amounts else own.required,
-        root_forbidden=frozenset() if own.amounts else own.forbidden,
+        root_required=request.root_required | (frozenset() if own.amounts else own.required),
+        root_forbidden=request.root_forbidden | (frozenset() if own.amounts else own.forbidden),
     )
 
 
@@ -55,6 +55,7 @@ def _open_group(request: ScheduleRequest, own: GroupNeeds, in_tree: UUID | None)
         required=_each(own.required),
         forbidden=own.forbidden,
         member_of=tuple(frozenset(map(UUID, wanted)) for wanted in request.member_of),
+        forbidden_aggregates=frozenset(map(UUID, request.forbidden_aggregates)),
         in_tree=in_tree,
     )
 

@@ -13,6 +13,9 @@ _NUMBERED = re.compile(r"^(.*?)(0*[0-9]{1,9})([^0-9]*)$")
 # A change of a column is written as differences when fewer than one row in four differs.
 _SPARSE = 4
 _LETTERS = string.digits + string.ascii_letters
+_LETTER_BYTES = np.frombuffer(_LETTERS.encode(), dtype=np.uint8)
+_LETTER_CODES = np.zeros(256, dtype=np.int64)
+_LETTER_CODES[_LETTER_BYTES] = np.arange(len(_LETTERS))
 
 
 def rows_to_text(rows: IntArray) -> str:
@@ -76,7 +79,7 @@ def column_to_json(column: FloatArray, before: FloatArray | None = None) -> Any:
     values, codes = np.unique(column, return_inverse=True)
     if len(values) > len(_LETTERS):
         return [number_to_json(value) for value in column.tolist()]
-    letters = "".join(_LETTERS[code] for code in codes.tolist())
+    letters = codes_to_letters(codes)
     return {"values": [number_to_json(value) for value in values.tolist()], "letters": letters}
 
 
@@ -85,7 +88,7 @@ def column_from_json(data: Any, count: int, before: FloatArray | None = None) ->
     if not isinstance(data, dict):
         return np.array(data, dtype=np.float64) if isinstance(data, list) else np.full(count, data, dtype=np.float64)
     if "letters" in data:
-        codes = np.array([_LETTERS.index(letter) for letter in data["letters"]], dtype=np.int64)
+        codes = letters_to_codes(data["letters"])
         return np.array(data["values"], dtype=np.float64)[codes]
     if before is None:
         raise ValueError("a changed column without the one before it")
@@ -93,6 +96,16 @@ def column_from_json(data: Any, count: int, before: FloatArray | None = None) ->
     for at, value in data["changed"].items():
         column[int(at)] = value
     return column
+
+
+def codes_to_letters(codes: IntArray) -> str:
+    """A letter for each code below 62."""
+    return _LETTER_BYTES[codes].tobytes().decode()
+
+
+def letters_to_codes(letters: str) -> IntArray:
+    """The inverse of `codes_to_letters`."""
+    return _LETTER_CODES[np.frombuffer(letters.encode(), dtype=np.uint8)]
 
 
 def letters_shared(columns: list[Any]) -> list[Any]:

@@ -1,11 +1,12 @@
 """Plain rows from which a host table is made. Whoever reads the database fills these."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 ZONE_KEY = "availability_zone"
 UNLIMITED = 2**31 - 1
+UNKNOWN_TRUST = "unknown"
 
 
 class InventoryNumbers(Protocol):
@@ -75,7 +76,10 @@ class HostRow:
     `up` is the service's liveness at the time of the snapshot. `status_detail` is said along with a refusal for
     being disabled or down ('operator: new disks', 'last seen 93 s ago'). Memory, CPU and disk come from
     `inventories` under VCPU, MEMORY_MB and DISK_GB; the free values weighers see are total - reserved - used.
-    `num_instances` None means as many as `instances`. `service` is shown to plug-ins as it is.
+    `num_instances` None means as many as `instances`. `service` is shown to plug-ins as it is. `flavor_ids` are those
+    of its instances and `trust_level` is what attestation says; both are told only where the policy asks for them.
+    So are `image_properties`: each property of their images with its value, and how many instances have it.
+    `numa_topology` and `pci_pools` have the form of `numa.codec` and `pci.codec`; None is a host without NUMA.
     """
 
     host: str
@@ -100,3 +104,8 @@ class HostRow:
     stats: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     service: Mapping[str, Any] = field(default_factory=dict)
+    flavor_ids: frozenset[str] = frozenset()
+    trust_level: str = UNKNOWN_TRUST
+    image_properties: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    numa_topology: Mapping[str, Any] | None = None
+    pci_pools: Sequence[Mapping[str, Any]] = ()

@@ -5,6 +5,7 @@ from typing import Any
 from scheduling.domain.host_rows import AggregateRow
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
+from scheduling.domain.topologies import pools_of, topology_of
 
 
 class InstanceRef:
@@ -29,8 +30,8 @@ class HostState:
         self._amounts(table, row)
         self._description(table, row)
         self.limits: dict[str, Any] = {}
-        self.pci_stats = None
-        self.numa_topology = None
+        self.pci_stats = pools_of(table.pci_pools[row])
+        self.numa_topology = topology_of(table.numa_topologies[row])
 
     def _identity(self, table: HostTable, row: int) -> None:
         self.host = table.hosts[row]

@@ -1,6 +1,6 @@
 """The fleet as columns: one row per compute node, in the order of host, node and uuid."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ class HostTable:
 
     The order of rows does not depend on the order they were read in, so a decision does not either.
     `zones` holds None for hosts in no aggregate with a zone. `aggregate_sets` holds positions in `aggregates`.
-    `placed` are instances put on hosts in this run, on top of `instances`.
+    `placed` are instances put on hosts in this run, on top of `instances`. `least_service_version` is that of the
+    oldest compute service which is not forced down.
     """
 
     hosts: tuple[str, ...]
@@ -49,6 +50,12 @@ class HostTable:
     stats: Interned[Mapping[str, Any]]
     metrics: Interned[Mapping[str, Any]]
     services: Interned[Mapping[str, Any]]
+    flavor_sets: Interned[frozenset[str]]
+    trust_levels: Interned[str]
+    image_properties: Interned[Mapping[tuple[str, str], int]]
+    least_service_version: int
+    numa_topologies: Interned[Mapping[str, Any] | None]
+    pci_pools: Interned[Sequence[Mapping[str, Any]]]
     instances: tuple[frozenset[str], ...]
     rows_by_instance: Mapping[str, tuple[int, ...]]
     rows_by_host: Mapping[str, tuple[int, ...]]

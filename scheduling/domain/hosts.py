@@ -40,15 +40,26 @@ class RefusalGroup:
 
 
 class Hosts:
-    """Rows of a table that are still in the race at `stage`. `states` are shared within one instance's run."""
+    """Rows of a table that are still in the race at `stage`.
 
-    __slots__ = ("rows", "stage", "states", "table")
+    `states` and `limits` (columns beside the table, NaN where there is none) are shared within one instance's run.
+    """
 
-    def __init__(self, table: HostTable, rows: IntArray, stage: str, states: dict[int, HostState]) -> None:
+    __slots__ = ("limits", "rows", "stage", "states", "table")
+
+    def __init__(
+        self,
+        table: HostTable,
+        rows: IntArray,
+        stage: str,
+        states: dict[int, HostState],
+        limits: dict[str, FloatArray] | None = None,
+    ) -> None:
         self.table = table
         self.rows = rows
         self.stage = stage
         self.states = states
+        self.limits = {} if limits is None else limits
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +75,12 @@ class Hosts:
             found = self.states[row] = HostState(self.table, row)
         return found
 
+    def set_limit(self, name: str, column: IntArray | FloatArray) -> None:
+        """Of these hosts, the one that is chosen takes its value of `column` (beside the table) along as a limit."""
+        limit = np.full(len(self.table), np.nan)
+        limit[self.rows] = column[self.rows]
+        self.limits[name] = limit
+
     def mask(self, rows: IntArray) -> BoolArray:
         """Which of these hosts are among `rows`."""
         marks = np.zeros(len(self.table), dtype=np.bool_)
@@ -72,7 +89,7 @@ class Hosts:
 
     def where(self, mask: BoolArray) -> "Hosts":
         """The hosts at which `mask` is true."""
-        return Hosts(self.table, self.rows[mask], self.stage, self.states)
+        return Hosts(self.table, self.rows[mask], self.stage, self.states, self.limits)
 
     def where_marked(self, marks: BoolArray) -> "Hosts":
         """The hosts that a column over the whole table marks."""
@@ -90,7 +107,7 @@ class Hosts:
         kept = np.ones(len(self.table), dtype=np.bool_)
         for rows in gone:
             kept[rows] = False
-        return Hosts(self.table, self.rows[self.of(kept)], self.stage, self.states)
+        return Hosts(self.table, self.rows[self.of(kept)], self.stage, self.states, self.limits)
 
     def refuse(
         self,

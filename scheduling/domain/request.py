@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scheduling.domain.numa.network import NetworkNeeds
+from scheduling.domain.pci.asked import PciRequest
+from scheduling.domain.pci.pool import NumaPolicy
+
 CHECK_TYPE_HINT = "_nova_check_type"
 
 
@@ -95,14 +99,30 @@ class GroupSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Exactly this host and/or node, yet subject to all filters (unlike forced hosts)."""
+    """Exactly this host and/or node, yet subject to all filters (unlike forced hosts).
+
+    `cell` (uuid) is the one to stay in, or merely the preferred one where the move may cross cells.
+    """
 
     host: str | None = None
     node: str | None = None
+    cell: str | None = None
+    allow_cross_cell_move: bool = False
 
     def allows(self, host: str, node: str) -> bool:
         """Whether it is this host and node, to the letter."""
         return self.host in (None, host) and self.node in (None, node)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedNetwork:
+    """A network that an instance shall be on. `segment_aggregates`: aggregates (uuid) of its segments, None if it has
+    no segments. `is_remote_managed`: its port is one that the network's own hardware manages.
+    """
+
+    network_id: str
+    segment_aggregates: tuple[str, ...] | None = None
+    is_remote_managed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +131,10 @@ class ScheduleRequest:
 
     `min_count` None means all or nothing; a number lets the batch succeed with at least that many.
     `num_alternates` is per instance (Nova: max_attempts - 1). `hints` are scheduler hints, each a tuple of text.
-    `member_of` is a conjunction: the host must be in one aggregate (uuid) of each set.
+    `member_of` is a conjunction: the host must be in one aggregate (uuid) of each set. `retry` are pairs of host and
+    node that were tried in vain; RetryFilter alone looks at them. `pci_requests` come from the flavor's aliases and
+    from ports, `networks` are those of the ports. `root_required` and `root_forbidden` are traits of the compute node's
+    own provider; in none of `forbidden_aggregates` it may be. Request filters add to these.
     """
 
     request_id: str
@@ -133,6 +156,13 @@ class ScheduleRequest:
     required_traits: frozenset[str] = frozenset()
     forbidden_traits: frozenset[str] = frozenset()
     member_of: tuple[frozenset[str], ...] = ()
+    retry: tuple[tuple[str, str], ...] = ()
+    pci_requests: tuple[PciRequest, ...] = ()
+    networks: NetworkNeeds = field(default_factory=NetworkNeeds)
+    root_required: frozenset[str] = frozenset()
+    root_forbidden: frozenset[str] = frozenset()
+    forbidden_aggregates: frozenset[str] = frozenset()
+    requested_networks: tuple[RequestedNetwork, ...] = ()
 
     @property
     def is_rebuild(self) -> bool:
@@ -178,6 +208,13 @@ def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
         required_traits=frozenset(data.get("required_traits", ())),
         forbidden_traits=frozenset(data.get("forbidden_traits", ())),
         member_of=tuple(frozenset(one) for one in data.get("member_of", ())),
+        retry=tuple((host, node) for host, node in data.get("retry", ())),
+        pci_requests=tuple(_pci_request(one) for one in data.get("pci_requests", ())),
+        networks=_networks(data.get("networks", {})),
+        root_required=frozenset(data.get("root_required", ())),
+        root_forbidden=frozenset(data.get("root_forbidden", ())),
+        forbidden_aggregates=frozenset(data.get("forbidden_aggregates", ())),
+        requested_networks=tuple(_network_from_dict(one) for one in data.get("requested_networks", ())),
     )
 
 
@@ -188,6 +225,21 @@ def hints_normalised(hints: Mapping[str, str | Sequence[str]]) -> dict[str, tupl
 
 def _group_from_dict(data: Mapping[str, Any]) -> GroupSnapshot:
     return GroupSnapshot(**{**data, "members": tuple(data["members"]), "hosts": tuple(data["hosts"])})
+
+
+def _pci_request(data: Mapping[str, Any]) -> PciRequest:
+    specs = tuple(tuple((key, value) for key, value in spec) for spec in data["specs"])
+    policy = data["numa_policy"]
+    return PciRequest(**{**data, "specs": specs, "numa_policy": NumaPolicy(policy) if policy else None})
+
+
+def _networks(data: Mapping[str, Any]) -> NetworkNeeds:
+    return NetworkNeeds(frozenset(data.get("physnets", ())), data.get("tunneled", False))
+
+
+def _network_from_dict(data: Mapping[str, Any]) -> RequestedNetwork:
+    aggregates = data.get("segment_aggregates")
+    return RequestedNetwork(**{**data, "segment_aggregates": None if aggregates is None else tuple(aggregates)})
 
 
 def _fields(thing: Any) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.numa.guest import GuestTopology
+from scheduling.domain.pci.asked import PciRequest
 from scheduling.domain.policy import PolicyOptions
 from scheduling.domain.request import Destination, FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
 from scheduling.domain.resources import ResourceRequest
@@ -118,6 +121,11 @@ class RequestSpec:
         return self.request.force_nodes
 
     @property
+    def retry(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of host and node that were tried in vain."""
+        return self.request.retry
+
+    @property
     def requested_destination(self) -> Destination | None:
         """The exact host or node asked for, filters still applying."""
         return self.request.requested_destination
@@ -126,3 +134,13 @@ class RequestSpec:
     def is_bfv(self) -> bool:
         """Whether the root disk is a volume."""
         return self.request.is_bfv
+
+    @property
+    def numa_topology(self) -> GuestTopology | None:
+        """The NUMA cells the instance asks for; None for no wish. Raises Invalid for a wish that contradicts."""
+        return guest_topology(self.request.flavor, self.request.image)
+
+    @property
+    def pci_requests(self) -> tuple[PciRequest, ...]:
+        """The PCI devices the instance asks for."""
+        return self.request.pci_requests

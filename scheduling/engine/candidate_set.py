@@ -1,7 +1,8 @@
 """From Placement's columns to what the engine takes of them: who has a candidate, why others have none, and which."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -16,10 +17,46 @@ from placement.candidates import (
     candidates_find,
 )
 from placement.candidates.columns import FleetView
-from scheduling.domain.candidate_query import without_tree
+from scheduling.domain.candidate_query import candidate_query, without_tree
 from scheduling.domain.candidates import Amounts, CandidateSet
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.resources import resource_request
 
 _TREE_BY_TREE = SearchOptions(strategy=Strategy.BREADTH_FIRST)
+
+
+class NodeName(NamedTuple):
+    """A compute node as requests name it; `uuid` is its provider's too."""
+
+    host: str
+    nodename: str
+    uuid: UUID
+
+
+def request_candidates(columns: FleetColumns, request: ScheduleRequest, nodes: Collection[NodeName]) -> CandidateSet:
+    """The candidates of these nodes for one instance of the request: a real run and a trial both ask here.
+
+    Raises Invalid for a flavor that contradicts itself.
+    """
+    target = only_target(request, nodes)
+    query = candidate_query(request, resource_request(request), in_tree=target)
+    return candidate_set(columns, query, {node.uuid: str(node.uuid) for node in nodes}, target=target)
+
+
+def only_target(request: ScheduleRequest, nodes: Collection[NodeName]) -> UUID | None:
+    """The one node that a requested destination or forced hosts and nodes leave; None where they leave several."""
+    destination = request.requested_destination
+    if destination is None and not (request.force_hosts or request.force_nodes):
+        return None
+    hosts, names = ({name.lower() for name in some} for some in (request.force_hosts, request.force_nodes))
+    wanted = [
+        node
+        for node in nodes
+        if (destination is None or destination.allows(node.host, node.nodename))
+        and (not hosts or node.host.lower() in hosts)
+        and (not names or node.nodename.lower() in names)
+    ]
+    return wanted[0].uuid if len(wanted) == 1 else None
 
 
 def candidate_set(

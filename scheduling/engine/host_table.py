@@ -61,6 +61,12 @@ def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[Aggregate
         stats=intern_json([row.stats for row in ordered]),
         metrics=intern_json([row.metrics for row in ordered]),
         services=intern_json([row.service for row in ordered]),
+        flavor_sets=intern([row.flavor_ids for row in ordered]),
+        trust_levels=intern([row.trust_level for row in ordered]),
+        image_properties=intern([row.image_properties for row in ordered], key=_pairs),
+        least_service_version=_least_version(ordered),
+        numa_topologies=intern_json([row.numa_topology for row in ordered]),
+        pci_pools=intern_json([row.pci_pools for row in ordered]),
         instances=tuple(row.instances for row in ordered),
         rows_by_instance=_index((uuid, at) for at, row in enumerate(ordered) for uuid in row.instances),
         rows_by_host=_index((row.host.lower(), at) for at, row in enumerate(ordered)),
@@ -116,6 +122,16 @@ def _zones(members: Interned[tuple[int, ...]], aggregates: Sequence[AggregateRow
 
 def _zone(aggregates: Iterable[AggregateRow]) -> str | None:
     return next((each.availability_zone for each in aggregates if each.availability_zone), None)
+
+
+def _pairs(properties: Mapping[tuple[str, str], int]) -> frozenset[tuple[tuple[str, str], int]]:
+    return frozenset(properties.items()) if properties else frozenset()
+
+
+def _least_version(rows: Sequence[HostRow]) -> int:
+    """One that is forced down does not hold the others back."""
+    versions = (row.service.get("version") or 0 for row in rows if not row.service.get("forced_down"))
+    return min(versions, default=0)
 
 
 def _index(pairs: Iterable[tuple[str, int]]) -> Mapping[str, tuple[int, ...]]:

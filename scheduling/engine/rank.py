@@ -30,8 +30,7 @@ def rank(hosts: Hosts, spec: RequestSpec, weighers: Weighers, policy: Policy, rn
 
 def _column(weigher: Weigher, configured: float | None, hosts: Hosts, spec: RequestSpec) -> WeigherColumn:
     try:
-        raw = weigher.raw(hosts, spec)
-        multiplier = weigher.multipliers(hosts, spec, configured)
+        raw, multiplier = weigher.weigh(hosts, spec, configured)
     except PluginFailed:
         raise
     except Exception as error:

@@ -1,34 +1,38 @@
 """Nova's filter scheduler as one pure function: a snapshot and a request in, a plan with its reasons out."""
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.candidates import Amounts, CandidateSet
-from scheduling.domain.columns import IntArray
+from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.host_state import HostState
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.numa.constraint import guest_topology
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.domain.resources import resource_request
+from scheduling.domain.topologies import consume_topology
 from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
 from scheduling.domain.verdict import failure_verdict, success_verdict
 from scheduling.domain.weighing import Ranking
 from scheduling.engine.candidates import Candidates
 from scheduling.engine.placement import nearest, refuse_unfit
 from scheduling.engine.rank import rank
-from scheduling.engine.request_filters import refuse_by_request, refuse_lost
+from scheduling.engine.request_filters import filter_request, refuse_by_request, refuse_lost, surroundings_of
 from scheduling.engine.targets import refuse_untargeted
 from scheduling.filters.base import Filter
 from scheduling.filters.registry import filter_get
-from scheduling.weighers.registry import weigher_get
+from scheduling.weighers.registry import multiplier_check, weigher_get
 
 Stopwatch = Callable[[], int]
 StageRun = tuple[str, Callable[[Hosts], list[RefusalGroup]]]
@@ -69,11 +73,21 @@ def schedule(
 
 
 def validate_policy(policy: Policy) -> None:
-    """Raises PluginNotFound or PluginFailed if a filter or weigher of the policy cannot be had."""
+    """Raises PluginNotFound or PluginFailed if a filter or weigher of the policy cannot be had, Invalid for a
+    multiplier that its weigher does not allow.
+    """
     for name in policy.filters:
         filter_get(name)
     for setting in policy.weighers:
-        weigher_get(setting.name)
+        multiplier_check(setting.name, setting.multiplier)
+
+
+def refusals_by_stage(
+    snapshot: HostTable, request: ScheduleRequest, policy: Policy, row: int, *, candidates: CandidateSet | None = None
+) -> list[Refusal]:
+    """What each stage says against one host, asked by itself: not the first refusal alone, as in a trace."""
+    run = _Run(snapshot, request, policy, seed=0, candidates=candidates, claims_lost={}, stopwatch=no_stopwatch)
+    return run.refusals_of(row)
 
 
 class _Run:
@@ -92,7 +106,8 @@ class _Run:
     ) -> None:
         self.table = snapshot
         self.rows: IntArray = np.arange(len(snapshot), dtype=np.int64)
-        self.request = request
+        self.filtered = filter_request(request, surroundings_of(snapshot, policy))
+        self.request = request = self.filtered.request
         self.policy = policy
         self.seed = seed
         self.candidates = None if candidates is None else Candidates(snapshot, candidates)
@@ -100,12 +115,14 @@ class _Run:
         self.stopwatch = stopwatch
         self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
         self.resources = resource_request(request)
+        guest_topology(request.flavor, request.image)  # a contradiction is the request's fault, no filter's
         self.filters = [filter_get(name) for name in policy.filters]
         self.weighers = [(weigher_get(each.name), each.multiplier) for each in policy.weighers]
-        self.notes: dict[str, None] = dict.fromkeys(self.resources.notes)
+        self.notes: dict[str, None] = dict.fromkeys((*self.resources.notes, *self.filtered.notes))
         self.group = _with_members(request)
         self.rounds: list[Round] = []
         self.states: dict[int, HostState] = {}
+        self.limits: dict[str, FloatArray] = {}
         self.chosen: list[tuple[int, Selection]] = []
 
     def trace(self) -> Trace:
@@ -116,6 +133,15 @@ class _Run:
         if len(self.chosen) < self.request.least_count:
             return self._failure()
         return self._success()
+
+    def refusals_of(self, row: int) -> list[Refusal]:
+        """The refusal of this row by each stage of the first instance."""
+        only = np.array([row], dtype=np.int64)
+        return [
+            group.refusal_at(0)
+            for name, refuse in self._stages(self._spec(0))
+            for group in refuse(Hosts(self.table, only, name, self.states, self.limits))
+        ]
 
     def _place(self, index: int) -> bool:
         each = self._round(index)
@@ -129,8 +155,8 @@ class _Run:
 
     def _round(self, index: int) -> Round:
         spec = self._spec(index)
-        self.states = {}
-        hosts = Hosts(self.table, self.rows, "", self.states)
+        self.states, self.limits = {}, {}
+        hosts = Hosts(self.table, self.rows, "", self.states, self.limits)
         hosts, stages, refusals = self._refuse(hosts, self._stages(spec))
         self.rows = hosts.rows
         start = self.stopwatch()
@@ -159,7 +185,7 @@ class _Run:
             if not len(hosts):
                 break
             start = self.stopwatch()
-            refused = refuse(Hosts(hosts.table, hosts.rows, name, hosts.states))
+            refused = refuse(Hosts(hosts.table, hosts.rows, name, hosts.states, hosts.limits))
             left = hosts.without(refused)
             stages.append(Stage(name, len(hosts), len(left), self.stopwatch() - start))
             refusals += refused
@@ -172,7 +198,7 @@ class _Run:
             if self.claims_lost:
                 yield "claim", partial(refuse_lost, self.claims_lost)
             if not self.request.is_rebuild:
-                yield "request_filters", partial(refuse_by_request, spec)
+                yield "request_filters", partial(refuse_by_request, spec, self.filtered.additions)
         if not self.request.is_rebuild:
             judge = refuse_unfit if self.candidates is None else self.candidates.refuse
             yield "placement", partial(judge, spec)
@@ -194,6 +220,7 @@ class _Run:
         if self.candidates is not None:
             amounts = self.candidates.take(self.table.uuids[row], amounts)
         self.table = self.table.consume(row, flavor=self.request.flavor, amounts=amounts, instance_uuid=instance_uuid)
+        self.table = consume_topology(self.table, row, self.request)
         if self.group is not None:
             host = self.table.hosts[row]
             hosts = self.group.hosts if host in self.group.hosts else (*self.group.hosts, host)
@@ -285,9 +312,15 @@ class _Run:
             availability_zone=self.table.zones[row] or self.policy.options.default_availability_zone,
             score=float(ranking.scores[position]),
             rank=place + 1,
-            limits=dict(self.states[row].limits) if row in self.states else {},
+            limits=self._limits(row),
             allocations=_as_text(self.candidates.allocations(self.table.uuids[row])) if self.candidates else {},
         )
+
+    def _limits(self, row: int) -> dict[str, Any]:
+        """What filters want the host to keep to: from columns, and what per-host filters wrote into its state."""
+        columns = {name: float(column[row]) for name, column in self.limits.items()}
+        limits: dict[str, Any] = {name: limit for name, limit in columns.items() if not math.isnan(limit)}
+        return {**limits, **self.states[row].limits} if row in self.states else limits
 
 
 def _as_text(amounts: Amounts) -> dict[str, dict[str, int]]:

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from controlplane.kernel.reasons import RefusalReason
+from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request import Destination
 from scheduling.domain.request_spec import RequestSpec
@@ -15,6 +15,8 @@ def refuse_untargeted(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
     rules = []
     if spec.requested_destination is not None:
         rules.append(partial(_refuse_others, spec.requested_destination))
+        if spec.requested_destination.cell and not spec.requested_destination.allow_cross_cell_move:
+            rules.append(partial(_refuse_other_cells, spec.requested_destination.cell))
     if spec.ignore_hosts:
         rules.append(partial(_refuse_ignored, spec.ignore_hosts))
     if spec.force_hosts:
@@ -30,6 +32,11 @@ def _refuse_others(destination: Destination, hosts: Hosts) -> list[RefusalGroup]
     for at, row in enumerate(hosts.rows.tolist()):
         others[at] = not destination.allows(hosts.table.hosts[row], hosts.table.nodes[row])
     return hosts.refuse(others, RefusalReason.NOT_REQUESTED_HOST, wanted=names or None)
+
+
+def _refuse_other_cells(wanted: str, hosts: Hosts) -> list[RefusalGroup]:
+    refusal = Refusal(RefusalReason.NOT_REQUESTED_HOST, wanted=f"cell {wanted}")
+    return hosts.refuse_by(hosts.table.cells, lambda cell: None if cell == wanted else refusal)
 
 
 def _refuse_ignored(names: tuple[str, ...], hosts: Hosts) -> list[RefusalGroup]:

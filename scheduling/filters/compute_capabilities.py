@@ -1,7 +1,7 @@
 """ComputeCapabilitiesFilter: the flavor's extra specs against what the hypervisor can do."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -9,34 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.columns import IntArray, Interned
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.columns import Interned
 from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 from scheduling.filters.extra_specs_ops import match
+from scheduling.filters.host_attributes import attribute_column
 
 SCOPE = "capabilities"
 MAXPHYSADDR_KEY = "hw:maxphysaddr_bits"
-
-# Attributes of a host state that stand in columns, so that they need not be looked at host by host.
-_REPEATED: dict[str, Callable[[HostTable], Interned[Any]]] = {
-    "cpu_info": lambda table: table.cpu_info,
-    "stats": lambda table: table.stats,
-    "metrics": lambda table: table.metrics,
-    "hypervisor_type": lambda table: table.hypervisor_type,
-}
-_NUMBERS: dict[str, Callable[[HostTable], IntArray]] = {
-    "hypervisor_version": lambda table: table.hypervisor_version,
-    "vcpus_total": lambda table: table.inventory("VCPU").total,
-    "vcpus_used": lambda table: table.vcpus_used,
-    "total_usable_ram_mb": lambda table: table.inventory("MEMORY_MB").total,
-    "free_ram_mb": lambda table: table.free_ram_mb,
-    "total_usable_disk_gb": lambda table: table.inventory("DISK_GB").total,
-    "free_disk_mb": lambda table: table.free_disk_mb,
-    "num_instances": lambda table: table.num_instances,
-    "num_io_ops": lambda table: table.num_io_ops,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +89,18 @@ def _parsed(text: str) -> Any:
 
 def _roots(hosts: Hosts, name: str) -> Interned[_Root]:
     """The values of a host state's attribute, else of its stats, each distinct value once."""
-    table = hosts.table
-    if name in _REPEATED:
-        column = _REPEATED[name](table)
-        return Interned(tuple(_Root(value) for value in column.values), column.codes)
-    if name in _NUMBERS:
-        values, codes = np.unique(_NUMBERS[name](table), return_inverse=True)
-        return Interned(tuple(_Root(value) for value in values.tolist()), codes.astype(np.int64))
-    if name in vars(hosts.state(int(hosts.rows[0]))):
-        return _by_state(hosts, name)
-    stats = table.stats
-    return Interned(tuple(_Root(each.get(name), name in each) for each in stats.values), stats.codes)
+    stats = hosts.table.stats
+    column = attribute_column(hosts, name)
+    if column is None:
+        return Interned(tuple(_Root(each.get(name), name in each) for each in stats.values), stats.codes)
+    if any(value is None for value in column.values):
+        return _or_stats(hosts, name, column)
+    return Interned(tuple(_Root(value) for value in column.values), column.codes)
 
 
-def _by_state(hosts: Hosts, name: str) -> Interned[_Root]:
-    """The slow way for attributes that differ by host anyway."""
+def _or_stats(hosts: Hosts, name: str, column: Interned[Any]) -> Interned[_Root]:
+    """An attribute that some hosts lack; those fall back on their stats."""
     codes = np.zeros(len(hosts.table), dtype=np.int64)
-    values: list[_Root] = []
-    for row in hosts.rows.tolist():
-        state = hosts.state(row)
-        found = getattr(state, name)
-        codes[row] = len(values)
-        values.append(_Root(state.stats.get(name) if found is None else found))
-    return Interned(tuple(values), codes)
+    codes[hosts.rows] = np.arange(len(hosts), dtype=np.int64)
+    values = ((column[row], hosts.table.stats[row]) for row in hosts.rows.tolist())
+    return Interned(tuple(_Root(stats.get(name) if value is None else value) for value, stats in values), codes)

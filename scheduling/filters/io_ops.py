@@ -1,9 +1,12 @@
-"""IoOpsFilter: not too many heavy operations at once."""
+"""Not too many heavy operations at once on one host."""
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
+
+LIMIT_KEY = "max_io_ops_per_host"
 
 
 class IoOpsFilter(Filter):
@@ -13,3 +16,12 @@ class IoOpsFilter(Filter):
         """Hosts at or above the limit."""
         most, under_way = spec.options.max_io_ops_per_host, hosts.of(hosts.table.num_io_ops)
         return hosts.refuse(under_way >= most, RefusalReason.IO_OPS, wanted=most, available=under_way)
+
+
+class AggregateIoOpsFilter(Filter):
+    """The same; the least `max_io_ops_per_host` (a whole number) of the host's aggregates is the limit, if any."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts at or above their own limit."""
+        most = overridden(hosts, spec, LIMIT_KEY, spec.options.max_io_ops_per_host, int)
+        return refuse_at_limit(hosts, hosts.of(hosts.table.num_io_ops), most, RefusalReason.IO_OPS)

@@ -1,9 +1,12 @@
-"""NumInstancesFilter: not too many instances on one host."""
+"""Not too many instances on one host."""
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
+
+LIMIT_KEY = "max_instances_per_host"
 
 
 class NumInstancesFilter(Filter):
@@ -13,3 +16,12 @@ class NumInstancesFilter(Filter):
         """Hosts at or above the limit."""
         most, held = spec.options.max_instances_per_host, hosts.of(hosts.table.num_instances)
         return hosts.refuse(held >= most, RefusalReason.NUM_INSTANCES, wanted=most, available=held)
+
+
+class AggregateNumInstancesFilter(Filter):
+    """The same; the least `max_instances_per_host` (a whole number) of the host's aggregates is the limit, if any."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts at or above their own limit."""
+        most = overridden(hosts, spec, LIMIT_KEY, spec.options.max_instances_per_host, int)
+        return refuse_at_limit(hosts, hosts.of(hosts.table.num_instances), most, RefusalReason.NUM_INSTANCES)

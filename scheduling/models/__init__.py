@@ -4,22 +4,31 @@ from scheduling.models.aggregate import Aggregate, AggregateHost
 from scheduling.models.cell import CELL0_ID, CELL1_ID, Cell
 from scheduling.models.compute_node import ComputeNode
 from scheduling.models.decision import DecisionInstance, DecisionOutcome, SchedulingDecision
+from scheduling.models.decision_index import DecisionReason, DecisionRefusedHosts
+from scheduling.models.fleet_snapshot import FleetSnapshot, HostRoster
 from scheduling.models.host_mapping import HostMapping
 from scheduling.models.policy import SchedulerPolicy
 from scheduling.models.service import COMPUTE_BINARY, Service
+from scheduling.models.shadow_result import SHADOW_ERROR, ShadowResult
 
 __all__ = [
     "CELL0_ID",
     "CELL1_ID",
     "COMPUTE_BINARY",
+    "SHADOW_ERROR",
     "Aggregate",
     "AggregateHost",
     "Cell",
     "ComputeNode",
     "DecisionInstance",
     "DecisionOutcome",
+    "DecisionReason",
+    "DecisionRefusedHosts",
+    "FleetSnapshot",
     "HostMapping",
+    "HostRoster",
     "SchedulerPolicy",
     "SchedulingDecision",
     "Service",
+    "ShadowResult",
 ]

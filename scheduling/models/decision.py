@@ -14,7 +14,10 @@ class DecisionOutcome(models.TextChoices):
 
 
 class SchedulingDecision(UuidKeyed):
-    """API scope. Written once, never changed. `trace` is zlib over JSON (per-host reasons as codes and numbers)."""
+    """API scope. Written once, never changed. `trace` is a blob of `scheduling.domain.ledger` (old ones: zlib, JSON).
+
+    `roster` and `snapshot` are digests without a foreign key: a snapshot may be pruned before its decisions.
+    """
 
     request_id = models.CharField(max_length=60, blank=True, db_index=True)
     subject = models.UUIDField(db_index=True, help_text="The reservation of the batch, or the instance.")
@@ -27,13 +30,24 @@ class SchedulingDecision(UuidKeyed):
     host_count = models.PositiveIntegerField(help_text="Hosts that were looked at.")
     instance_count = models.PositiveIntegerField()
     trace = models.BinaryField()
+    trace_digest = models.CharField(max_length=40, blank=True, help_text="Equal for runs that decide alike to the bit.")
+    roster = models.CharField(max_length=40, blank=True, help_text="The names of the hosts that were looked at.")
+    snapshot = models.CharField(
+        max_length=40, blank=True, db_index=True, help_text="The fleet as it was seen; empty where none was kept."
+    )
+    stored_bytes = models.PositiveIntegerField(default=0, help_text="Size of the trace.")
     timings_us = models.JSONField(default=dict, help_text="Microseconds by stage.")
     duration_us = models.PositiveBigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
         ordering = ["-created_at", "id"]
-        indexes = [models.Index(fields=["project_id", "-created_at"], name="decision_by_project")]
+        indexes = [
+            models.Index(fields=["project_id", "-created_at"], name="decision_by_project"),
+            models.Index(fields=["outcome", "-created_at"], name="decision_by_outcome"),
+            models.Index(fields=["policy_version", "-created_at"], name="decision_by_policy"),
+            models.Index(fields=["roster"], name="decision_by_roster"),
+        ]
 
     def __str__(self) -> str:
         return self.verdict

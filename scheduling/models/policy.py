@@ -4,15 +4,31 @@ from django.db import models
 from django.db.models import Q
 
 from controlplane.infra.models import Timestamped, UuidKeyed
+from scheduling.domain.policy_states import PolicyState
 
 
 class SchedulerPolicy(UuidKeyed, Timestamped):
-    """API scope. A version is never changed once made; at most one is active, none means the defaults."""
+    """API scope. At most one version is active, none means the defaults; at most one runs as shadow.
+
+    Once `sealed` a version never changes: decisions or shadow results name it.
+    """
 
     name = models.CharField(max_length=64, default="default")
     version = models.PositiveIntegerField()
     body = models.JSONField(help_text="Filters in their order, weighers with multipliers, subset size.")
-    active = models.BooleanField(default=False)
+    state = models.CharField(
+        max_length=16,
+        choices=[(each.value, each.name.title()) for each in PolicyState],
+        default=PolicyState.DRAFT.value,
+    )
+    comment = models.CharField(max_length=1000, blank=True, help_text="What this version is for.")
+    author = models.CharField(max_length=150, blank=True, help_text="Who made it.")
+    revision = models.PositiveIntegerField(default=1, help_text="Goes up with each change of a draft.")
+    sealed = models.BooleanField(default=False, help_text="Decided or ran as shadow, so it never changes again.")
+    shadow = models.BooleanField(default=False, help_text="Runs beside the active version and claims nothing.")
+    shadow_share = models.FloatField(default=0.0, help_text="Part of the requests (0 to 1) that the shadow sees.")
+    activated_at = models.DateTimeField(null=True, blank=True, help_text="When it last became the active one.")
+    retired_at = models.DateTimeField(null=True, blank=True, help_text="When it last ceased to be the active one.")
 
     class Meta:
         ordering = ["name", "-version"]
@@ -20,10 +36,21 @@ class SchedulerPolicy(UuidKeyed, Timestamped):
         constraints = [
             models.UniqueConstraint(fields=["name", "version"], name="scheduler_policy_version_once"),
             models.UniqueConstraint(
-                fields=["active"],
-                condition=Q(active=True),
+                fields=["state"],
+                condition=Q(state=PolicyState.ACTIVE.value),
                 name="scheduler_policy_one_active",
                 violation_error_message="Another policy version is active.",
+            ),
+            models.UniqueConstraint(
+                fields=["shadow"],
+                condition=Q(shadow=True),
+                name="scheduler_policy_one_shadow",
+                violation_error_message="Another policy version is the shadow.",
+            ),
+            models.CheckConstraint(
+                condition=Q(shadow_share__gte=0.0, shadow_share__lte=1.0),
+                name="scheduler_policy_share",
+                violation_error_message="A share is a number from 0 to 1.",
             ),
         ]
 
@@ -34,3 +61,8 @@ class SchedulerPolicy(UuidKeyed, Timestamped):
     def label(self) -> str:
         """How decisions name this version: `default-v3`."""
         return f"{self.name}-v{self.version}"
+
+    @property
+    def active(self) -> bool:
+        """Whether the scheduler follows it."""
+        return self.state == PolicyState.ACTIVE

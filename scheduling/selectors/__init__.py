@@ -1,5 +1,6 @@
 """What other apps may ask: hosts, zones, decisions, liveness. A constant number of queries each."""
 
+from scheduling.selectors.attestation import trust_levels
 from scheduling.selectors.decision_report import decision_report, explanation_report
 from scheduling.selectors.decisions import (
     decision_content,
@@ -23,7 +24,7 @@ from scheduling.selectors.hosts import (
     hosts_schedulable_count,
 )
 from scheduling.selectors.liveness import host_is_up
-from scheduling.selectors.policies import policy_active
+from scheduling.selectors.policies import attempts_allowed, policy_active
 from scheduling.selectors.zones import Zone, zone_exists, zone_list, zone_of_host, zones_by_host
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "HostFacts",
     "HostOverview",
     "Zone",
+    "attempts_allowed",
     "decision_content",
     "decision_get",
     "decision_list",
@@ -50,6 +52,7 @@ __all__ = [
     "host_takes_new_instances",
     "hosts_schedulable_count",
     "policy_active",
+    "trust_levels",
     "zone_exists",
     "zone_list",
     "zone_of_host",

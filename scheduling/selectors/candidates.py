@@ -1,16 +1,17 @@
 """Placement's look at the fleet for one request: who is there with what left, and who can serve it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from placement.candidates import FleetColumns
 from placement.candidates.columns import FleetView
 from placement.selectors import fleet_snapshot
-from scheduling.domain.candidate_query import candidate_query
+from scheduling.domain.host_rows import AggregateRow
+from scheduling.domain.policy import Policy
 from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import resource_request
-from scheduling.engine import CandidateSet, candidate_set
+from scheduling.engine import CandidateSet
+from scheduling.engine.candidate_set import NodeName, request_candidates
+from scheduling.engine.request_filters import Surroundings, filter_request
 from scheduling.models import ComputeNode
 
 
@@ -22,31 +23,24 @@ class PlacementLook:
     candidates: CandidateSet | None
 
 
-def placement_look(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementLook:
+def surroundings(*, nodes: Iterable[ComputeNode], aggregates: Sequence[AggregateRow], policy: Policy) -> Surroundings:
+    """What request filters go by, before there is a host table."""
+    versions = (node.service.version for node in nodes if not node.service.forced_down)
+    return Surroundings(aggregates, policy.options, min(versions, default=0))
+
+
+def placement_look(
+    *, request: ScheduleRequest, nodes: Sequence[ComputeNode], around: Surroundings | None = None
+) -> PlacementLook:
     """Ask this process's snapshot of Placement, once, so that usage and candidates fit together.
 
-    Raises Invalid for a flavor that contradicts itself.
+    Request filters are applied first where `around` is given; without, the answer holds for any policy, as the engine
+    applies them again to each host. Raises Invalid for a flavor that contradicts itself.
     """
     if request.is_rebuild:
         return PlacementLook(fleet_snapshot().read(FleetColumns.view), None)
-    target = _only_target(request, nodes)
-    query = candidate_query(request, resource_request(request), in_tree=target)
-    uuids = {node.id: str(node.id) for node in nodes}
-    found = fleet_snapshot().read(lambda columns: candidate_set(columns, query, uuids, target=target))
+    if around is not None:
+        request = filter_request(request, around).request
+    named = [NodeName(node.host, node.hypervisor_hostname, node.id) for node in nodes]
+    found = fleet_snapshot().read(lambda columns: request_candidates(columns, request, named))
     return PlacementLook(found.fleet, found)
-
-
-def _only_target(request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> UUID | None:
-    """The one node that a requested destination or forced hosts and nodes leave; None where they leave several."""
-    destination = request.requested_destination
-    if destination is None and not (request.force_hosts or request.force_nodes):
-        return None
-    hosts, names = ({name.lower() for name in some} for some in (request.force_hosts, request.force_nodes))
-    wanted = [
-        node
-        for node in nodes
-        if (destination is None or destination.allows(node.host, node.hypervisor_hostname))
-        and (not hosts or node.host.lower() in hosts)
-        and (not names or node.hypervisor_hostname.lower() in names)
-    ]
-    return wanted[0].id if len(wanted) == 1 else None

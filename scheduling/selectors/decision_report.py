@@ -21,6 +21,7 @@ def decision_report(*, decision: SchedulingDecision, redacted: bool, round_numbe
     """Everything about one decision. `redacted`: counts of reasons, but no host's name, number or score.
 
     Scores are those of round `round_number` (from 1; one round per instance of the batch), the best RANKED_SHOWN.
+    `kept`: hosts of each ranking that are left where a large trace was cut and its fleet is gone, else None.
     """
     content = decision_content(decision=decision)
     trace = content.trace
@@ -39,7 +40,8 @@ def decision_report(*, decision: SchedulingDecision, redacted: bool, round_numbe
         "notes": [] if trace is None else list(trace.notes),
         "selections": [] if trace is None else _selections(trace),
         "hosts": [] if trace is None else _hosts(trace),
-        "scores": None if trace is None else _scores(trace, round_number),
+        "scores": None if trace is None else _scores(trace, round_number, content.ranked),
+        "kept": content.kept,
     }
 
 
@@ -116,14 +118,15 @@ def _hosts(trace: Trace) -> list[dict[str, Any]]:
     return [shown[row] for row in sorted(shown)]
 
 
-def _scores(trace: Trace, round_number: int) -> dict[str, Any] | None:
+def _scores(trace: Trace, round_number: int, ranked: tuple[int, ...]) -> dict[str, Any] | None:
     if not 1 <= round_number <= len(trace.rounds):
         return None
     ranking = trace.rounds[round_number - 1].ranking
     if ranking is None:
         return None
     rows = [_score_row(trace, ranking, rank, int(at)) for rank, at in enumerate(ranking.order[:RANKED_SHOWN], 1)]
-    return {"round": round_number, "ranked": len(ranking.rows), "hosts": _with_weighers(ranking, rows)}
+    count = ranked[round_number - 1] if ranked else len(ranking.rows)
+    return {"round": round_number, "ranked": count, "hosts": _with_weighers(ranking, rows)}
 
 
 def _score_row(trace: Trace, ranking: Ranking, rank: int, at: int) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """Reading decisions: who may see which, and what stands in them."""
 
-import json
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -12,32 +10,38 @@ from django.db.models import QuerySet
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import NotFound
 from scheduling.domain.explanation import Explanation, why_not
+from scheduling.domain.ledger.trace_pack import times_of, with_times
 from scheduling.domain.trace import Trace
-from scheduling.domain.trace_codec import trace_from_dict
 from scheduling.models import SchedulingDecision
-
-BLOB_FORMAT = 1
+from scheduling.selectors.decision_replay import ReplayState, replay_of
+from scheduling.selectors.decision_store import decision_record_of
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionContent:
-    """What a decision keeps besides its columns. `trace` is None when the scheduler failed before it had one."""
+    """What a decision keeps besides its columns. `trace` is None when the scheduler failed before it had one.
+
+    `kept` is None for a whole trace; else the hosts of each ranking (the best ones) that are all there is of it, and
+    `ranked` how many each ranking had.
+    """
 
     request: Mapping[str, Any]
     policy: Mapping[str, Any]
     lost_claims: tuple[Mapping[str, Any], ...]
     trace: Trace | None
+    kept: int | None = None
+    ranked: tuple[int, ...] = ()
 
 
 def decision_list(*, caller: Caller) -> QuerySet[SchedulingDecision]:
     """Those of the caller's project; all of them for an admin. Traces are not loaded."""
-    rows = SchedulingDecision.objects.defer("trace").prefetch_related("instances")
+    rows = SchedulingDecision.objects.defer("trace").prefetch_related("instances", "reasons")
     return rows if caller.is_admin else rows.filter(project_id=caller.project_id)
 
 
 def decision_get(*, caller: Caller, decision_id: UUID) -> SchedulingDecision:
     """One decision, trace included. Raises NotFound, also for one of another project."""
-    rows = SchedulingDecision.objects.prefetch_related("instances").filter(id=decision_id)
+    rows = SchedulingDecision.objects.prefetch_related("instances", "reasons").filter(id=decision_id)
     if not caller.is_admin:
         rows = rows.filter(project_id=caller.project_id)
     decision = rows.first()
@@ -52,15 +56,21 @@ def decisions_of_instance(*, instance_uuid: UUID) -> QuerySet[SchedulingDecision
 
 
 def decision_content(*, decision: SchedulingDecision) -> DecisionContent:
-    """The unpacked content. Raises ValueError for a format this version does not know."""
-    data = json.loads(zlib.decompress(bytes(decision.trace)))
-    if data["format"] != BLOB_FORMAT:
-        raise ValueError(f"decision {decision.pk} has the unknown format {data['format']!r}")
+    """The unpacked content. What was too large to be stored is had again by a replay, while its fleet is kept.
+
+    Raises ValueError for a format this version does not know.
+    """
+    record = decision_record_of(decision=decision)
+    whole = replay_of(decision=decision) if record.keep is not None else None
+    if whole is not None and whole.state is ReplayState.SAME and whole.trace is not None and record.trace is not None:
+        record = replace(record, trace=with_times(whole.trace, times_of(record.trace)), keep=None, ranked=())
     return DecisionContent(
-        request=data["request"],
-        policy=data["policy"],
-        lost_claims=tuple(data["lost_claims"]),
-        trace=None if data["trace"] is None else trace_from_dict(data["trace"]),
+        request=record.request,
+        policy=record.policy,
+        lost_claims=record.lost_claims,
+        trace=record.trace,
+        kept=record.keep,
+        ranked=record.ranked,
     )
 
 

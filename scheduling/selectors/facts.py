@@ -6,18 +6,28 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """Instances on one host. `instance_uuids` need only hold those that hints or the server group speak of."""
+    """Instances on one host. `instance_uuids` need only hold those that hints or the server group speak of.
+
+    `flavor_ids` are the flavors of all of them; TypeAffinityFilter alone needs them. `image_properties` counts each
+    property of their images with its value as text; ImagePropertiesWeigher alone needs it.
+    """
 
     instance_uuids: frozenset[str] = frozenset()
     num_instances: int = 0
     num_io_ops: int = 0
+    flavor_ids: frozenset[str] = frozenset()
+    image_properties: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FleetFacts:
-    """Facts by service host name; a host that is missing has no instances."""
+    """Facts by service host name; a host that is missing has no instances.
+
+    `trust_levels` are those of compute nodes by name; TrustedFilter alone needs them, for flavors that ask for trust.
+    """
 
     hosts: Mapping[str, HostFacts] = field(default_factory=dict)
+    trust_levels: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, host: str) -> HostFacts:
         """The facts of one host."""

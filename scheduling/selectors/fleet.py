@@ -8,9 +8,9 @@ from uuid import UUID
 from controlplane.infra.db import db_now
 from placement.candidates import ProviderFacts
 from placement.candidates.columns import FleetView
-from scheduling.domain.host_rows import AggregateRow, HostRow
+from scheduling.domain.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping
-from scheduling.selectors.facts import FleetFacts, HostFacts
+from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.hosts import host_nodes
 
 # Only what a row needs: dates alone would double the cost of reading a large fleet.
@@ -47,7 +47,7 @@ def host_rows(*, nodes: Iterable[ComputeNode], fleet: FleetView, facts: FleetFac
     cells = _cells_by_host()
     now = db_now()
     return [
-        _host_row(node, cells[node.host], _provider(fleet, node.id), facts=facts.of(node.host), now=now)
+        _host_row(node, cells[node.host], _provider(fleet, node.id), facts=facts, now=now)
         for node in nodes
         if node.host in cells
     ]
@@ -83,10 +83,11 @@ def _host_row(
     cell: Cell,
     provider: ProviderFacts,
     *,
-    facts: HostFacts,
+    facts: FleetFacts,
     now: datetime,
 ) -> HostRow:
     is_up = bool(getattr(node, "is_up", False))
+    here = facts.of(node.host)
     return HostRow(
         host=node.host,
         nodename=node.hypervisor_hostname,
@@ -97,19 +98,22 @@ def _host_row(
         up=is_up,
         status_detail=_status_detail(node, cell, is_up=is_up, now=now),
         disk_available_least_gib=node.disk_available_least_gib,
-        num_io_ops=facts.num_io_ops,
-        num_instances=facts.num_instances,
+        num_io_ops=here.num_io_ops,
+        num_instances=here.num_instances,
         failed_builds=node.failed_builds,
         hypervisor_type=node.hypervisor_type,
         hypervisor_version=node.hypervisor_version,
         host_ip=node.host_ip,
         traits=provider.traits,
-        instances=facts.instance_uuids,
+        instances=here.instance_uuids,
         supported_instances=tuple((one[0], one[1], one[2]) for one in node.supported_instances),
         cpu_info=node.cpu_info,
         stats=node.stats,
         metrics=node.metrics,
         service=_service(node, is_up=is_up),
+        flavor_ids=here.flavor_ids,
+        image_properties=here.image_properties,
+        trust_level=facts.trust_levels.get(node.hypervisor_hostname, UNKNOWN_TRUST),
     )
 
 

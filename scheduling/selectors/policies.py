@@ -1,28 +1,61 @@
-"""Which policy the scheduler follows."""
+"""Which policy the scheduler follows, and which runs beside it."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
+from controlplane.kernel.errors import NotFound
 from scheduling.conf import scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
+from scheduling.domain.policy_states import PolicyState
 from scheduling.models import SchedulerPolicy
 
 DEFAULTS = "defaults"
 
 
+@dataclass(frozen=True, slots=True)
+class ShadowPolicy:
+    """The version that runs beside the active one on a share (0 to 1) of the requests."""
+
+    id: UUID
+    body: Mapping[str, Any]
+    version: str
+    share: float
+
+
 def policy_active() -> Policy:
     """The active version, or the defaults with the options of the settings. One query."""
-    row = SchedulerPolicy.objects.filter(active=True).first()
-    if row is None:
-        return policy_from_dict({"options": _options_of_settings({})}, version=DEFAULTS)
-    return policy_of_body(row.body, version=row.label)
+    row = _active_row()
+    return policy_of_body({}, version=DEFAULTS) if row is None else policy_of_body(row.body, version=row.label)
 
 
-def policy_of_body(body: dict[str, Any], *, version: str) -> Policy:
+def policy_of_body(body: Mapping[str, Any], *, version: str) -> Policy:
     """A policy from a row's body; options it does not name come from settings. Raises Invalid naming the field."""
-    return policy_from_dict({**body, "options": _options_of_settings(body.get("options", {}))}, version=version)
+    return policy_from_dict(body_completed(body), version=version)
+
+
+def body_completed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with what settings say of things it does not name. What is of the wrong kind stays as it is."""
+    settings = scheduling_options()
+    given = body.get("options", {})
+    options = {**_options_of_settings(), **given} if isinstance(given, Mapping) else given
+    return {"max_attempts": settings.max_attempts, **body, "options": options}
+
+
+def attempts_allowed() -> int:
+    """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's."""
+    row = _active_row()
+    most = scheduling_options().max_attempts
+    return most if row is None else int(row.body.get("max_attempts", most))
+
+
+def active_id() -> UUID | None:
+    """Which version is active; None while the defaults count."""
+    row = _active_row()
+    return None if row is None else row.id
 
 
 def policy_list() -> QuerySet[SchedulerPolicy]:
@@ -30,11 +63,40 @@ def policy_list() -> QuerySet[SchedulerPolicy]:
     return SchedulerPolicy.objects.all()
 
 
-def _options_of_settings(given: dict[str, Any]) -> dict[str, Any]:
+def policy_get(*, policy_id: UUID) -> SchedulerPolicy:
+    """One version. Raises NotFound."""
+    row = SchedulerPolicy.objects.filter(id=policy_id).first()
+    if row is None:
+        raise NotFound(f"There is no policy {policy_id}.")
+    return row
+
+
+def policy_of_row(row: SchedulerPolicy) -> Policy:
+    """What the scheduler makes of a row. Raises Invalid naming the field."""
+    return policy_of_body(row.body, version=row.label)
+
+
+def shadow_policy() -> ShadowPolicy | None:
+    """The version that is marked as shadow. One query, and no look at plug-ins."""
+    row = SchedulerPolicy.objects.filter(shadow=True).first()
+    if row is None:
+        return None
+    return ShadowPolicy(id=row.id, body=row.body, version=row.label, share=row.shadow_share)
+
+
+def _active_row() -> SchedulerPolicy | None:
+    return SchedulerPolicy.objects.filter(state=PolicyState.ACTIVE).first()
+
+
+def _options_of_settings() -> dict[str, Any]:
     options = scheduling_options()
     from_settings = PolicyOptions(
         default_availability_zone=options.default_zone,
         limit_tenants_to_placement_aggregate=options.limit_tenants_to_placement_aggregate,
         placement_aggregate_required_for_tenants=options.placement_aggregate_required_for_tenants,
+        query_placement_for_image_type_support=options.query_placement_for_image_type_support,
+        enable_isolated_aggregate_filtering=options.enable_isolated_aggregate_filtering,
+        image_metadata_prefilter=options.image_metadata_prefilter,
+        query_placement_for_routed_network_aggregates=options.query_placement_for_routed_network_aggregates,
     )
-    return {**asdict(from_settings), **given}
+    return asdict(from_settings)

@@ -1,22 +1,33 @@
 """Decisions are written once, whole, when a run of the scheduler has ended."""
 
-import json
 import time
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
 from django.db import transaction
 
+from controlplane.kernel.reasons import Refusal
+from scheduling.conf import scheduling_options
+from scheduling.domain.ledger.fleet_columns import FleetSeen
+from scheduling.domain.ledger.record import DecisionRecord, record_to_blob
 from scheduling.domain.policy import Policy, policy_to_dict
 from scheduling.domain.request import ScheduleRequest, request_to_dict
 from scheduling.domain.trace import InstanceSelection, Trace
-from scheduling.domain.trace_codec import trace_to_dict
-from scheduling.models import DecisionInstance, DecisionOutcome, SchedulingDecision
-from scheduling.selectors.decisions import BLOB_FORMAT
+from scheduling.models import (
+    DecisionInstance,
+    DecisionOutcome,
+    DecisionReason,
+    DecisionRefusedHosts,
+    SchedulingDecision,
+)
+from scheduling.services.decision_snapshots import fleet_keep, roster_keep
+
+STAGE_LENGTH = 128
 
 
 def now_us() -> int:
@@ -26,7 +37,10 @@ def now_us() -> int:
 
 @dataclass(slots=True)
 class DecisionDraft:
-    """What is known of a decision while it is made. Times in microseconds."""
+    """What is known of a decision while it is made. Times in microseconds.
+
+    `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
+    """
 
     request: ScheduleRequest
     policy: Policy
@@ -35,6 +49,8 @@ class DecisionDraft:
     timings_us: dict[str, int] = field(default_factory=dict)
     lost_claims: list[dict[str, Any]] = field(default_factory=list)
     started_us: int = field(default_factory=now_us)
+    seen: FleetSeen | None = None
+    excluded: dict[str, Refusal] = field(default_factory=dict)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -89,6 +105,7 @@ def _save(
     selections: Sequence[InstanceSelection],
 ) -> SchedulingDecision:
     request = draft.request
+    blob, digest = record_to_blob(_record(draft, trace), bound=scheduling_options().decision_max_bytes)
     decision = SchedulingDecision(
         id=uuid4(),
         request_id=request.request_id,
@@ -101,25 +118,53 @@ def _save(
         seed=draft.seed,
         host_count=0 if trace is None else trace.host_count,
         instance_count=len(request.instance_uuids),
-        trace=_packed(draft, trace),
+        trace=blob,
+        trace_digest=digest,
+        stored_bytes=len(blob),
         timings_us={**({} if trace is None else trace.timings_us), **draft.timings_us},
         duration_us=duration_us,
     )
     with transaction.atomic():
+        if trace is not None:
+            decision.roster = roster_keep(hosts=trace.hosts, nodes=trace.nodes)
+        if draft.seen is not None:
+            decision.snapshot = fleet_keep(seen=draft.seen)
         decision.save(force_insert=True)
         DecisionInstance.objects.bulk_create(_instances(decision.id, request, selections))
+        _index(decision.id, trace)
     return decision
 
 
-def _packed(draft: DecisionDraft, trace: Trace | None) -> bytes:
-    content: Mapping[str, Any] = {
-        "format": BLOB_FORMAT,
-        "request": request_to_dict(draft.request),
-        "policy": policy_to_dict(draft.policy),
-        "lost_claims": draft.lost_claims,
-        "trace": None if trace is None else trace_to_dict(trace),
-    }
-    return zlib.compress(json.dumps(content, separators=(",", ":"), default=str).encode(), level=6)
+def _record(draft: DecisionDraft, trace: Trace | None) -> DecisionRecord:
+    seen = draft.seen
+    return DecisionRecord(
+        request=request_to_dict(draft.request),
+        policy=policy_to_dict(draft.policy),
+        lost_claims=tuple(draft.lost_claims),
+        excluded=draft.excluded,
+        scope=None if seen is None else seen.scope,
+        with_candidates=seen is not None and seen.providers is not None,
+        trace=trace,
+    )
+
+
+def _index(decision_id: UUID, trace: Trace | None) -> None:
+    """What lists are searched by: counts of reasons by stage, and a bit for each refused host."""
+    groups = [] if trace is None else [group for each in trace.rounds for group in each.refusals if len(group)]
+    if trace is None or not groups:
+        return
+    counts: Counter[tuple[str, str]] = Counter()
+    refused = np.zeros(trace.host_count, dtype=np.bool_)
+    for group in groups:
+        counts[group.refusal.stage[:STAGE_LENGTH], group.refusal.reason.value] += len(group)
+        refused[group.rows] = True
+    DecisionReason.objects.bulk_create(
+        DecisionReason(decision_id=decision_id, stage=stage, reason=reason, hosts=hosts)
+        for (stage, reason), hosts in counts.items()
+    )
+    DecisionRefusedHosts.objects.bulk_create(
+        [DecisionRefusedHosts(decision_id=decision_id, bits=np.packbits(refused).tobytes())]
+    )
 
 
 def _instances(

@@ -18,17 +18,19 @@ from placement.domain import Claim, CountLimit, Rule
 from placement.services import allocations_claim, allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.domain.candidates import Amounts, CandidateSet
+from scheduling.domain.ledger.fleet_columns import fleet_seen
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.trace import InstanceSelection, Outcome, Trace
 from scheduling.engine import HostTable, host_table_from_rows, schedule
-from scheduling.selectors.candidates import placement_look
+from scheduling.selectors.candidates import placement_look, surroundings
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
 from scheduling.selectors.hosts import host_takes_new_instances
 from scheduling.selectors.policies import policy_active
 from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error, now_us
 from scheduling.services.errors import ClaimsExhausted, NoValidHost
+from scheduling.services.policy_shadow import shadow_offer
 from scheduling.services.selections import Destinations, Selection, allocations_of, destinations_of
 
 log = logging.getLogger(__name__)
@@ -62,6 +64,7 @@ def destinations_select(
         if _claimed(draft, trace, losses):
             decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
             log.info("decision=%s request_id=%s %s", decision.id, request.request_id, trace.verdict)
+            shadow_offer(decision_id=decision.id, draft=draft, trace=trace)
             return destinations_of(trace, decision_id=decision.id, count_limits=_count_limits(request.group))
     raise _exhausted(draft, trace)
 
@@ -104,12 +107,13 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
 def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
     """One look at the fleet and one run of the engine. What the engine refuses to do ends as a decision too."""
     try:
-        table, candidates = _looked(draft, facts)
-        lost = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
         draft.policy = policy_active()
+        table, candidates = _looked(draft, facts)
+        draft.seen = fleet_seen(table, candidates)
+        draft.excluded = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
         run = partial(schedule, table, draft.request, draft.policy, draft.seed)
         with draft.timed("schedule"):
-            return run(candidates=candidates, claims_lost=lost, stopwatch=now_us)
+            return run(candidates=candidates, claims_lost=draft.excluded, stopwatch=now_us)
     except KilonovaError as error:
         raise _failed(draft, error) from error
 
@@ -117,12 +121,13 @@ def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) ->
 def _looked(draft: DecisionDraft, facts: FleetFacts) -> tuple[HostTable, CandidateSet | None]:
     """The hosts, and what Placement says of them: its snapshot is asked after the nodes were read."""
     with draft.timed("load"):
-        nodes = compute_nodes()
+        nodes, aggregates = compute_nodes(), aggregate_rows()
+        around = surroundings(nodes=nodes, aggregates=aggregates, policy=draft.policy)
     with draft.timed("candidates"):
-        look = placement_look(request=draft.request, nodes=nodes)
+        look = placement_look(request=draft.request, nodes=nodes, around=around)
     with draft.timed("load"):
         rows = host_rows(nodes=nodes, fleet=look.fleet, facts=facts)
-        return host_table_from_rows(rows, aggregate_rows()), look.candidates
+        return host_table_from_rows(rows, aggregates), look.candidates
 
 
 def _lost(draft: DecisionDraft, node: str) -> Refusal:
@@ -203,6 +208,7 @@ def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[str]:
 def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:
     decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
     log.info("decision=%s request_id=%s %s", decision.id, draft.request.request_id, trace.verdict)
+    shadow_offer(decision_id=decision.id, draft=draft, trace=trace)
     return NoValidHost(trace.verdict_redacted, decision_id=decision.id)
 
 

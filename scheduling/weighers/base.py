@@ -14,19 +14,23 @@ from scheduling.domain.host_state import HostState
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 
+Multiplier = float | FloatArray
+"""One for all hosts, or one for each."""
+
 
 class Weigher(ABC):
     """Gives every host a raw value; scaling and multiplying are the engine's.
 
     `minval` and `maxval` are bounds of the raw value, if it has any: they clamp it and fix that end of the scale.
     `multiplier_key` is the aggregate metadata key that overrides the multiplier; `direction` -1 means that a large
-    value is bad at a positive multiplier.
+    value is bad at a positive multiplier. `least_multiplier` is the smallest that a policy may set, if there is one.
     """
 
     minval: float | None = None
     maxval: float | None = None
     multiplier_key: ClassVar[str] = ""
     default_multiplier: ClassVar[float] = 1.0
+    least_multiplier: ClassVar[float | None] = None
     direction: ClassVar[float] = 1.0
 
     @property
@@ -38,7 +42,11 @@ class Weigher(ABC):
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """One value for each of these hosts."""
 
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> float | FloatArray:
+    def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> tuple[FloatArray, Multiplier]:
+        """Raw values and multipliers, for weighers where one depends on the other; `configured` is the policy's."""
+        return self.raw(hosts, spec), self.multipliers(hosts, spec, configured)
+
+    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Multiplier:
         """The policy's multiplier, or per host the least that its aggregates name."""
         default = self.default_multiplier if configured is None else configured
         if not self.multiplier_key:
@@ -62,7 +70,7 @@ class BaseHostWeigher(Weigher):
         """One value per host. Raises PluginFailed when the weigher raises or gives no finite number."""
         return _ask_all(self.name, hosts, lambda state: self._weigh_object(state, spec))
 
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> float | FloatArray:
+    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Multiplier:
         """The policy's multiplier if it names one, else what the weigher says for each host."""
         return _ask_all(self.name, hosts, self.weight_multiplier) if configured is None else configured
 

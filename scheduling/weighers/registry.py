@@ -2,15 +2,20 @@
 
 from functools import cache
 
+from controlplane.kernel.errors import Invalid
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.plugins import load_plugin, plugin_names
 from scheduling.weighers.base import ForeignWeigher, HasWeighObject, Weigher
 from scheduling.weighers.build_failure import BuildFailureWeigher
 from scheduling.weighers.cpu import CPUWeigher
+from scheduling.weighers.cross_cell import CrossCellWeigher
 from scheduling.weighers.disk import DiskWeigher
 from scheduling.weighers.hypervisor_version import HypervisorVersionWeigher
+from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from scheduling.weighers.io_ops import IoOpsWeigher
+from scheduling.weighers.metrics import MetricsWeigher
 from scheduling.weighers.num_instances import NumInstancesWeigher
+from scheduling.weighers.pci import PCIWeigher
 from scheduling.weighers.ram import RAMWeigher
 from scheduling.weighers.soft_affinity import ServerGroupSoftAffinityWeigher, ServerGroupSoftAntiAffinityWeigher
 
@@ -21,10 +26,14 @@ BUILT_IN: dict[str, type[Weigher]] = {
     for each in (
         BuildFailureWeigher,
         CPUWeigher,
+        CrossCellWeigher,
         DiskWeigher,
         HypervisorVersionWeigher,
+        ImagePropertiesWeigher,
         IoOpsWeigher,
+        MetricsWeigher,
         NumInstancesWeigher,
+        PCIWeigher,
         RAMWeigher,
         ServerGroupSoftAffinityWeigher,
         ServerGroupSoftAntiAffinityWeigher,
@@ -38,6 +47,13 @@ def weigher_get(name: str) -> Weigher:
     if name in BUILT_IN:
         return BUILT_IN[name]()
     return adapt(name, load_plugin(ENTRY_POINTS, name))
+
+
+def multiplier_check(name: str, multiplier: float | None) -> None:
+    """Raises Invalid for a multiplier below the least that the weigher allows, and what `weigher_get` raises."""
+    least = weigher_get(name).least_multiplier
+    if least is not None and multiplier is not None and multiplier < least:
+        raise Invalid(f"the multiplier of {name} is at least {least:g}", field=f"weighers.{name}")
 
 
 def weigher_names() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ class ServerGroupSoftAffinityWeigher(Weigher):
     """Raw value: members of the group on the host; 0 unless the policy is `soft-affinity`."""
 
     multiplier_key = "soft_affinity_weight_multiplier"
+    least_multiplier = 0.0
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Members on the host."""
@@ -22,6 +23,7 @@ class ServerGroupSoftAntiAffinityWeigher(Weigher):
     """Raw value: minus the members of the group on the host; 0 unless the policy is `soft-anti-affinity`."""
 
     multiplier_key = "soft_anti_affinity_weight_multiplier"
+    least_multiplier = 0.0
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Members on the host, negated (and never -0)."""

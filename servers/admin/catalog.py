@@ -14,7 +14,7 @@ from servers.domain.fields import name_reasons, problems_found
 from servers.domain.flavor_rules import flavor_problems
 from servers.domain.public_keys import key_name_reasons, public_key_parse
 from servers.models import Flavor, Image, KeyPair, Network, ServerGroup, ServerGroupMember
-from servers.services.flavor import CHANGEABLE, flavor_create, flavor_delete, flavor_update
+from servers.services.flavor import CHANGEABLE, flavor_create, flavor_delete, flavor_fields, flavor_update
 from servers.services.image import image_deactivate, image_reactivate
 from servers.services.image_store import image_delete
 from servers.services.keypair import keypair_create, keypair_delete
@@ -44,7 +44,8 @@ class FlavorForm(ModelForm[Flavor]):
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("extra_specs") is None and "extra_specs" not in self.errors:
             cleaned["extra_specs"] = {}
-        problems_on_form(self, flavor_problems(cleaned))
+        stored = None if self.instance._state.adding else flavor_fields(self.instance)
+        problems_on_form(self, flavor_problems(cleaned, stored=stored))
         return cleaned
 
 

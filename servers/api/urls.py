@@ -20,4 +20,8 @@ router.register("instance-mappings", InstanceMappingViewSet, basename="instance-
 router.register("build-requests", BuildRequestViewSet, basename="build-request")
 router.register("request-specs", RequestSpecViewSet, basename="request-spec")
 
-urlpatterns = [*router.urls, path("", include("servers.api.catalog_urls"))]
+urlpatterns = [
+    *router.urls,
+    path("", include("servers.api.catalog_urls")),
+    path("", include("servers.api.schedule_urls")),
+]

@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce, Now
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
 from placement.services import allocations_free
+from scheduling.selectors import attempts_allowed
 from scheduling.services import build_failure_count, build_failure_reset
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
@@ -69,7 +70,7 @@ def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, mes
 
 def _may_go_on(instance: Instance, failure_class: str) -> bool:
     """A user's mistake fails everywhere, a forced host allows no other, and attempts are counted."""
-    is_left = instance.attempts < settings.KILONOVA["MAX_ATTEMPTS"]
+    is_left = instance.attempts < attempts_allowed()
     return failure_class != USER and is_left and not is_host_forced(instance.pk)
 
 

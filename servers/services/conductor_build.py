@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.db import transaction
 
 from controlplane.infra.models import Work
 from controlplane.infra.work import Lease, work_fence, work_finish
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity
 from placement.services import allocations_free
+from scheduling.selectors import attempts_allowed
 from scheduling.services import (
     CELL0_ID,
     Destinations,
@@ -132,9 +132,7 @@ def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uui
 
 def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
-    message = (
-        f"No host is left after {instance.attempts} of {settings.KILONOVA['MAX_ATTEMPTS']} attempts: {error.message}"
-    )
+    message = f"No host is left after {instance.attempts} of {attempts_allowed()} attempts: {error.message}"
     with transaction.atomic():
         work_finish(lease=lease, outcome={"error": message})
         instance_error_set(instance.pk, decision_id=error.decision_id)

@@ -66,19 +66,28 @@ def flavor_create(
 
 
 def flavor_update(*, flavor_id: uuid.UUID, changes: Mapping[str, Any]) -> Flavor:
-    """Change some of CHANGEABLE. Instances keep their snapshot. Raises as `flavor_create`, and NotFound."""
+    """Change some of CHANGEABLE. Instances keep their snapshot. Raises as `flavor_create`, and NotFound.
+
+    The whole flavor is judged as it will be, so its row is locked: two edits that are fine each may not be together.
+    """
     refuse_if(
         {field: ["There is no such field, or it cannot be changed."] for field in changes if field not in CHANGEABLE}
     )
-    refuse_if(flavor_problems(changes))
     try:
         with transaction.atomic():
-            changed = Flavor.objects.filter(pk=flavor_id).update(**changes, updated_at=Now())
+            flavor = Flavor.objects.select_for_update().filter(pk=flavor_id).first()
+            if flavor is None:
+                raise NotFound(f"Flavor {flavor_id} does not exist.")
+            refuse_if(flavor_problems(changes, stored=flavor_fields(flavor)))
+            Flavor.objects.filter(pk=flavor_id).update(**changes, updated_at=Now())
     except IntegrityError as error:
         raise _taken(str(changes.get("name", ""))) from error
-    if not changed:
-        raise NotFound(f"Flavor {flavor_id} does not exist.")
     return Flavor.objects.get(pk=flavor_id)
+
+
+def flavor_fields(flavor: Flavor) -> dict[str, Any]:
+    """The fields of CHANGEABLE as they are, for the rules that judge an edit."""
+    return {field: getattr(flavor, field) for field in CHANGEABLE}
 
 
 def flavor_delete(*, flavor_id: uuid.UUID) -> None:

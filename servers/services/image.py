@@ -69,7 +69,7 @@ def image_update(*, caller: Caller | None, image_id: uuid.UUID, changes: Mapping
     refuse_if(
         {field: ["There is no such field, or it cannot be changed."] for field in changes if field not in CHANGEABLE}
     )
-    refuse_if(image_problems(changes))
+    refuse_if(image_problems(changes, stored_properties=image.properties))
     if changes.get("visibility", image.visibility) != image.visibility:
         _check_may_publish(caller, changes["visibility"])
     rows = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED)

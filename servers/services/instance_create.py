@@ -1,9 +1,9 @@
 """Create: everything is checked, then quota and rows are written in one transaction; the conductor does the rest."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -12,14 +12,10 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
 from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, work_create
-from controlplane.kernel.errors import Invalid, InvalidFields
-from controlplane.kernel.ids import parse_uuid
-from scheduling.selectors.hosts import host_exists
-from scheduling.selectors.zones import zone_exists, zone_list
+from controlplane.kernel.errors import InvalidFields
 from servers.domain.instance_rules import (
     ZoneRequest,
     hostname_from_name,
-    image_fit_problems,
     instance_names,
     instance_problems,
     zone_parse,
@@ -37,16 +33,12 @@ from servers.models import (
 )
 from servers.selectors.flavor import flavor_for_instance, flavor_snapshot
 from servers.selectors.image import image_for_instance, image_snapshot
-from servers.selectors.instance import instances_unknown
 from servers.selectors.keypair import keypair_for_instance
 from servers.selectors.pending import pending_instance
-from servers.selectors.server_group import server_group_for_instance
 from servers.services.kinds import SCHEDULE_AND_BUILD
 from servers.services.quota import quota_count_allowed, quota_lock
+from servers.services.request_parts import fit_problems, group_hinted, hints_checked, looked_up, zone_problems
 from servers.services.server_group import server_group_members_add
-
-T = TypeVar("T")
-HINTS = ("group", "same_host", "different_host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,76 +106,19 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
         availability_zone=wanted.availability_zone,
     )
     zone, zone_reasons = zone_parse(wanted.availability_zone)
-    flavor = _looked_up(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
-    image = _looked_up(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
+    flavor = looked_up(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
+    image = looked_up(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
     name = wanted.key_name
-    keypair = _looked_up(problems, lambda: keypair_for_instance(user_id=caller.user_id, name=name)) if name else None
-    group = _looked_up(problems, lambda: _group(caller, wanted.hints))
-    hints = _hints(caller, wanted.hints, problems)
+    keypair = looked_up(problems, lambda: keypair_for_instance(user_id=caller.user_id, name=name)) if name else None
+    group = looked_up(problems, lambda: group_hinted(caller, wanted.hints))
+    hints = hints_checked(caller, wanted.hints, problems)
     if not zone_reasons:
-        problems |= _zone_problems(caller, zone)
+        problems |= zone_problems(caller, zone)
     if flavor and image:
-        problems |= _fit_problems(flavor, image)
+        problems |= fit_problems(flavor, image)
     if problems or flavor is None or image is None:
         raise InvalidFields(problems)
     return _Parts(flavor, image, zone, keypair, group, hints)
-
-
-def _looked_up(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None:
-    try:
-        return find()
-    except Invalid as error:
-        problems.setdefault(error.field or "body", []).append(error.message)
-        return None
-
-
-def _group(caller: Caller, hints: Mapping[str, Any]) -> ServerGroup | None:
-    return server_group_for_instance(caller=caller, reference=str(hints["group"])) if "group" in hints else None
-
-
-def _fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
-    return image_fit_problems(
-        min_ram_mib=image.min_ram_mib,
-        min_disk_gib=image.min_disk_gib,
-        size_bytes=image.size_bytes,
-        virtual_size_bytes=image.virtual_size_bytes,
-        flavor_memory_mib=flavor.memory_mib,
-        flavor_root_gib=flavor.root_gib,
-    )
-
-
-def _zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
-    if zone.host or zone.node:
-        require(caller, "instances:create:forced_host")
-    if zone.host and not host_exists(host=zone.host):
-        return {"availability_zone": [f"There is no host {zone.host!r:.80}."]}
-    if zone.zone and not zone_exists(name=zone.zone):
-        known = ", ".join(one.name for one in zone_list())
-        return {"availability_zone": [f"There is no zone {zone.zone!r:.80}; there are: {known}."]}
-    return {}
-
-
-def _hints(caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of instance ids by hint; what is wrong is added to `problems`."""
-    problems |= {f"hints.{key:.80}": ["There is no such hint."] for key in hints if key not in HINTS}
-    found: dict[str, list[str]] = {}
-    for key in ("same_host", "different_host"):
-        if key in hints:
-            found[key], reasons = _servers(caller, hints[key])
-            problems |= {f"hints.{key}": reasons} if reasons else {}
-    return found
-
-
-def _servers(caller: Caller, value: Any) -> tuple[list[str], list[str]]:
-    texts = value if isinstance(value, list) else [value]
-    parsed = [parse_uuid(text) if isinstance(text, str) else None for text in texts]
-    if None in parsed or not parsed or len(parsed) > 1000:
-        return [], ["Must be the id of an instance, or a list of ids."]
-    ids = [one for one in parsed if one is not None]
-    unknown = instances_unknown(caller=caller, ids=ids)
-    if unknown:
-        return [], [f"There is no instance {unknown[0]}."]
-    return [str(one) for one in ids], []
 
 
 def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: int) -> list[BuildRequest]:

@@ -32,6 +32,10 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "quotas:read": Role.READER,
         "decisions:read": Role.READER,
         "decisions:read_all": Role.ADMIN,
+        "schedule:simulate": Role.READER,
+        "schedule:simulate:edits": Role.ADMIN,
+        "schedule:explain": Role.READER,
+        "schedule:explain:host": Role.ADMIN,
         # What all projects choose from.
         "flavors:read": _ANY,
         "flavors:write": Role.ADMIN,
@@ -46,6 +50,7 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         # The installation.
         "aggregates:read": Role.ADMIN,
         "aggregates:write": Role.ADMIN,
+        "capacity:read": Role.ADMIN,
         "cells:read": Role.ADMIN,
         "cells:write": Role.ADMIN,
         "hosts:read": Role.ADMIN,

@@ -4,7 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from scheduling.models import DecisionInstance, SchedulingDecision
+from scheduling.models import DecisionInstance, DecisionReason, SchedulingDecision
+from scheduling.selectors.decision_replay import ReplayState
 from scheduling.selectors.decision_report import decision_report
 
 
@@ -16,11 +17,20 @@ class DecisionInstanceOutput(serializers.ModelSerializer[DecisionInstance]):
         fields = ["position", "instance_uuid", "host", "compute_node_uuid"]
 
 
+class DecisionReasonOutput(serializers.ModelSerializer[DecisionReason]):
+    """How many hosts a stage refused for a reason."""
+
+    class Meta:
+        model = DecisionReason
+        fields = ["stage", "reason", "hosts"]
+
+
 class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
     """A decision in a list. `context["shows_hosts"]` says whether the caller may see hosts."""
 
     verdict = serializers.SerializerMethodField()
     instances = serializers.SerializerMethodField()
+    refusals = DecisionReasonOutput(source="reasons", many=True, read_only=True)
 
     class Meta:
         model = SchedulingDecision
@@ -37,6 +47,7 @@ class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
             "host_count",
             "instance_count",
             "instances",
+            "refusals",
             "timings_us",
             "duration_us",
         ]
@@ -64,3 +75,21 @@ class DecisionDetailOutput(DecisionOutput):
             round_number=self.context.get("round", 1),
         )
         return {**shown, **report}
+
+
+class DifferenceOutput(serializers.Serializer[Any]):
+    """Where a replay parts from what is stored."""
+
+    path = serializers.CharField()
+    stored = serializers.CharField()
+    replayed = serializers.CharField()
+
+
+class ReplayOutput(serializers.Serializer[Any]):
+    """The answer of a replay; `same` is null where nothing could be compared, and `sentence` says why."""
+
+    decision_id = serializers.UUIDField()
+    state = serializers.ChoiceField(choices=[each.value for each in ReplayState])
+    same = serializers.BooleanField(allow_null=True)
+    sentence = serializers.CharField()
+    difference = DifferenceOutput(allow_null=True)

@@ -1,6 +1,7 @@
 """Scheduling decisions: list, whole, and "why not host X?"."""
 
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
@@ -13,17 +14,23 @@ from rest_framework.viewsets import GenericViewSet
 from controlplane.identity.api.callers import caller_of
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
-from scheduling.api.serializers.decisions import DecisionDetailOutput, DecisionOutput
-from scheduling.filtersets import DecisionFilterSet, OperatorDecisionFilterSet
+from scheduling.api.serializers.decisions import DecisionDetailOutput, DecisionOutput, ReplayOutput
+from scheduling.filtersets_decision import DecisionFilterSet, OperatorDecisionFilterSet
 from scheduling.models import SchedulingDecision
 from scheduling.selectors.decision_report import explanation_report
 from scheduling.selectors.decisions import decision_get, decision_list, decision_why_not
+from scheduling.services.decision_replay import decision_replay
 
 
 class DecisionViewSet(GenericViewSet[SchedulingDecision]):
     """Decisions of the caller's project; admins see all, with hosts, numbers and scores."""
 
-    policy = {"list": "decisions:read", "retrieve": "decisions:read", "why_not": "decisions:read_all"}
+    policy = {
+        "list": "decisions:read",
+        "retrieve": "decisions:read",
+        "why_not": "decisions:read_all",
+        "replay": "decisions:read_all",
+    }
     queryset = SchedulingDecision.objects.none()
     serializer_class = DecisionOutput
     lookup_value_regex = "[0-9a-fA-F-]{32,36}"
@@ -69,12 +76,23 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
         explanation = decision_why_not(decision=_decision(request, pk), host=host)
         return Response(explanation_report(explanation))
 
+    @extend_schema(responses=ReplayOutput, request=None)
+    @action(detail=True, methods=["post"])
+    def replay(self, request: Request, pk: str) -> Response:
+        """Run it again on the fleet that it saw, and say whether the answer is the same. Claims nothing."""
+        report = decision_replay(caller=caller_of(request), decision_id=_decision_id(pk))
+        return Response(ReplayOutput(report).data)
+
 
 def _decision(request: Request, pk: str) -> SchedulingDecision:
+    return decision_get(caller=caller_of(request), decision_id=_decision_id(pk))
+
+
+def _decision_id(pk: str) -> UUID:
     decision_id = parse_uuid(pk)
     if decision_id is None:
         raise NotFound(f"There is no decision {pk[:80]}.")
-    return decision_get(caller=caller_of(request), decision_id=decision_id)
+    return decision_id
 
 
 def _context(request: Request) -> dict[str, Any]:

@@ -20,7 +20,9 @@ class InstanceInput(serializers.Serializer[Any]):
         required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
     )
     hints = serializers.DictField(
-        required=False, default=dict, help_text="Scheduler hints: group, same_host, different_host."
+        required=False,
+        default=dict,
+        help_text="Scheduler hints: group, same_host, different_host, build_near_host_ip, cidr, query.",
     )
     scheduler_hints = serializers.DictField(required=False, help_text="The same as `hints`, by OpenStack's name.")
     key_name = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)

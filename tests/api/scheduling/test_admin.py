@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
-from scheduling.models import Aggregate, AggregateHost, Cell, SchedulerPolicy, SchedulingDecision, Service
+from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
 from scheduling.services import NoValidHost, aggregate_create, aggregate_host_add, destinations_select
 from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
 
@@ -87,15 +87,3 @@ def test_aggregate_with_hosts_is_not_deleted(browser: Client) -> None:
     aggregate_host_add(aggregate_id=made.pk, host="cmp-00")
     browser.post(reverse("admin:scheduling_aggregate_delete", args=[made.pk]), {"post": "yes"})
     assert Aggregate.objects.filter(pk=made.pk).exists()
-
-
-def test_saved_policy_is_a_new_active_version(browser: Client) -> None:
-    body = {"name": "default", "body": '{"host_subset_size": 2}', "activate": "on"}
-    browser.post(reverse("admin:scheduling_schedulerpolicy_add"), body)
-    assert (SchedulerPolicy.objects.get().label, SchedulerPolicy.objects.get().active) == ("default-v1", True)
-
-
-def test_policy_with_an_unknown_setting_is_not_saved(browser: Client) -> None:
-    page = browser.post(reverse("admin:scheduling_schedulerpolicy_add"), {"name": "x", "body": '{"filtres": []}'})
-    assert "has no setting" in page.content.decode()
-    assert not SchedulerPolicy.objects.exists()

@@ -6,6 +6,7 @@ from typing import Any
 from scheduling.domain.host_state import HostState
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.extra_specs_ops import match
+from tests.properties.scheduling.nova_filter_rules import MORE_FILTERS
 
 
 def _values(state: HostState, key: str) -> set[str]:
@@ -100,6 +101,7 @@ FILTERS: dict[str, Callable[[HostState, RequestSpec], bool]] = {
     "IoOpsFilter": io_ops,
     "NumInstancesFilter": num_instances,
     "AllHostsFilter": lambda state, spec: True,
+    **MORE_FILTERS,
 }
 
 
@@ -145,6 +147,11 @@ WEIGHERS: dict[str, Weigher] = {
         "soft_anti_affinity_weight_multiplier",
     ),
     "BuildFailureWeigher": (lambda h, s: h.failed_builds, None, -1, 1000000.0, "build_failure_weight_multiplier"),
+    # Of these four the fleets here have nothing to weigh; weighing_rules.py has them in full.
+    "PCIWeigher": (lambda h, s: 100, None, 1, 1.0, "pci_weight_multiplier"),
+    "CrossCellWeigher": (lambda h, s: 0, None, 1, 1000000.0, "cross_cell_move_weight_multiplier"),
+    "MetricsWeigher": (lambda h, s: 0, None, 1, 1.0, "metrics_weight_multiplier"),
+    "ImagePropertiesWeigher": (lambda h, s: 0, None, 1, 0.0, "image_props_weight_multiplier"),
 }
 
 

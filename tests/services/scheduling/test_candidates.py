@@ -88,13 +88,13 @@ def refusals(asked: ScheduleRequest, *hosts: str) -> dict[str, Refusal | None]:
 
 
 class Rival:
-    """Claims when the fleet has been read and the policy is about to be; look by look, the next of `takes`."""
+    """Claims when Placement has been asked and the hosts' cells are about to be; look by look, the next of `takes`."""
 
     def __init__(self, *takes: tuple[uuid.UUID, dict[str, int]]) -> None:
         self.takes = list(takes)
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self.takes and "scheduling_schedulerpolicy" in sql:
+        if self.takes and 'FROM "scheduling_hostmapping"' in sql:
             provider, amounts = self.takes.pop(0)
             allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {provider: amounts})])
         return execute(sql, params, many, context)

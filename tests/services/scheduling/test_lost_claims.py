@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Rival:
-    """Claims memory for itself at the worst moment: when the fleet has been read and the policy is about to be.
+    """Claims memory for itself at the worst moment: when Placement has been asked and the hosts' cells are about to be.
 
     `takes` says, look by look, which nodes it claims how much of.
     """
@@ -28,7 +28,7 @@ class Rival:
         self.takes = list(takes)
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self.takes and "scheduling_schedulerpolicy" in sql:
+        if self.takes and 'FROM "scheduling_hostmapping"' in sql:
             for node, memory_mib in self.takes.pop(0).items():
                 allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": memory_mib}})])
         return execute(sql, params, many, context)
@@ -44,7 +44,7 @@ class Blinking:
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         if 'FROM "scheduling_computenode"' in sql:
             allocations_free([self.consumer])
-        if "scheduling_schedulerpolicy" in sql:
+        if 'FROM "scheduling_hostmapping"' in sql:
             allocations_claim([Claim(self.consumer, PROJECT, USER, {self.node: {"MEMORY_MB": 4096}})])
         return execute(sql, params, many, context)
 

@@ -63,6 +63,26 @@ def test_bad_flavor_is_refused_at_its_field(browser):
     assert not Flavor.objects.exists()
 
 
+def test_contradiction_of_a_flavor_is_told_at_its_extra_specs(browser):
+    row = cloud.flavor()
+    shown = browser.post(
+        f"/admin/servers/flavor/{row.pk}/change/", {"name": "m1", **SIZES, "extra_specs": '{"hw:cpu_policy": "mixed"}'}
+    )
+    (told,) = shown.context["adminform"].form.errors["extra_specs"]
+    assert (
+        told == "hw:cpu_policy: mixed needs hw:cpu_dedicated_mask or hw:cpu_realtime to say which CPUs are dedicated."
+    )
+    row.refresh_from_db()
+    assert row.extra_specs == {}
+
+
+def test_flavor_from_before_the_rules_is_renamed(browser):
+    row = Flavor.objects.create(name="old", vcpus=1, memory_mib=64, extra_specs={"hw:gone": "1"})
+    browser.post(f"/admin/servers/flavor/{row.pk}/change/", {"name": "new", **SIZES, "extra_specs": '{"hw:gone": "1"}'})
+    row.refresh_from_db()
+    assert (row.name, row.extra_specs) == ("new", {"hw:gone": "1"})
+
+
 def test_flavor_is_changed_disabled_and_deleted(browser):
     row = cloud.flavor()
     browser.post(f"/admin/servers/flavor/{row.pk}/change/", {"name": "renamed", **SIZES, "extra_specs": ""})

@@ -124,9 +124,30 @@ def test_member_offers_no_flavor(member):
 def test_bad_flavor_is_refused_with_all_its_fields(admin):
     body = {"name": "x" * 1_000_000, "vcpus": -1, "memory_mib": 0, "extra_specs": {"trait:X": "required"}}
     refused = error(admin.post("/api/flavors/", body), 400)
-    assert set(refused["reasons"]) == {"name", "vcpus", "memory_mib", "extra_specs"}
-    assert "trait:X" in refused["reasons"]["extra_specs"][0]
+    assert set(refused["reasons"]) == {"name", "vcpus", "memory_mib", "extra_specs.trait:X"}
+    assert "trait:X" in refused["reasons"]["extra_specs.trait:X"][0]
     assert not Flavor.objects.exists()
+
+
+def test_bad_extra_spec_is_refused_by_its_key_in_words(admin):
+    specs = {"hw:cpu_polcy": "dedicated", "hw:watchdog_action": "bark"}
+    refused = error(admin.post("/api/flavors/", {**TINY, "extra_specs": specs}), 400)
+    assert refused["field"] == "extra_specs.hw:cpu_polcy"
+    assert refused["message"] == "hw:cpu_polcy: is not a key of the namespace hw. Did you mean hw:cpu_policy?"
+    told = "hw:watchdog_action: is 'bark'; it must be one of none, pause, poweroff, reset, disabled."
+    assert refused["reasons"]["extra_specs.hw:watchdog_action"] == [told]
+
+
+def test_change_of_a_flavor_is_held_against_all_of_it(admin):
+    body = {**TINY, "vcpus": 2, "extra_specs": {"hw:numa_nodes": "2"}}
+    path = f"/api/flavors/{admin.post('/api/flavors/', body).json()['id']}/"
+    assert error(admin.patch(path, {"vcpus": 3}), 400)["field"] == "extra_specs.hw:numa_nodes"
+    assert admin.patch(path, {"vcpus": 4}).json()["vcpus"] == 4
+
+
+@pytest.mark.parametrize("specs", [[], "text", 5])
+def test_extra_specs_that_are_no_object_are_refused(admin, specs):
+    assert error(admin.post("/api/flavors/", {**TINY, "extra_specs": specs}), 400)["field"] == "extra_specs"
 
 
 @pytest.mark.parametrize("value", [1.5, "many", None, [], 10**30, True])
@@ -272,7 +293,7 @@ def test_only_admins_deactivate(admin, member):
         ({"name": ""}, "name"),
         ({"disk_format": "vmdk"}, "disk_format"),
         ({"min_disk_gib": -1}, "min_disk_gib"),
-        ({"properties": {"a": 5}}, "properties"),
+        ({"properties": {"a": 5}}, "properties.a"),
         ({"id": "five"}, "id"),
         ({"expected_sha256": "x"}, "expected_sha256"),
     ],
@@ -280,6 +301,19 @@ def test_only_admins_deactivate(admin, member):
 def test_bad_image_is_refused_at_its_field(member, change, field):
     assert error(member.post("/api/images/", {"name": "i", **change}), 400)["field"] == field
     assert not Image.objects.exists()
+
+
+def test_bad_property_is_refused_by_its_name_in_words(member):
+    body = {"name": "i", "properties": {"hw_firmware_type": "efi", "os_version": "13"}}
+    refused = error(member.post("/api/images/", body), 400)
+    told = "hw_firmware_type: is 'efi'; it must be one of uefi, bios."
+    assert refused["reasons"] == {"properties.hw_firmware_type": [told]}
+
+
+def test_property_of_an_image_is_changed_within_the_rules(member):
+    path = f"/api/images/{member.post('/api/images/', {'name': 'i'}).json()['id']}/"
+    assert error(member.patch(path, {"properties": {"hw_pmu": "x"}}), 400)["field"] == "properties.hw_pmu"
+    assert member.patch(path, {"properties": {"hw_pmu": "no"}}).json()["properties"] == {"hw_pmu": "no"}
 
 
 def test_images_are_filtered_by_status(member):

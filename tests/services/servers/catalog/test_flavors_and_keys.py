@@ -97,6 +97,45 @@ def test_disabled_flavor_is_refused_even_to_admins():
         flavor_for_instance(caller=caller, reference="m1.tiny")
 
 
+def test_extra_specs_are_refused_key_by_key_and_nothing_is_written():
+    specs = {"hw:cpu_polcy": "dedicated", "hw:numa_nodes": "2", "quota:cpu_shares": "many", "mine": "1"}
+    with pytest.raises(InvalidFields) as refused:
+        flavor_create(**TINY, extra_specs=specs)
+    assert set(refused.value.errors) == {f"extra_specs.{key}" for key in specs if key != "mine"}
+    assert refused.value.errors["extra_specs.hw:cpu_polcy"][0].endswith("Did you mean hw:cpu_policy?")
+    assert not Flavor.objects.exists()
+
+
+def test_change_of_size_that_breaks_the_extra_specs_is_refused():
+    made = flavor_create(name="pair", vcpus=2, memory_mib=512, extra_specs={"hw:numa_nodes": "2"})
+    with pytest.raises(InvalidFields, match="3 vCPUs cannot be split evenly over 2 nodes") as refused:
+        flavor_update(flavor_id=made.pk, changes={"vcpus": 3})
+    assert refused.value.field == "extra_specs.hw:numa_nodes"
+    made.refresh_from_db()
+    assert made.vcpus == 2
+
+
+def test_size_and_extra_specs_change_together():
+    made = flavor_create(name="pair", vcpus=2, memory_mib=512, extra_specs={"hw:numa_nodes": "2"})
+    changed = flavor_update(
+        flavor_id=made.pk, changes={"vcpus": 3, "memory_mib": 768, "extra_specs": {"hw:numa_nodes": "3"}}
+    )
+    assert (changed.vcpus, changed.extra_specs) == (3, {"hw:numa_nodes": "3"})
+
+
+def test_flavor_from_before_the_rules_is_edited_elsewhere_and_keeps_its_extra_specs():
+    old = Flavor.objects.create(**TINY, extra_specs={"hw:gone": "1", "hw:cpu_policy": "mixed"})
+    changed = flavor_update(flavor_id=old.pk, changes={"vcpus": 2, "description": "new"})
+    assert (changed.vcpus, changed.extra_specs) == (2, {"hw:gone": "1", "hw:cpu_policy": "mixed"})
+
+
+def test_flavor_from_before_the_rules_takes_no_new_mistake():
+    old = Flavor.objects.create(**TINY, extra_specs={"hw:gone": "1"})
+    with pytest.raises(InvalidFields) as refused:
+        flavor_update(flavor_id=old.pk, changes={"extra_specs": {"hw:gone": "1", "hw:gone_too": "1"}})
+    assert list(refused.value.errors) == ["extra_specs.hw:gone_too"]
+
+
 def test_snapshot_does_not_change_with_its_flavor():
     made = flavor_create(**TINY, extra_specs={"a": "b"})
     snapshot = flavor_snapshot(made)

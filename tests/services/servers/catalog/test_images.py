@@ -52,6 +52,27 @@ def test_raw_image_larger_than_a_chunk_comes_back_whole():
     assert b"".join(image_chunks(done.pk)) == data
 
 
+def test_properties_are_refused_key_by_key_and_nothing_is_written():
+    with pytest.raises(InvalidFields) as refused:
+        image(properties={"hw_disk_bus": "pata", "hw_video_ram": "much", "os_version": "13", "hypervisor_type": "kmv"})
+    assert set(refused.value.errors) == {
+        "properties.hw_disk_bus",
+        "properties.hw_video_ram",
+        "properties.hypervisor_type",
+    }
+    assert not Image.objects.exists()
+
+
+def test_changed_property_is_judged_and_one_from_before_the_rules_is_not():
+    made = image()
+    Image.objects.filter(pk=made.pk).update(properties={"hw_disk_bus": "pata"})
+    kept = image_update(caller=None, image_id=made.pk, changes={"properties": {"hw_disk_bus": "pata", "mine": "1"}})
+    assert kept.properties == {"hw_disk_bus": "pata", "mine": "1"}
+    with pytest.raises(InvalidFields) as refused:
+        image_update(caller=None, image_id=made.pk, changes={"properties": {"hw_disk_bus": "mfm"}})
+    assert refused.value.field == "properties.hw_disk_bus"
+
+
 def test_expected_checksum_that_matches_is_accepted():
     data = qcow2()
     digest = hashlib.sha256(data).hexdigest()

@@ -49,7 +49,7 @@ def test_default_policy_can_be_had() -> None:
         ({"host_subset_size": 0}, "host_subset_size"),
         ({"max_attempts": True}, "max_attempts"),
         ({"shuffle_best_same_weighed_hosts": 1}, "shuffle_best_same_weighed_hosts"),
-        ({"options": {"max_io_ops": 1}}, "max_io_ops"),
+        ({"options": {"max_io_ops": 1}}, "options.max_io_ops"),
         ({"options": {"max_io_ops_per_host": "8"}}, "options.max_io_ops_per_host"),
         ({"options": {"max_io_ops_per_host": -1}}, "options.max_io_ops_per_host"),
         ({"options": {"limit_tenants_to_placement_aggregate": 1}}, "options.limit_tenants_to_placement_aggregate"),

@@ -50,3 +50,16 @@ def test_rebuild_asks_only_the_filters_meant_for_it_and_no_room() -> None:
     )
     trace = run(table(full), asked, policy("ComputeFilter", "ImagePropertiesFilter"))
     assert trace_reasons(trace) == {"a": RefusalReason.IMAGE_PROPERTY_UNSUPPORTED}
+
+
+def test_cell_that_may_not_be_left_refuses_hosts_of_others() -> None:
+    fleet = table(host("a", cell_uuid="c1"), host("b", cell_uuid="c2"))
+    refusal = run(fleet, request(requested_destination=Destination(cell="c1"))).refusal_of(1)
+    assert refusal is not None
+    assert refusal.sentence() == "the request asks for cell c1"
+
+
+def test_cell_that_may_be_left_refuses_nobody() -> None:
+    fleet = table(host("a", cell_uuid="c1"), host("b", cell_uuid="c2"))
+    asked = request(requested_destination=Destination(cell="c1", allow_cross_cell_move=True))
+    assert trace_reasons(run(fleet, asked)) == {}

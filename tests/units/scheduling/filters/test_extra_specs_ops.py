@@ -37,6 +37,10 @@ from scheduling.filters.extra_specs_ops import match
         ("12", "<or> 11 <or> 12", True),
         ("13", "<or> 11 <or> 12", False),
         ("12", "<or> 12", True),
+        ("2", "<range-in> [ 2 8 )", True),
+        ("8", "<range-in> [ 2 8 )", False),
+        ("2", "<range-in> ( 2 8 ]", False),
+        ("8", "<range-in> ( 2 8 ]", True),
         ("2", ">=", False),
         ("x", "<in>", False),
         ("x", "<or>", False),
@@ -50,7 +54,10 @@ def test_value_and_requirement_match_as_in_nova(value: str | None, requirement: 
     assert match(value, requirement) is fits
 
 
-@pytest.mark.parametrize(("value", "requirement"), [("x", "== 1"), ("1", ">= x"), ("x", "= 1")])
+@pytest.mark.parametrize(
+    ("value", "requirement"),
+    [("x", "== 1"), ("1", ">= x"), ("x", "= 1"), ("1", "<range-in> 2 8"), ("x", "<range-in> [ 2 8 ]")],
+)
 def test_text_where_a_number_is_needed_raises(value: str, requirement: str) -> None:
     with pytest.raises(ValueError, match="could not convert"):
         match(value, requirement)

@@ -1,0 +1,138 @@
+"""Versions of the policy: edit a draft, validate, preview, activate, roll back, let it run as shadow."""
+
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from controlplane.infra.admin import ReadOnlyAdmin, ThroughServicesAdmin
+from scheduling.admin.policy_steps import STEPS, step_view, steps_for
+from scheduling.models import SchedulerPolicy, ShadowResult
+from scheduling.selectors.policy_shadow import shadow_report
+from scheduling.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
+
+NEW_ONLY = ["name", "body", "comment"]
+TOLD = ["state", "author", "revision", "sealed", "activated_at", "retired_at", "shadow", "shadow_share"]
+
+
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """A draft's body and comment; whether it can be used is what validation says."""
+
+    seen_revision = forms.IntegerField(required=False, widget=forms.HiddenInput, label="")
+
+    class Meta:
+        model = SchedulerPolicy
+        fields = NEW_ONLY
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.fields["seen_revision"].initial = self.instance.revision
+
+
+@admin.register(SchedulerPolicy)
+class SchedulerPolicyAdmin(ThroughServicesAdmin):
+    """Drafts can be edited; what decided or ran as shadow stays what it was."""
+
+    form = PolicyForm
+    list_display = ["label", "state", "shadow", "shadow_share", "comment", "author", "created_at", "activated_at"]
+    list_filter = ["state", "shadow", "name"]
+    search_fields = ["name", "id", "comment", "author"]
+    actions = ["defaults"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[str]:
+        """The name belongs to the version for good."""
+        return [] if obj is None else ["name", "steps", *TOLD, "shadow_findings"]
+
+    def get_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[Any]:
+        """Steps on top, then what can be edited, then what is told."""
+        if obj is None:
+            return NEW_ONLY
+        guard = ["seen_revision"] if self.has_change_permission(request, obj) else []
+        return ["steps", *NEW_ONLY, *guard, *TOLD, "shadow_findings"]
+
+    def has_change_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
+        """A sealed version stays what it was: decisions name it."""
+        return (obj is None or not obj.sealed) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
+        """As above."""
+        return (obj is None or not obj.sealed) and super().has_delete_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: SchedulerPolicy, form: PolicyForm, change: bool) -> None:
+        """Through the services."""
+        body, comment = form.cleaned_data["body"], form.cleaned_data["comment"]
+        if change:
+            changes = {name: form.cleaned_data[name] for name in ("body", "comment") if name in form.changed_data}
+            policy_update(policy_id=obj.pk, revision=form.cleaned_data["seen_revision"], **changes)
+            return
+        author = request.user.get_username()
+        made = policy_create(body=body, name=form.cleaned_data["name"], comment=comment, author=author)
+        obj.pk, obj.version = made.pk, made.version
+
+    def service_delete(self, obj: SchedulerPolicy) -> None:
+        """Through the service."""
+        policy_delete(policy_id=obj.pk)
+
+    def get_urls(self) -> list[URLPattern]:
+        """A page for each step."""
+        step = self.admin_site.admin_view(self.step)
+        name = f"{self.opts.app_label}_{self.opts.model_name}_step"
+        return [path("<uuid:policy_id>/step/<slug:step>/", step, name=name), *super().get_urls()]
+
+    def step(self, request: HttpRequest, policy_id: UUID, step: str) -> HttpResponseBase:
+        """Ask, then do: whoever may change versions may take every step; looking ahead needs only the right to look."""
+        return step_view(self, request, policy_id, step)
+
+    @admin.display(description="Steps")
+    def steps(self, policy: SchedulerPolicy) -> SafeString:
+        """Links to what can be done with this version now."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
+        links = ((reverse(name, args=[policy.pk, step]), STEPS[step].title) for step in steps_for(policy))
+        return format_html_join(" · ", '<a href="{}">{}</a>', links)
+
+    @admin.display(description="Found as shadow")
+    def shadow_findings(self, policy: SchedulerPolicy) -> SafeString | str:
+        """The report, without the pairs of hosts; those are in the list of results."""
+        found = shadow_report(policy_id=policy.pk)
+        if not found.runs:
+            return "It has not run as shadow."
+        shown = {name: value for name, value in asdict(found).items() if name not in ("policy", "share", "moves")}
+        rows = format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", shown.items())
+        results = reverse("admin:scheduling_shadowresult_changelist")
+        link = format_html('<a href="{}?policy__id__exact={}">every run</a>', results, policy.pk)
+        return format_html("<table>{}</table>{}", rows, link)
+
+    @admin.action(description="Back to the defaults (no version active)", permissions=["change"])
+    def defaults(self, request: HttpRequest, queryset: QuerySet[SchedulerPolicy]) -> None:
+        """Whatever is chosen."""
+        policy_deactivate()
+        self.message_user(request, "The defaults count from the next decision on.")
+
+
+@admin.register(ShadowResult)
+class ShadowResultAdmin(ReadOnlyAdmin):
+    """What shadows found, run by run."""
+
+    list_display = [
+        "created_at",
+        "policy",
+        "outcome",
+        "live_version",
+        "decided_host",
+        "shadow_host",
+        "moved_count",
+        "score_difference",
+        "error",
+    ]
+    list_filter = ["outcome", "policy"]
+    list_select_related = ["policy"]
+    search_fields = ["id", "decision__id", "decided_host", "shadow_host", "live_version"]
+    raw_id_fields = ["decision", "policy"]

@@ -1,0 +1,55 @@
+"""How many VCPU and PCPU a guest claims in Placement, and the trait its thread policy needs."""
+
+from dataclasses import dataclass
+
+from scheduling.domain.numa.constraint import says_anything
+from scheduling.domain.numa.cpu_rules import HYPERTHREADING, CpuRules, cpu_rules, explicit_amounts, thread_policy
+from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
+from scheduling.domain.numa.wishes import Wishes
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class CpuAmounts:
+    """Of the un-suffixed group, before `resources:` overrides. `fallback_vcpu` is what a host that offers no PCPU
+    (it pins on CPUs it reports as VCPU) must have instead; None when nothing is pinned.
+    """
+
+    vcpu: int
+    pcpu: int = 0
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    fallback_vcpu: int | None = None
+
+
+def cpu_amounts(flavor: FlavorSnapshot, image: ImageSnapshot) -> CpuAmounts:
+    """Dedicated: all vCPUs as PCPU; mixed: the pinned ones; one PCPU more for isolated emulator threads.
+
+    An explicit `resources:VCPU` or `resources:PCPU`, in any group, speaks for itself: nothing is added to it. Raises
+    Invalid as `guest_topology` does. Source: Nova's translation of pinning policies.
+    """
+    if not says_anything(flavor, image):
+        return CpuAmounts(flavor.vcpus)
+    wishes = Wishes(flavor, image)
+    rules = cpu_rules(wishes)
+    if any(explicit_amounts(wishes).values()):
+        return CpuAmounts(0)
+    required, forbidden = _thread_traits(wishes)
+    vcpu, pcpu = _split(rules, flavor.vcpus)
+    return CpuAmounts(vcpu, pcpu, required, forbidden, vcpu + pcpu if pcpu else None)
+
+
+def _split(rules: CpuRules, vcpus: int) -> tuple[int, int]:
+    if not rules.is_pinned:
+        return vcpus, 0
+    pinned = vcpus if rules.policy is CpuPolicy.DEDICATED else len(rules.pinned)
+    return vcpus - pinned, pinned + (rules.emulator_threads is EmulatorThreads.ISOLATE)
+
+
+def _thread_traits(wishes: Wishes) -> tuple[frozenset[str], frozenset[str]]:
+    """By the thread policy alone: a trait that was given in so many words is in the request already."""
+    policy, trait = thread_policy(wishes), frozenset({HYPERTHREADING})
+    return (
+        trait if policy is ThreadPolicy.REQUIRE else frozenset(),
+        trait if policy is ThreadPolicy.ISOLATE else frozenset(),
+    )

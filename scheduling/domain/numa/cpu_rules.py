@@ -1,0 +1,200 @@
+"""CPU policy, thread policy, emulator threads and the masks of a guest, with every combination that is refused.
+
+Source: Nova's rules of CPU pinning. Every error names the key to change.
+"""
+
+import re
+from dataclasses import dataclass
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.cpusets import format_cpus, parse_mask
+from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
+from scheduling.domain.numa.wishes import Wishes, choice, flag
+
+HYPERTHREADING = "HW_CPU_HYPERTHREADING"
+
+POLICY, THREADS, EMULATOR = "hw:cpu_policy", "hw:cpu_thread_policy", "hw:emulator_threads_policy"
+DEDICATED_MASK, REALTIME, REALTIME_MASK = "hw:cpu_dedicated_mask", "hw:cpu_realtime", "hw:cpu_realtime_mask"
+
+# (flavor, image) pairs that contradict each other; in all others the flavor's value stands, or else the image's.
+_CONTRADICTIONS = {
+    (CpuPolicy.MIXED, CpuPolicy.DEDICATED),
+    (CpuPolicy.SHARED, CpuPolicy.MIXED),
+    (CpuPolicy.SHARED, CpuPolicy.DEDICATED),
+}
+_EXPLICIT = re.compile(r"^resources(?:[A-Za-z0-9_-]{1,64})?:(VCPU|PCPU)$")
+_TRAIT = re.compile(rf"^trait(?:[A-Za-z0-9_-]{{1,64}})?:{HYPERTHREADING}$")
+_THREADS_BY_TRAIT = {"forbidden": ThreadPolicy.ISOLATE, "required": ThreadPolicy.REQUIRE}
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRules:
+    """What a guest's vCPUs ask for. `pinned` are the vCPUs to be pinned, `realtime` those that run at real time."""
+
+    policy: CpuPolicy | None
+    threads: ThreadPolicy | None
+    emulator_threads: EmulatorThreads | None
+    pinned: frozenset[int]
+    realtime: frozenset[int]
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether any vCPU is pinned."""
+        return self.policy in (CpuPolicy.DEDICATED, CpuPolicy.MIXED)
+
+
+def cpu_rules(wishes: Wishes) -> CpuRules:
+    """The rules that flavor and image make together. Raises Invalid naming the key that contradicts."""
+    policy, threads = cpu_policy(wishes), thread_policy(wishes)
+    emulator = emulator_threads(wishes)
+    realtime, dedicated = realtime_cpus(wishes, emulator), dedicated_cpus(wishes)
+    policy = _with_explicit(wishes, policy, emulator)
+    threads = _with_trait(wishes, threads)
+    if policy is CpuPolicy.DEDICATED:
+        _check_no_mask(dedicated)
+        return CpuRules(policy, threads, emulator, wishes.vcpus, realtime)
+    if policy is CpuPolicy.MIXED:
+        return CpuRules(policy, threads, emulator, _mixed(dedicated, realtime), realtime)
+    _check_shared(threads, emulator, dedicated, realtime)
+    return CpuRules(policy, None, emulator, frozenset(), frozenset())
+
+
+def cpu_policy(wishes: Wishes) -> CpuPolicy | None:
+    """Flavor's policy, else the image's, else None (shared). Dedicated by the flavor wins over any image."""
+    flavor, image = wishes.choices("cpu_policy", CpuPolicy)
+    if (flavor, image) in _CONTRADICTIONS:
+        raise Invalid(f"hw_cpu_policy={image} of the image contradicts {POLICY}={flavor}", field="hw_cpu_policy")
+    return flavor or image
+
+
+def thread_policy(wishes: Wishes) -> ThreadPolicy | None:
+    """Flavor's thread policy, else the image's. Under the flavor's prefer an image's value is ignored."""
+    flavor, image = wishes.choices("cpu_thread_policy", ThreadPolicy)
+    if flavor in (None, ThreadPolicy.PREFER) or image in (None, flavor):
+        return flavor or image
+    raise Invalid(
+        f"hw_cpu_thread_policy={image} of the image contradicts {THREADS}={flavor}", field="hw_cpu_thread_policy"
+    )
+
+
+def emulator_threads(wishes: Wishes) -> EmulatorThreads | None:
+    """The policy of emulator threads; only a flavor can set it."""
+    return choice(wishes.of_flavor("emulator_threads_policy"), EmulatorThreads, EMULATOR)
+
+
+def dedicated_cpus(wishes: Wishes) -> frozenset[int]:
+    """The mask of vCPUs to pin: some vCPUs of the flavor, but not all. Empty when not given."""
+    text = wishes.of_flavor("cpu_dedicated_mask")
+    if not text:
+        return frozenset()
+    mask = parse_mask(text, wishes.flavor.vcpus, DEDICATED_MASK)
+    _check_subset(mask, wishes, DEDICATED_MASK)
+    if not mask or mask == wishes.vcpus:
+        which = "no vCPU" if not mask else "every vCPU"
+        raise Invalid(f"{DEDICATED_MASK}: {text!r} pins {which}; some, but not all, expected", field=DEDICATED_MASK)
+    return mask
+
+
+def realtime_cpus(wishes: Wishes, emulator: EmulatorThreads | None) -> frozenset[int]:
+    """The vCPUs at real time: the image's mask, else the flavor's, else all. Empty without hw:cpu_realtime.
+
+    All vCPUs may be at real time only if emulator threads have a policy, else they would have no CPU to run on.
+    """
+    if not flag(wishes.of_flavor("cpu_realtime")):
+        return frozenset()
+    text = wishes.of_image("cpu_realtime_mask") or wishes.of_flavor("cpu_realtime_mask")
+    field = "hw_cpu_realtime_mask" if wishes.of_image("cpu_realtime_mask") else REALTIME_MASK
+    mask = parse_mask(text, wishes.flavor.vcpus, field) if text else wishes.vcpus
+    _check_subset(mask, wishes, field)
+    if not mask:
+        raise Invalid(f"{field}: {text!r} leaves no vCPU at real time", field=field)
+    if mask == wishes.vcpus and emulator is None:
+        raise Invalid(f"{field}: all vCPUs at real time need {EMULATOR}", field=field)
+    return mask
+
+
+def explicit_amounts(wishes: Wishes) -> dict[str, int]:
+    """VCPU and PCPU that the flavor asks for in so many words, over all groups; amounts that are no number count 0.
+
+    Nova looks at groups with a number only; here every suffix counts, as it does for Placement.
+    """
+    found = {"VCPU": 0, "PCPU": 0}
+    for key, text in wishes.flavor.extra_specs.items():
+        match = _EXPLICIT.match(key)
+        if match is not None and str(text).strip().isdigit():
+            found[match[1]] += int(text)
+    return found
+
+
+def _with_explicit(wishes: Wishes, policy: CpuPolicy | None, emulator: EmulatorThreads | None) -> CpuPolicy | None:
+    amounts = explicit_amounts(wishes)
+    vcpus, pcpus = amounts["VCPU"], amounts["PCPU"]
+    if policy is not None and (vcpus or pcpus):
+        named = "resources:VCPU" if vcpus else "resources:PCPU"
+        raise Invalid(f"{named} cannot be combined with {POLICY} or hw_cpu_policy; use one or the other", field=named)
+    if vcpus and pcpus:
+        raise Invalid("resources:VCPU and resources:PCPU exclude each other", field="resources:PCPU")
+    if pcpus:
+        _check_pcpus(pcpus, wishes.flavor.vcpus, emulator)
+        return CpuPolicy.DEDICATED
+    return CpuPolicy.SHARED if vcpus else policy
+
+
+def _check_pcpus(pcpus: int, vcpus: int, emulator: EmulatorThreads | None) -> None:
+    isolated = emulator is EmulatorThreads.ISOLATE
+    wanted = vcpus + isolated
+    if pcpus != wanted:
+        why = f"{vcpus} vCPUs and one for {EMULATOR}=isolate" if isolated else f"the flavor has {vcpus} vCPUs"
+        raise Invalid(f"resources:PCPU is {pcpus}, must be {wanted}: {why}", field="resources:PCPU")
+
+
+def _with_trait(wishes: Wishes, threads: ThreadPolicy | None) -> ThreadPolicy | None:
+    value = _hyperthreading(wishes)
+    if threads is not None and value:
+        field = f"trait:{HYPERTHREADING}"
+        raise Invalid(f"{field} cannot be combined with {THREADS} or hw_cpu_thread_policy", field=field)
+    return _THREADS_BY_TRAIT.get(value, threads)
+
+
+def _hyperthreading(wishes: Wishes) -> str:
+    by_flavor = (str(value) for key, value in wishes.flavor.extra_specs.items() if _TRAIT.match(key))
+    by_image = str(wishes.image.properties.get(f"trait:{HYPERTHREADING}", ""))
+    return next(by_flavor, "required" if by_image == "required" else "")
+
+
+def _check_shared(
+    threads: ThreadPolicy | None,
+    emulator: EmulatorThreads | None,
+    dedicated: frozenset[int],
+    realtime: frozenset[int],
+) -> None:
+    needs_pinning = {
+        THREADS: threads is not None,
+        EMULATOR: emulator is EmulatorThreads.ISOLATE,
+        DEDICATED_MASK: bool(dedicated),
+        REALTIME: bool(realtime),
+    }
+    for field, is_asked in needs_pinning.items():
+        if is_asked:
+            raise Invalid(f"{field} needs pinned CPUs: {POLICY} must be dedicated or mixed", field=field)
+
+
+def _check_no_mask(dedicated: frozenset[int]) -> None:
+    if dedicated:
+        raise Invalid(f"{DEDICATED_MASK} is for {POLICY}=mixed; dedicated pins every vCPU", field=DEDICATED_MASK)
+
+
+def _mixed(dedicated: frozenset[int], realtime: frozenset[int]) -> frozenset[int]:
+    if bool(dedicated) == bool(realtime):
+        count = "both are" if dedicated else "neither is"
+        raise Invalid(
+            f"{POLICY}=mixed takes its pinned vCPUs from {DEDICATED_MASK} or {REALTIME}; {count} given",
+            field=DEDICATED_MASK,
+        )
+    return dedicated or realtime
+
+
+def _check_subset(mask: frozenset[int], wishes: Wishes, field: str) -> None:
+    beyond = mask - wishes.vcpus
+    if beyond:
+        raise Invalid(f"{field}: vCPU {format_cpus(beyond)} of {wishes.flavor.vcpus} does not exist", field=field)

@@ -1,0 +1,107 @@
+"""The sockets, cores and threads a guest sees. Source: Nova's rules of `cpu_sockets` and its like."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.wishes import Wishes, whole
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+
+NO_LIMIT = 65536
+_PARTS = ("sockets", "cores", "threads")
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTopology:
+    """Sockets, cores per socket, threads per core. In a preference 0 is no wish; in a limit it is none."""
+
+    sockets: int
+    cores: int
+    threads: int
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """All three numbers."""
+        return self.sockets, self.cores, self.threads
+
+    @property
+    def text(self) -> str:
+        """For people: '2:4:1'."""
+        return ":".join(map(str, self.parts))
+
+
+def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_threads: bool = True) -> CpuTopology:
+    """The topology with exactly the flavor's vCPUs within all limits that matches most of what is preferred.
+
+    Among equals: fewest threads, then most sockets; so without any wish every vCPU is a socket. Raises Invalid for
+    limits that contradict or cannot be met.
+    """
+    wishes = Wishes(flavor, image)
+    most = limits(wishes)
+    wanted = preference(wishes, most)
+    possible = list(possible_topologies(flavor.vcpus, most, allow_threads=allow_threads))
+    if not possible:
+        raise Invalid(
+            f"{flavor.vcpus} vCPUs cannot be made of at most {most.text} sockets:cores:threads",
+            field="hw:cpu_max_sockets",
+        )
+    return max(possible, key=lambda one: _matches(one, wanted))
+
+
+def limits(wishes: Wishes) -> CpuTopology:
+    """The most of each: the image's, which may only tighten the flavor's. Raises Invalid."""
+    flavor = _read(wishes, "cpu_max_", of_image=False)
+    image = _read(wishes, "cpu_max_", of_image=True)
+    for part, own, other in zip(_PARTS, image.parts, flavor.parts, strict=True):
+        if other and own > other:
+            field = f"hw_cpu_max_{part}"
+            raise Invalid(f"{field}={own} of the image is above hw:cpu_max_{part}={other}", field=field)
+    return CpuTopology(*(own or other or NO_LIMIT for own, other in zip(image.parts, flavor.parts, strict=True)))
+
+
+def preference(wishes: Wishes, most: CpuTopology) -> CpuTopology:
+    """All three from the image if it names any, else from the flavor unless one is beyond the limits.
+
+    Raises Invalid for an image's preference beyond the limits.
+    """
+    image = _read(wishes, "cpu_", of_image=True)
+    for part, own, limit in zip(_PARTS, image.parts, most.parts, strict=True):
+        if own > limit:
+            field = f"hw_cpu_{part}"
+            raise Invalid(f"{field}={own} of the image is above the limit of {limit}", field=field)
+    if any(image.parts):
+        return image
+    flavor = _read(wishes, "cpu_", of_image=False)
+    is_within = all(own <= limit for own, limit in zip(flavor.parts, most.parts, strict=True))
+    return flavor if is_within else CpuTopology(0, 0, 0)
+
+
+def possible_topologies(vcpus: int, most: CpuTopology, *, allow_threads: bool = True) -> Iterator[CpuTopology]:
+    """All that make `vcpus` within the limits, fewest threads first, then most sockets first."""
+    most_threads = most.threads if allow_threads else 1
+    for threads in _divisors(vcpus):
+        if threads > most_threads:
+            return
+        cores_in_all = vcpus // threads
+        for cores in _divisors(cores_in_all):
+            sockets = cores_in_all // cores
+            if sockets <= most.sockets and cores <= most.cores:
+                yield CpuTopology(sockets, cores, threads)
+
+
+def _divisors(number: int) -> Iterator[int]:
+    return (each for each in range(1, number + 1) if number % each == 0)
+
+
+def _matches(one: CpuTopology, wanted: CpuTopology) -> int:
+    return sum(bool(wish) and have == wish for have, wish in zip(one.parts, wanted.parts, strict=True))
+
+
+def _read(wishes: Wishes, prefix: str, *, of_image: bool) -> CpuTopology:
+    read, sign = (wishes.of_image, "hw_") if of_image else (wishes.of_flavor, "hw:")
+    numbers = []
+    for part in _PARTS:
+        key = f"{prefix}{part}"
+        text = read(key)
+        numbers.append(whole(text, f"{sign}{key}", least=0) if text else 0)
+    return CpuTopology(*numbers)

@@ -1,0 +1,71 @@
+"""Page size and locked memory of a guest. Source: Nova's rules of `mem_page_size` and `locked_memory`."""
+
+import re
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.guest import ANY_PAGES, LARGE_PAGES, PAGE_WORDS
+from scheduling.domain.numa.wishes import Wishes, flag
+
+PAGE_SIZE, LOCKED, ENCRYPTION = "hw:mem_page_size", "hw:locked_memory", "hw:mem_encryption"
+
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([KMGTkmgt])?i?(b|B|bit)?$")
+_POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+# The models whose memory the hypervisor may not move; the default model is the first.
+_LOCKING_MODELS = ("amd-sev", "amd-sev-es")
+
+
+def page_size(wishes: Wishes) -> int | None:
+    """The page size in KiB or as a symbol; None for no wish.
+
+    An image may choose one only where the flavor says any or large. Raises Invalid naming the key.
+    """
+    flavor, image = wishes.of_flavor("mem_page_size"), wishes.of_image("mem_page_size")
+    if not flavor and not image:
+        return None
+    if not flavor:
+        raise Invalid(f"hw_mem_page_size={image} of the image needs {PAGE_SIZE} in the flavor", field=PAGE_SIZE)
+    size = parse_page_size(flavor, PAGE_SIZE)
+    if not image:
+        return size
+    if size not in (ANY_PAGES, LARGE_PAGES):
+        raise Invalid(f"hw_mem_page_size={image} of the image contradicts {PAGE_SIZE}={flavor}", field=PAGE_SIZE)
+    return parse_page_size(image, "hw_mem_page_size")
+
+
+def parse_page_size(text: str, field: str = PAGE_SIZE) -> int:
+    """'small', 'large' and 'any' as symbols; a plain number is KiB; '2MB', '1GiB' in KiB. Raises Invalid."""
+    if text in PAGE_WORDS:
+        return PAGE_WORDS[text]
+    match = _SIZE.match(text)
+    size = 0.0 if match is None else _kib(text, match)
+    if size < 1 or size != int(size):
+        raise Invalid(f"{field}: {text!r} is no page size (small, large, any, or a size such as 2MB)", field=field)
+    return int(size)
+
+
+def locked_memory(wishes: Wishes) -> bool:
+    """Whether the guest's memory may not be swapped: asked for, or implied by memory encryption.
+
+    Needs a page size; flavor and image must agree. Raises Invalid naming the key.
+    """
+    flavor, image = flag(wishes.of_flavor("locked_memory")), flag(wishes.of_image("locked_memory"))
+    if flavor is not None and image is not None and flavor != image:
+        raise Invalid(f"hw_locked_memory={image} of the image contradicts {LOCKED}={flavor}", field=LOCKED)
+    if flavor or image:
+        if not (wishes.of_flavor("mem_page_size") or wishes.of_image("mem_page_size")):
+            raise Invalid(f"{LOCKED} needs {PAGE_SIZE}", field=LOCKED)
+        return True
+    return _is_locked_by_encryption(wishes)
+
+
+def _kib(text: str, match: re.Match[str]) -> float:
+    if text.isdigit():
+        return float(text)
+    size: float = float(match[1]) * 1024 ** _POWERS[(match[2] or "").upper()] / 1024
+    return size / 8 if match[3] in ("b", "bit") else size
+
+
+def _is_locked_by_encryption(wishes: Wishes) -> bool:
+    wanted = flag(wishes.of_flavor("mem_encryption")) or flag(wishes.of_image("mem_encryption"))
+    model = wishes.of_flavor("mem_encryption_model") or wishes.of_image("mem_encryption_model") or _LOCKING_MODELS[0]
+    return bool(wanted) and model in _LOCKING_MODELS

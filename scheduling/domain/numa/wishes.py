@@ -1,0 +1,82 @@
+"""What flavor and image say about CPUs and memory, side by side. Source of the keys: Nova's `hw:*` and `hw_*`."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """A flavor and an image. Values are text without surrounding blanks; '' means not given."""
+
+    flavor: FlavorSnapshot
+    image: ImageSnapshot
+
+    def of_flavor(self, key: str) -> str:
+        """The extra spec `hw:<key>`."""
+        return _text(self.flavor.extra_specs.get(f"hw:{key}"))
+
+    def of_image(self, key: str) -> str:
+        """The image property `hw_<key>`."""
+        return _text(self.image.properties.get(f"hw_{key}"))
+
+    def choices(self, key: str, kind: type[Choice]) -> tuple[Choice | None, Choice | None]:
+        """Flavor's and image's value of a key with a fixed list. Raises Invalid for a value that is not on it."""
+        return (
+            choice(self.of_flavor(key), kind, f"hw:{key}"),
+            choice(self.of_image(key), kind, f"hw_{key}"),
+        )
+
+    def numbered(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Flavor's and image's values of `<key>.0`, `<key>.1` and so on up to the first gap."""
+        return tuple(_until_gap(self.of_flavor, key)), tuple(_until_gap(self.of_image, key))
+
+    @property
+    def vcpus(self) -> frozenset[int]:
+        """All vCPUs of the flavor, from 0."""
+        return frozenset(range(self.flavor.vcpus))
+
+
+def choice(text: str, kind: type[Choice], field: str) -> Choice | None:
+    """The member of `kind` that `text` names, None for ''. Raises Invalid, naming the key."""
+    if not text:
+        return None
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise Invalid(f"{field}: {text!r} is none of {', '.join(kind)}", field=field) from error
+
+
+def flag(text: str) -> bool | None:
+    """Text as true or false, None for ''. Words Nova does not know are false, as there."""
+    return text.lower() in _TRUE if text else None
+
+
+def whole(text: str, field: str, least: int = 1) -> int:
+    """Text as a whole number of at least `least`. Raises Invalid, naming the key."""
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise Invalid(f"{field}: {text!r} is no whole number", field=field) from error
+    if number < least:
+        raise Invalid(f"{field}: {number} is less than {least}", field=field)
+    return number
+
+
+def _until_gap(read: Callable[[str], str], key: str) -> Iterable[str]:
+    at = 0
+    while text := read(f"{key}.{at}"):
+        yield text
+        at += 1
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()

@@ -1,0 +1,121 @@
+"""Aliases: names an operator gives to kinds of PCI devices, for flavors to ask for. Source: Nova's `[pci]alias`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.wishes import choice, flag
+from scheduling.domain.pci.asked import Spec
+from scheduling.domain.pci.pool import DeviceType, NumaPolicy
+
+FIELD = "pci_alias"
+KEYS = frozenset(
+    (
+        "name",
+        "capability_type",
+        "product_id",
+        "vendor_id",
+        "device_type",
+        "numa_policy",
+        "resource_class",
+        "traits",
+        "live_migratable",
+    )
+)
+# Seen by Placement only: pools are not compared by these.
+PLACEMENT_KEYS = ("resource_class", "traits")
+
+_ID = re.compile(r"^[0-9a-fA-F]{4}$")
+# vDPA devices are for ports only.
+_TYPES = (DeviceType.STANDARD, DeviceType.PF, DeviceType.VF)
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One name: any device that matches any of `specs` will do."""
+
+    name: str
+    numa_policy: NumaPolicy
+    specs: tuple[Spec, ...]
+
+
+def parse_aliases(entries: Iterable[Mapping[str, Any]], *, pci_in_placement: bool = False) -> dict[str, Alias]:
+    """Aliases by name. Entries of one name are alternatives; they must agree in device type and NUMA policy.
+
+    With devices in Placement a name has one entry only, known by ids or by a resource class; without, ids are
+    needed. Raises Invalid, naming the alias.
+    """
+    found: dict[str, Alias] = {}
+    for entry in entries:
+        alias = _alias(entry)
+        found[alias.name] = _joined(found[alias.name], alias) if alias.name in found else alias
+    for alias in found.values():
+        _check_ids(alias, pci_in_placement=pci_in_placement)
+    return found
+
+
+def _alias(entry: Mapping[str, Any]) -> Alias:
+    name = _text(entry, "name")
+    if not name or len(name) > 256:
+        raise Invalid(f"a PCI alias needs a name of 1 to 256 characters: {dict(entry)!r}", field=FIELD)
+    unknown = sorted(set(entry) - KEYS)
+    if unknown:
+        raise _bad(name, f"{unknown[0]} is no property of an alias")
+    if entry.get("capability_type", "pci") != "pci":
+        raise _bad(name, "capability_type can be pci only")
+    policy = _choice(entry, "numa_policy", NumaPolicy, name) or NumaPolicy.LEGACY
+    return Alias(name, policy, (tuple(sorted(_spec(entry, name).items())),))
+
+
+def _spec(entry: Mapping[str, Any], name: str) -> dict[str, str]:
+    spec = {key: _text(entry, key) for key in PLACEMENT_KEYS if _text(entry, key)}
+    for key in ("vendor_id", "product_id"):
+        if key in entry:
+            if not _ID.match(_text(entry, key)):
+                raise _bad(name, f"{key} {entry[key]!r} is not of four hexadecimal digits")
+            spec[key] = _text(entry, key).lower()
+    kind = _choice(entry, "device_type", DeviceType, name)
+    if kind is not None:
+        if kind not in _TYPES:
+            raise _bad(name, f"device_type {kind} is not for aliases")
+        spec["dev_type"] = kind
+    if _text(entry, "live_migratable"):
+        spec["live_migratable"] = "true" if flag(_text(entry, "live_migratable")) else "false"
+    return spec
+
+
+def _joined(one: Alias, other: Alias) -> Alias:
+    if one.numa_policy is not other.numa_policy:
+        raise _bad(one.name, f"its entries differ in numa_policy: {one.numa_policy}, {other.numa_policy}")
+    types = {dict(alias.specs[0]).get("dev_type", "any") for alias in (one, other)}
+    if len(types) > 1:
+        raise _bad(one.name, f"its entries differ in device_type: {', '.join(sorted(types))}")
+    return Alias(one.name, one.numa_policy, (*one.specs, *other.specs))
+
+
+def _check_ids(alias: Alias, *, pci_in_placement: bool) -> None:
+    if pci_in_placement and len(alias.specs) > 1:
+        raise _bad(alias.name, f"has {len(alias.specs)} entries; one only, with devices in Placement")
+    for spec in map(dict, alias.specs):
+        has_ids = {"vendor_id", "product_id"} <= set(spec)
+        if not has_ids and not (pci_in_placement and "resource_class" in spec):
+            raise _bad(alias.name, "vendor_id and product_id are needed")
+
+
+def _choice(entry: Mapping[str, Any], key: str, kind: type[StrEnum], name: str) -> Any:
+    try:
+        return choice(_text(entry, key), kind, key)
+    except Invalid as error:
+        raise _bad(name, error.message) from error
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return "" if value is None else str(value).strip()
+
+
+def _bad(name: str, why: str) -> Invalid:
+    return Invalid(f"PCI alias {name}: {why}", field=FIELD, alias=name)

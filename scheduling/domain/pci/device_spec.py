@@ -1,0 +1,68 @@
+"""Device specs: which of a host's PCI devices guests may have, and with which tags. Source: Nova's `device_spec`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.wishes import flag
+from scheduling.domain.pci.address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
+from scheduling.domain.pci.devices import PciDevice
+
+_FLAGS = ("managed", "live_migratable", "one_time_use", "remote_managed")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpec:
+    """One rule. `tags` go to the pools of the devices it matches: physical_network, trusted, and any other name."""
+
+    vendor_id: str = ANY
+    product_id: str = ANY
+    address: AddressPattern | None = None
+    devname: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+
+    def matches(self, device: PciDevice) -> bool:
+        """Whether the device is meant: by ids, and by network name or address.
+
+        The exact address of a card, or its network name, means the card's virtual functions as well.
+        """
+        if self.vendor_id not in (ANY, device.vendor_id) or self.product_id not in (ANY, device.product_id):
+            return False
+        if self.devname:
+            return self.devname in (device.devname, device.parent_devname)
+        return self.address is None or self._is_at(device, self.address)
+
+    def _is_at(self, device: PciDevice, pattern: AddressPattern) -> bool:
+        if pattern.matches(device.address):
+            return True
+        return pattern.is_single and bool(device.parent_address) and pattern.matches(device.parent_address)
+
+
+def parse_device_specs(entries: Iterable[Mapping[str, Any]]) -> tuple[DeviceSpec, ...]:
+    """The rules in their order. Raises Invalid for a wrong id or address, or an address beside a devname."""
+    return tuple(_spec(dict(entry)) for entry in entries)
+
+
+def spec_of(device: PciDevice, specs: Iterable[DeviceSpec]) -> DeviceSpec | None:
+    """The first rule that means the device; None: guests may not have it."""
+    return next((spec for spec in specs if spec.matches(device)), None)
+
+
+def _spec(entry: dict[str, Any]) -> DeviceSpec:
+    vendor, product = (_id(name, entry.pop(name, ANY)) for name in ("vendor_id", "product_id"))
+    address, devname = entry.pop("address", None), str(entry.pop("devname", "") or "")
+    if address and devname:
+        raise Invalid(f"devname {devname} and an address exclude each other", field=FIELD)
+    tags = tuple(sorted((name, _tag(name, value)) for name, value in entry.items() if value is not None))
+    return DeviceSpec(vendor, product, parse_pattern(address), devname, tags)
+
+
+def _id(name: str, value: object) -> str:
+    text = str(value).strip()
+    return ANY if text == ANY else hexadecimal(name, text, 0xFFFF, 4)
+
+
+def _tag(name: str, value: object) -> str:
+    text = str(value).strip()
+    return text if name not in _FLAGS else ("true" if flag(text) else "false")

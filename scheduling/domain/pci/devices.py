@@ -1,0 +1,155 @@
+"""PCI devices one by one, as the host keeps them: their states, the pools they make, and claims of devices."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.pci.asked import PciRequest
+from scheduling.domain.pci.pool import DeviceType, PciPool, Pools
+from scheduling.domain.pci.support import ANYWHERE, Place, consume
+
+# Only network functions can be managed by another machine; pools say so even where a spec does not.
+_NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)
+# Known to Placement only.
+_HIDDEN_TAGS = frozenset(("resource_class", "traits"))
+
+
+class DeviceState(StrEnum):
+    """available: free. claimed: promised to a guest. allocated: in a guest. unavailable: its card is in use whole, or
+    one of its functions is. unclaimable: its card is promised whole, or one of its functions is. removed: gone from
+    the host while in use. deleted: gone.
+    """
+
+    AVAILABLE = "available"
+    CLAIMED = "claimed"
+    ALLOCATED = "allocated"
+    REMOVED = "removed"
+    DELETED = "deleted"
+    UNAVAILABLE = "unavailable"
+    UNCLAIMABLE = "unclaimable"
+
+
+@dataclass(frozen=True, slots=True)
+class PciDevice:
+    """One device. `parent_address` is the card's of a virtual function; `owner` the guest that has it.
+
+    `tags` are those of the device spec that means it.
+    """
+
+    address: str
+    vendor_id: str
+    product_id: str
+    dev_type: str
+    numa_node: int | None = None
+    parent_address: str = ""
+    devname: str = ""
+    parent_devname: str = ""
+    provider: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+    state: DeviceState = DeviceState.AVAILABLE
+    owner: str = ""
+
+    @property
+    def card(self) -> str:
+        """The address of the card it is or belongs to."""
+        return self.parent_address or self.address
+
+    @property
+    def pool(self) -> PciPool:
+        """The pool it belongs to, empty."""
+        tags = {name: value for name, value in self.tags if name not in _HIDDEN_TAGS}
+        if self.dev_type in _NETWORK_TYPES:
+            tags.setdefault("remote_managed", "false")
+        return PciPool(
+            self.vendor_id,
+            self.product_id,
+            self.dev_type,
+            self.numa_node,
+            0,
+            self.card,
+            self.provider,
+            tuple(sorted(tags.items())),
+        )
+
+
+Devices = tuple[PciDevice, ...]
+
+
+def pools_of(devices: Iterable[PciDevice]) -> Pools:
+    """The pools of all available devices, in a fixed order."""
+    counts = Counter(device.pool for device in devices if device.state is DeviceState.AVAILABLE)
+    ordered = sorted(counts.items(), key=lambda item: (len(item[0].tags), item[0].address, str(item[0])))
+    return tuple(replace(pool, count=count) for pool, count in ordered)
+
+
+def claim(
+    devices: Devices,
+    requests: Sequence[PciRequest],
+    owner: str,
+    place: Place = ANYWHERE,
+    providers: Mapping[str, Sequence[str]] | None = None,
+) -> Devices | Refusal:
+    """All devices after `owner` was promised what the requests ask for; or why that cannot be.
+
+    The promised ones are `claimed`. Functions of a card promised whole, and the card of a function, are `unclaimable`.
+    """
+    pools = pools_of(devices)
+    taken = consume(pools, requests, place, providers)
+    if isinstance(taken, Refusal):
+        return taken
+    wanted = {replace(pools[at], count=0): count for at, count in taken.given}
+    chosen: list[PciDevice] = []
+    for device in sorted(devices, key=lambda each: each.address):
+        if device.state is DeviceState.AVAILABLE and wanted.get(device.pool, 0):
+            wanted[device.pool] -= 1
+            chosen.append(device)
+    if any(wanted.values()):
+        return Refusal(RefusalReason.PCI_SHORT, wanted=taken.count, available=len(chosen))
+    return _changed(devices, {each.address for each in chosen}, DeviceState.CLAIMED, owner)
+
+
+def allocate(devices: Devices, owner: str) -> Devices:
+    """All devices once the guest has what it was promised."""
+    mine = {each.address for each in devices if each.owner == owner and each.state is DeviceState.CLAIMED}
+    return _changed(devices, mine, DeviceState.ALLOCATED, owner)
+
+
+def free(devices: Devices, owner: str) -> Devices:
+    """All devices after the guest gave back its own. A device that is gone from the host becomes `deleted`."""
+    mine = {each.address for each in devices if each.owner == owner}
+    return _changed(devices, mine, DeviceState.AVAILABLE, "")
+
+
+def _changed(devices: Devices, addresses: set[str], state: DeviceState, owner: str) -> Devices:
+    changed = tuple(
+        replace(each, state=_after(each, state), owner=owner) if each.address in addresses else each for each in devices
+    )
+    return _settled(changed)
+
+
+def _after(device: PciDevice, state: DeviceState) -> DeviceState:
+    is_gone = device.state is DeviceState.REMOVED and state is DeviceState.AVAILABLE
+    return DeviceState.DELETED if is_gone else state
+
+
+def _settled(devices: Devices) -> Devices:
+    """Devices nobody owns get the state that their relatives, the card or its functions, leave them."""
+    owned: dict[str, list[PciDevice]] = {}
+    for each in devices:
+        if each.owner:
+            owned.setdefault(each.card, []).append(each)
+    return tuple(replace(each, state=_idle(each, owned)) if _is_idle(each) else each for each in devices)
+
+
+def _is_idle(device: PciDevice) -> bool:
+    return not device.owner and device.state not in (DeviceState.REMOVED, DeviceState.DELETED)
+
+
+def _idle(device: PciDevice, owned: Mapping[str, list[PciDevice]]) -> DeviceState:
+    is_card = device.dev_type == DeviceType.PF
+    states = {each.state for each in owned.get(device.card, ()) if (each.dev_type == DeviceType.PF) != is_card}
+    if states & {DeviceState.ALLOCATED, DeviceState.REMOVED}:
+        return DeviceState.UNAVAILABLE
+    return DeviceState.UNCLAIMABLE if DeviceState.CLAIMED in states else DeviceState.AVAILABLE

@@ -1,0 +1,150 @@
+"""What would place a whole batch of which a part fits: fewer, smaller, more room on one host, more hosts.
+
+Proposals only: the caller runs each before it is told.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from scheduling.domain.host_rows import HostRow
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.trace import Outcome, Trace
+from scheduling.engine.nearest_fit_steps import (
+    ChangeKind,
+    Step,
+    Trial,
+    ask_for_less,
+    class_of,
+    free_room,
+    raise_ratio,
+)
+from scheduling.engine.what_if import World, world_run
+from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, world_edited
+
+Steps = tuple[Step, ...]
+HOSTS_TRIED = 6
+TEMPLATES = 3
+# A host that has to be bought is more than one that has to be switched on.
+NEW_HOST = 2.0
+
+
+def batch_steps(world: World, trial: Trial, before: Trace) -> Iterator[Steps]:
+    """Proposals for the batch whose run was `before`."""
+    for step in more_hosts(world, trial):
+        yield (step,)
+    total = len(trial.request.instance_uuids)
+    part = trial_run(world, replace(trial, request=replace(trial.request, min_count=1)))
+    placed = len(part.selections)
+    if not 0 < placed < total:
+        return
+    yield (_fewer(trial, placed),)
+    for name in _short_classes(before):
+        yield from _smaller(world, trial, name)
+    yield from _more_room(world, trial, part, total - placed)
+
+
+def trial_run(world: World, trial: Trial) -> Trace:
+    """One run of the trial's request, policy and edits."""
+    return world_run(world_edited(world, trial.edits), trial.request, trial.policy)
+
+
+def is_placed(world: World, trial: Trial) -> bool:
+    """Whether the whole batch finds hosts."""
+    return trial_run(world, trial).outcome is Outcome.SELECTED
+
+
+def _fewer(trial: Trial, placed: int) -> Step:
+    """As many of the batch as fit."""
+    uuids = trial.request.instance_uuids
+    request = replace(trial.request, instance_uuids=uuids[:placed], min_count=None)
+    size = (len(uuids) - placed) / len(uuids)
+    sentence = f"ask for {placed} instead of {len(uuids)} instances"
+    return Step(ChangeKind.REQUEST, "count", sentence, size, replace(trial, request=request))
+
+
+def _short_classes(trace: Trace) -> list[str]:
+    """Resource classes that the last instance found short somewhere."""
+    groups = trace.rounds[-1].refusals if trace.rounds else ()
+    names = dict.fromkeys(class_of(group.refusal) for group in groups)
+    return [name for name in names if name in trace.resources]
+
+
+def _smaller(world: World, trial: Trial, name: str) -> Iterator[Steps]:
+    """The largest amount of one class, below what is asked for, with which all of the batch fits."""
+    wanted = trial_run(world, trial).resources.get(name, 0)
+
+    def works(less: int) -> bool:
+        return any(is_placed(world, step.trial) for step in ask_for_less(trial, name, wanted - less))
+
+    less = least(wanted - 1, works) if wanted > 1 else None
+    if less is not None:
+        for step in ask_for_less(trial, name, wanted - less):
+            yield (step,)
+
+
+def _more_room(world: World, trial: Trial, part: Trace, left: int) -> Iterator[Steps]:
+    """Room on one host for all that is left: by a higher ratio, or by freeing what is in use."""
+    taken = Counter(each.selected.host for each in part.selections)
+    for host, count in taken.most_common(HOSTS_TRIED):
+        row = world_edited(world, trial.edits).by_host[host]
+        for propose in (raise_ratio, free_room):
+            steps: list[Step] = []
+            for name, amount in part.resources.items():
+                then = steps[-1].trial if steps else trial
+                steps += propose(then, row, name, amount * count, amount * left)
+            if steps:
+                yield tuple(steps)
+
+
+def more_hosts(world: World, trial: Trial) -> Iterator[Step]:
+    """The least number of hosts like one that is there; one host of each common size is tried."""
+    most = len(trial.request.instance_uuids)
+    for row in _templates(world):
+        one = replace(with_hosts(trial, row, 1), request=_first(trial))
+        if not is_placed(world.only({row.host}), one):
+            continue
+        number = least(most, partial(_holds, world, trial, row))
+        if number is not None:
+            hosts = "host" if number == 1 else "hosts"
+            sentence = f"add {number} {hosts} like {row.host}"
+            then = with_hosts(trial, row, number)
+            yield Step(ChangeKind.FLEET, "hosts_added", sentence, NEW_HOST * number, then, names_host=True)
+
+
+def _first(trial: Trial) -> ScheduleRequest:
+    return replace(trial.request, instance_uuids=trial.request.instance_uuids[:1], min_count=None)
+
+
+def _holds(world: World, trial: Trial, row: HostRow, number: int) -> bool:
+    return is_placed(world, with_hosts(trial, row, number))
+
+
+def with_hosts(trial: Trial, row: HostRow, number: int) -> Trial:
+    """The trial on a fleet with so many more hosts like this one."""
+    return replace(trial, edits=trial.edits.plus(FleetEdits(hosts_added=(HostAddEdit(row.host, number),))))
+
+
+def least(most: int, works: Callable[[int], bool]) -> int | None:
+    """The least number from 1 to `most` that works, if more never does worse; None if not even `most` does."""
+    if not works(most):
+        return None
+    low, high = 1, most
+    while low < high:
+        middle = (low + high) // 2
+        if works(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _templates(world: World) -> list[HostRow]:
+    """One host of each size, the most frequent sizes first; a host that is in use before one that is off."""
+    sizes: dict[tuple[tuple[str, int], ...], list[HostRow]] = {}
+    for row in world.rows:
+        size = tuple(sorted((name, usage.total) for name, usage in row.inventories.items()))
+        sizes.setdefault(size, []).append(row)
+    common = sorted(sizes.values(), key=lambda rows: (-len(rows), rows[0].host))
+    return [min(rows, key=lambda row: (not (row.enabled and row.up), row.host)) for rows in common[:TEMPLATES]]

@@ -1,0 +1,89 @@
+"""All that is wrong with a policy's body, each with the field, a code and a sentence."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from controlplane.kernel.errors import Invalid, KilonovaError
+from scheduling.domain.errors import PluginNotFound
+from scheduling.domain.policy import OUT_OF_RANGE, Policy, policy_from_dict
+from scheduling.filters.registry import filter_get
+from scheduling.weighers.registry import multiplier_check, weigher_get
+
+PLUGIN_NOT_FOUND, PLUGIN_FAILED, EMPTY = "plugin_not_found", "plugin_failed", "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyProblem:
+    """One thing that keeps a policy from being used. `field` is a path such as `weighers.RAMWeigher`.
+
+    `code` is one of unknown_setting, wrong_type, out_of_range, named_twice, empty, plugin_not_found, plugin_failed.
+    """
+
+    field: str
+    code: str
+    message: str
+
+
+def policy_problems(body: Mapping[str, Any]) -> tuple[PolicyProblem, ...]:
+    """Every problem of a body, sorted by field; empty when it can be activated."""
+    found = [problem for part in _parts(body) for problem in _problems_of(part)]
+    return tuple(sorted(found, key=lambda problem: problem.field))
+
+
+def _parts(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The body in pieces, so that one wrong piece does not hide the next."""
+    for name, value in body.items():
+        if name in ("options", "weighers") and isinstance(value, Mapping):
+            yield from ({name: {key: each}} for key, each in value.items())
+        elif name == "weighers" and isinstance(value, list) and not _is_any_twice(value):
+            yield from ({name: [each]} for each in value)
+        else:
+            yield {name: value}
+
+
+def _is_any_twice(weighers: list[Any]) -> bool:
+    names = [each.get("name") if isinstance(each, Mapping) else None for each in weighers]
+    return any(names.count(name) > 1 for name in names)
+
+
+def _problems_of(part: dict[str, Any]) -> Iterator[PolicyProblem]:
+    try:
+        policy = policy_from_dict(part, version="checked")
+    except Invalid as error:
+        yield PolicyProblem(error.field or next(iter(part)), str(error.extra.get("reason", "invalid")), error.message)
+        return
+    if "filters" in part:
+        yield from _filters(policy)
+    if "weighers" in part:
+        yield from _weighers(policy)
+    if not policy.options.default_availability_zone.strip():
+        yield PolicyProblem("options.default_availability_zone", EMPTY, "the default zone needs a name")
+
+
+def _filters(policy: Policy) -> Iterator[PolicyProblem]:
+    for name in policy.filters:
+        yield from _loads(filter_get, name, f"filters.{name}")
+
+
+def _weighers(policy: Policy) -> Iterator[PolicyProblem]:
+    for setting in policy.weighers:
+        field = f"weighers.{setting.name}"
+        failed = list(_loads(weigher_get, setting.name, field))
+        yield from failed or _loads(partial(_check_multiplier, setting.multiplier), setting.name, field)
+
+
+def _check_multiplier(multiplier: float | None, name: str) -> None:
+    multiplier_check(name, multiplier)
+
+
+def _loads(get: Callable[[str], object], name: str, field: str) -> Iterator[PolicyProblem]:
+    try:
+        get(name)
+    except PluginNotFound as error:
+        yield PolicyProblem(field, PLUGIN_NOT_FOUND, error.message)
+    except Invalid as error:
+        yield PolicyProblem(field, OUT_OF_RANGE, error.message)
+    except KilonovaError as error:
+        yield PolicyProblem(field, PLUGIN_FAILED, error.message)

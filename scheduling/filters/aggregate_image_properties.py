@@ -1,0 +1,49 @@
+"""AggregateImagePropertiesIsolation: aggregates kept for images with certain properties."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.aggregates import metadata_values
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+from scheduling.filters.image_property_names import KNOWN, LEGACY
+
+
+class AggregateImagePropertiesIsolation(Filter):
+    """Where aggregate metadata has a key that is a known image property, and the image sets it, the image's value
+    must be among the key's values. An image without the property passes, so this keeps images in, not hosts apart.
+
+    Keys that are no known image property are ignored. With `aggregate_image_properties_isolation_namespace` only keys
+    that start with it (and the separator) count; since those are no image properties, no host is refused then, as in
+    Nova since 12, which has deprecated the option.
+    """
+
+    run_filter_once_per_request: ClassVar[bool] = True
+    RUN_ON_REBUILD: ClassVar[bool] = True
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts whose aggregates are for other images, naming the first such property."""
+        options = spec.options
+        namespace = options.aggregate_image_properties_isolation_namespace
+        prefix = f"{namespace}{options.aggregate_image_properties_isolation_separator}" if namespace else ""
+        wanted = {key: value for key, value in _texts(spec.image.properties).items() if key.startswith(prefix)}
+        aggregates = hosts.table.aggregates
+
+        def judge(members: tuple[int, ...]) -> Refusal | None:
+            values = metadata_values(aggregates[each] for each in members)
+            for key, value in wanted.items():
+                if key in values and value not in values[key]:
+                    here = f"{key} {', '.join(sorted(values[key]))}"
+                    return Refusal(RefusalReason.IMAGE_NOT_ALLOWED, wanted=f"{key} {value}", available=here)
+            return None
+
+        return hosts.refuse_by(hosts.table.aggregate_sets, judge) if wanted else []
+
+
+def _texts(properties: Mapping[str, Any]) -> dict[str, str]:
+    """The known properties that are set, by their present names, as text; those that are false or empty are not set."""
+    named = {LEGACY.get(key, key): value for key, value in sorted(properties.items())}
+    named.update({key: properties[key] for key in KNOWN & properties.keys()})
+    return {key: str(value) for key, value in sorted(named.items()) if key in KNOWN and value}

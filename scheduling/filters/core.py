@@ -1,0 +1,27 @@
+"""vCPUs by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
+
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+from scheduling.filters.overcommit import aggregate_ratio, refuse_short, vcpu_room
+
+RATIO_KEY = "cpu_allocation_ratio"
+
+
+class CoreFilter(Filter):
+    """total * ratio - used >= wanted, and total >= wanted; a host that reports no vCPUs passes."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts that are too small, then those that are too full."""
+        vcpu = hosts.table.inventory("VCPU")
+        return refuse_short(hosts.where(hosts.of(vcpu.total) > 0), vcpu_room(hosts.table, spec, vcpu.allocation_ratio))
+
+
+class AggregateCoreFilter(Filter):
+    """The same; the least `cpu_allocation_ratio` of the host's aggregates is the ratio, if any."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts that are too small, then those that are too full."""
+        vcpu = hosts.table.inventory("VCPU")
+        ratio = aggregate_ratio(hosts, spec, RATIO_KEY, vcpu.allocation_ratio)
+        return refuse_short(hosts.where(hosts.of(vcpu.total) > 0), vcpu_room(hosts.table, spec, ratio))

@@ -1,0 +1,23 @@
+"""MetricsFilter: hosts must report the metrics that the policy weighs by."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+
+
+class MetricsFilter(Filter):
+    """Every metric named in `metrics_weight_setting` is among those the host reports."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts that lack one, naming all they lack."""
+        needed = frozenset(spec.options.metrics_weight_setting)
+
+        def judge(metrics: Mapping[str, Any]) -> Refusal | None:
+            missing = sorted(needed.difference(metrics))
+            return Refusal(RefusalReason.METRIC_MISSING, wanted=", ".join(missing)) if missing else None
+
+        return hosts.refuse_by(hosts.table.metrics, judge)

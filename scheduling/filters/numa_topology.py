@@ -1,0 +1,53 @@
+"""NUMATopologyFilter: cells, pinned CPUs, pages, and devices and networks near them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.columns import Interned
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.numa.cell_fit import Limits
+from scheduling.domain.numa.fit import FitNeeds, fit
+from scheduling.domain.numa.guest import GuestTopology
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.resources import MEMORY_MB, VCPU
+from scheduling.domain.topologies import pools_of, topology_of
+from scheduling.filters.base import Filter
+from scheduling.filters.joint_columns import constant, interned_floats, joint
+
+CPU_LIMIT, RAM_LIMIT = "numa_topology.cpu_allocation_ratio", "numa_topology.ram_allocation_ratio"
+
+Seen = tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]], float, float]
+
+
+class NUMATopologyFilter(Filter):
+    """The guest's cells must fit on the host's. A request without any passes at once; a host that reports no
+    topology is refused. The overcommit of those that pass goes along as limits. The fit runs once for each
+    combination of topology, usage, overcommit and, where devices are wanted, pools.
+    """
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts on which the guest does not fit, each with what is short in the cell that came closest."""
+        guest = spec.numa_topology
+        if guest is None:
+            return []
+        table = hosts.table
+        cpu, ram = table.inventory(VCPU).allocation_ratio, table.inventory(MEMORY_MB).allocation_ratio
+        # Without devices to be near, pools do not tell hosts apart.
+        pools = table.pci_pools if spec.pci_requests else constant((), len(table))
+        columns: list[Interned[Any]] = [table.numa_topologies, pools, interned_floats(cpu), interned_floats(ram)]
+        groups = hosts.refuse_by(joint(columns), partial(_judge, guest, spec))
+        hosts.set_limit(CPU_LIMIT, cpu)
+        hosts.set_limit(RAM_LIMIT, ram)
+        return groups
+
+
+def _judge(guest: GuestTopology, spec: RequestSpec, seen: Seen) -> Refusal | None:
+    topology, pools, cpu_ratio, ram_ratio = seen
+    host = topology_of(topology)
+    if host is None:
+        return Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, wanted=len(guest))
+    needs = FitNeeds(Limits(cpu_ratio, ram_ratio), spec.pci_requests, pools_of(pools), spec.request.networks)
+    found = fit(host, guest, needs)
+    return found if isinstance(found, Refusal) else None

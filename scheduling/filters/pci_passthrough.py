@@ -1,0 +1,27 @@
+"""PciPassthroughFilter: enough free PCI devices of the kinds asked for."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.pci.asked import PciRequest
+from scheduling.domain.pci.support import refuse_pci
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.topologies import pools_of
+from scheduling.filters.base import Filter
+
+
+class PciPassthroughFilter(Filter):
+    """The host's pools must serve all PCI requests, wherever the devices are. Without requests every host passes."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts with too few devices, with the numbers."""
+        if not spec.pci_requests:
+            return []
+        return hosts.refuse_by(hosts.table.pci_pools, partial(_judge, spec.pci_requests))
+
+
+def _judge(requests: tuple[PciRequest, ...], pools: Sequence[Mapping[str, Any]]) -> Refusal | None:
+    return refuse_pci(pools_of(pools), requests)

@@ -1,0 +1,25 @@
+"""Memory by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
+
+from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+from scheduling.filters.overcommit import aggregate_ratio, memory_room, refuse_short
+
+RATIO_KEY = "ram_allocation_ratio"
+
+
+class RamFilter(Filter):
+    """total * ratio - used >= wanted, and total >= wanted: an instance may not overcommit against itself."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts that are too small, then those that are too full."""
+        return refuse_short(hosts, memory_room(hosts.table, spec, hosts.table.inventory("MEMORY_MB").allocation_ratio))
+
+
+class AggregateRamFilter(Filter):
+    """The same; the least `ram_allocation_ratio` of the host's aggregates is the ratio, if any."""
+
+    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+        """Hosts that are too small, then those that are too full."""
+        own = hosts.table.inventory("MEMORY_MB").allocation_ratio
+        return refuse_short(hosts, memory_room(hosts.table, spec, aggregate_ratio(hosts, spec, RATIO_KEY, own)))

@@ -1,0 +1,71 @@
+"""Filters of decisions: one class serves API and pages. None of them reads a trace."""
+
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+
+from controlplane.kernel.reasons import RefusalReason
+from scheduling.models import DecisionInstance, DecisionOutcome, DecisionReason, SchedulingDecision
+from scheduling.models.roster_names import decisions_refusing
+
+REASONS = [(reason.value, reason.label) for reason in RefusalReason]
+Rows = QuerySet[SchedulingDecision]
+
+
+class DecisionFilterSet(django_filters.FilterSet):
+    """?instance=, ?outcome=, ?reason= (several), ?stage= (a filter's name), ?policy_version=, times, and ids.
+
+    `reason` and `stage` together: that stage refused hosts for that reason.
+    """
+
+    instance = django_filters.UUIDFilter(method="by_instance", label="Uuid of an instance.")
+    outcome = django_filters.MultipleChoiceFilter(choices=DecisionOutcome.choices)
+    reason = django_filters.MultipleChoiceFilter(
+        choices=REASONS, method="as_is", label="A reason for which hosts were refused."
+    )
+    stage = django_filters.CharFilter(method="as_is", label="A stage or filter that refused hosts.")
+    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
+    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+
+    class Meta:
+        model = SchedulingDecision
+        fields = ["request_id", "subject", "policy_version"]
+
+    def filter_queryset(self, queryset: Rows) -> Rows:
+        """Reason and stage are asked of the same rows."""
+        rows: Rows = super().filter_queryset(queryset)
+        wanted: dict[str, Any] = {}
+        if reasons := self.form.cleaned_data.get("reason"):
+            wanted["reason__in"] = reasons
+        if stage := self.form.cleaned_data.get("stage"):
+            wanted["stage"] = stage
+        if not wanted:
+            return rows
+        return rows.filter(id__in=DecisionReason.objects.filter(**wanted).values("decision_id"))
+
+    def by_instance(self, rows: Rows, _name: str, value: Any) -> Rows:
+        """Decisions about one instance."""
+        return rows.filter(id__in=DecisionInstance.objects.filter(instance_uuid=value).values("decision_id"))
+
+    def as_is(self, rows: Rows, _name: str, _value: Any) -> Rows:
+        """Left to `filter_queryset`."""
+        return rows
+
+
+class OperatorDecisionFilterSet(DecisionFilterSet):
+    """The same, and what only operators may ask: ?host= (chosen), ?refused_host=, ?project_id="""
+
+    host = django_filters.CharFilter(method="by_host", label="A host that was chosen.")
+    refused_host = django_filters.CharFilter(method="by_refused_host", label="A host or node that was refused.")
+
+    class Meta(DecisionFilterSet.Meta):
+        fields = [*DecisionFilterSet.Meta.fields, "project_id"]
+
+    def by_host(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Decisions that gave an instance to this host."""
+        return rows.filter(id__in=DecisionInstance.objects.filter(host=value).values("decision_id"))
+
+    def by_refused_host(self, rows: Rows, _name: str, value: str) -> Rows:
+        """Decisions that refused this host, in whatever round."""
+        return decisions_refusing(rows, value)

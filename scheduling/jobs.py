@@ -1,0 +1,9 @@
+"""Declares the clean-ups of this app."""
+
+from controlplane.infra.jobs import chore_register
+from scheduling.services.decision_prune import decisions_prune
+
+
+def chores_register() -> None:
+    """Called once, when the apps are ready."""
+    chore_register("old decisions", every_s=600.0, run=decisions_prune)

@@ -1,0 +1,115 @@
+"""Running a stored decision again, on the fleet that it saw."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from controlplane.kernel.errors import KilonovaError
+from placement.candidates import columns_of
+from scheduling.domain.candidate_query import candidate_query
+from scheduling.domain.candidates import CandidateSet
+from scheduling.domain.ledger.difference import Difference, first_difference
+from scheduling.domain.ledger.fleet_columns import FleetSeen
+from scheduling.domain.ledger.record import DecisionRecord, trace_digest
+from scheduling.domain.ledger.trace_cut import as_cut
+from scheduling.domain.policy import policy_from_dict
+from scheduling.domain.request import ScheduleRequest, request_from_dict
+from scheduling.domain.resources import resource_request
+from scheduling.domain.trace import Trace
+from scheduling.engine import candidate_set, schedule
+from scheduling.engine.request_filters import filter_request, surroundings_of
+from scheduling.models import SchedulingDecision
+from scheduling.selectors.decision_store import decision_fleet, decision_record_of
+
+
+class ReplayState(StrEnum):
+    """What a replay found."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    FAILED = "failed"
+    NO_TRACE = "no_trace"
+    NO_SNAPSHOT = "no_snapshot"
+    PRUNED = "pruned"
+
+
+SENTENCES = {
+    ReplayState.SAME: "The replay decided alike, bit by bit.",
+    ReplayState.DIFFERENT: "The replay decided differently.",
+    ReplayState.FAILED: "The replay could not be run.",
+    ReplayState.NO_TRACE: "The scheduler failed before it looked at any host, so there is nothing to compare.",
+    ReplayState.NO_SNAPSHOT: "The fleet that this decision saw was not kept.",
+    ReplayState.PRUNED: "The fleet that this decision saw was kept, but has been pruned since.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The answer. `difference` is the first place that is not alike; `detail` says why a replay failed."""
+
+    state: ReplayState
+    difference: Difference | None = None
+    detail: str = ""
+    trace: Trace | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words, for operators."""
+        where = self.difference
+        if where is not None:
+            return f"{SENTENCES[self.state]} First at {where.path}: {where.stored} then, {where.replayed} now."
+        return f"{SENTENCES[self.state]} {self.detail}".strip()
+
+
+def replay_of(*, decision: SchedulingDecision) -> Replay:
+    """Run it again with what is stored and compare all but the times."""
+    record = decision_record_of(decision=decision)
+    if record.trace is None:
+        return Replay(ReplayState.NO_TRACE)
+    if not decision.snapshot:
+        return Replay(ReplayState.NO_SNAPSHOT)
+    fleet = decision_fleet(decision=decision, record=record)
+    if fleet is None:
+        return Replay(ReplayState.PRUNED)
+    try:
+        trace = rerun(record, fleet, seed=decision.seed, policy_version=decision.policy_version)
+    except KilonovaError as error:
+        return Replay(ReplayState.FAILED, detail=error.message)
+    return _compared(decision, record, trace)
+
+
+def rerun(record: DecisionRecord, fleet: FleetSeen, *, seed: int, policy_version: str) -> Trace:
+    """The engine's answer to the same question. Raises what the engine raises."""
+    request, policy = request_from_dict(record.request), policy_from_dict(record.policy, version=policy_version)
+    asked = filter_request(request, surroundings_of(fleet.table, policy)).request
+    return schedule(
+        fleet.table,
+        request,
+        policy,
+        seed,
+        candidates=fleet_candidates(fleet, asked) if record.with_candidates else None,
+        claims_lost=record.excluded,
+    )
+
+
+def fleet_candidates(fleet: FleetSeen, request: ScheduleRequest) -> CandidateSet | None:
+    """What Placement's search says of a fleet for a request; None where the fleet was kept without providers."""
+    if fleet.providers is None:
+        return None
+    target = None if fleet.scope is None else UUID(fleet.scope)
+    query = candidate_query(request, resource_request(request), in_tree=target)
+    nodes = {UUID(uuid): uuid for uuid in fleet.table.uuids}
+    return candidate_set(columns_of(each for each in fleet.providers if each is not None), query, nodes, target=target)
+
+
+def _compared(decision: SchedulingDecision, record: DecisionRecord, trace: Trace) -> Replay:
+    if trace_digest(trace) == decision.trace_digest:
+        return Replay(ReplayState.SAME, trace=trace)
+    stored = record.trace
+    if stored is None:
+        raise ValueError("a decision without a trace has no replay")
+    if record.keep is None:
+        return Replay(ReplayState.DIFFERENT, first_difference(stored, trace), trace=trace)
+    found = first_difference(stored, as_cut(trace, record.keep))
+    detail = "" if found else "The difference is beyond what was kept of the trace."
+    return Replay(ReplayState.DIFFERENT, found, detail, trace=trace)

@@ -1,0 +1,214 @@
+"""What a policy would have done with the last requests. Nothing is claimed, nothing is written.
+
+Where the fleet that a decision saw is kept, the request runs on it again, and is held against what was decided then.
+Where it is not, the request runs twice on the fleet as it is now, under the policy that counts now and under the one
+in question. Either way the seed is the decision's, and what differs is the policy's doing alone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from uuid import UUID
+
+from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
+from placement.candidates.columns import FleetView
+from placement.selectors import allocations_by_consumer
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.policy import Policy
+from scheduling.domain.policy_comparison import Agreement, PolicyComparison
+from scheduling.domain.request import ScheduleRequest, request_from_dict
+from scheduling.engine import host_table_from_rows, schedule
+from scheduling.engine.policy_check import policy_problems
+from scheduling.engine.policy_compare import policies_compare
+from scheduling.models import ComputeNode, SchedulingDecision
+from scheduling.selectors.candidates import placement_look
+from scheduling.selectors.decision_store import decision_fleet, decision_record_of
+from scheduling.selectors.facts import FleetFacts, HostFacts
+from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
+from scheduling.selectors.policies import body_completed, policy_active, policy_get, policy_of_row
+from scheduling.selectors.policy_trial import policy_trial
+
+MOST_DECISIONS = 200
+ERROR = "error"
+STORED_FLEET, PRESENT_FLEET, MIXED = "stored_fleet", "present_fleet", "mixed"
+ON_STORED = (
+    "{count} of {all} decisions ran again on the fleet that they saw, which is kept with them, under {policy}, and are "
+    "held against what was decided then."
+)
+ON_PRESENT = (
+    "{count} of {all} decisions do not have the fleet they saw any more: their requests ran twice on the fleet as it "
+    "is now, under {live} and under {policy}. Instances placed since, their own included, hold their room there, and "
+    "builds in progress are no I/O load."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewCase:
+    """One stored decision, which ended as `stored_outcome`.
+
+    `basis` is `stored_fleet` (then `against` and `decided_hosts` are those of the decision) or `present_fleet` (then
+    they are those of the policy that counts now, on the fleet of now). `error` is set when a policy could not run.
+    """
+
+    decision_id: UUID
+    request_id: str
+    created_at: datetime
+    stored_outcome: str
+    basis: str
+    against: str
+    agreement: str
+    moved: int
+    decided_hosts: tuple[str, ...]
+    preview_hosts: tuple[str, ...]
+    verdict: str
+    score_difference: float | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPreview:
+    """How the last decisions would have gone. `counts` maps each agreement, and `error`, to a number of decisions.
+
+    `basis` says on what they ran (`stored_fleet`, `present_fleet` or `mixed`), `note` what that means, in words.
+    """
+
+    policy: str
+    basis: str
+    note: str
+    decisions: int
+    counts: Mapping[str, int]
+    cases: tuple[PreviewCase, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Two plans for one request, on what and against whose."""
+
+    basis: str
+    against: str
+    found: PolicyComparison
+    verdict: str
+
+
+def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
+    """Replay the `last` decisions (1 to MOST_DECISIONS) under a version in whatever state.
+
+    Raises NotFound, Invalid for `last`, InvalidFields naming every field of the body that is wrong.
+    """
+    if not 1 <= last <= MOST_DECISIONS:
+        raise Invalid(f"last is a whole number from 1 to {MOST_DECISIONS}.", field="last")
+    row = policy_get(policy_id=policy_id)
+    _refuse_problems(body_completed(row.body))
+    draft, fleet = policy_of_row(row), _PresentFleet()
+    cases = tuple(_case(fleet, decision, draft) for decision in SchedulingDecision.objects.all()[:last])
+    counts = Counter(case.agreement for case in cases)
+    return PolicyPreview(
+        policy=draft.version,
+        basis=_basis(cases),
+        note=_note(cases, draft, fleet.live),
+        decisions=len(cases),
+        counts={name: counts[name] for name in (*(each.value for each in Agreement), ERROR)},
+        cases=cases,
+    )
+
+
+class _PresentFleet:
+    """The fleet as it is now, looked at only if a decision needs it; Placement is asked again for each request."""
+
+    def __init__(self) -> None:
+        self.live = policy_active()
+        self._seen: tuple[FleetView, HostTable] | None = None
+
+    @cached_property
+    def nodes(self) -> list[ComputeNode]:
+        """The same for all requests."""
+        return compute_nodes()
+
+    @cached_property
+    def facts(self) -> FleetFacts:
+        """Likewise."""
+        return _facts_of_placement(self.nodes)
+
+    def run(self, request: ScheduleRequest, seed: int, draft: Policy) -> _Run:
+        """Both policies on one table and one set of candidates."""
+        look = placement_look(request=request, nodes=self.nodes)
+        table = self._table(look.fleet)
+        one, two = (schedule(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft))
+        return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)
+
+    def _table(self, fleet: FleetView) -> HostTable:
+        """Made again only when Placement's snapshot moved on."""
+        if self._seen is None or self._seen[0] is not fleet:
+            rows = host_rows(nodes=self.nodes, fleet=fleet, facts=self.facts)
+            self._seen = fleet, host_table_from_rows(rows, aggregate_rows())
+        return self._seen[1]
+
+
+def _case(fleet: _PresentFleet, decision: SchedulingDecision, draft: Policy) -> PreviewCase:
+    run, error = None, ""
+    try:
+        run = _run(fleet, decision, draft)
+    except (KilonovaError, ValueError, TypeError, KeyError) as failure:
+        error = str(failure) or repr(failure)
+    found = run.found if run else None
+    return PreviewCase(
+        decision_id=decision.id,
+        request_id=decision.request_id,
+        created_at=decision.created_at,
+        stored_outcome=decision.outcome,
+        basis=run.basis if run else "",
+        against=run.against if run else "",
+        agreement=found.agreement.value if found else ERROR,
+        moved=found.moved if found else 0,
+        decided_hosts=found.decided_hosts if found else (),
+        preview_hosts=found.other_hosts if found else (),
+        verdict=run.verdict if run else "",
+        score_difference=found.score_difference if found else None,
+        error=error,
+    )
+
+
+def _run(present: _PresentFleet, decision: SchedulingDecision, draft: Policy) -> _Run:
+    record = decision_record_of(decision=decision)
+    request = request_from_dict(record.request)
+    fleet = decision_fleet(decision=decision, record=record) if decision.snapshot else None
+    if record.trace is None or fleet is None:
+        return present.run(request, decision.seed, draft)
+    other = policy_trial(fleet=fleet, request=request, policy=draft, seed=decision.seed, excluded=record.excluded)
+    found = policies_compare(fleet.table, record.trace, other)
+    return _Run(STORED_FLEET, decision.policy_version, found, other.verdict)
+
+
+def _basis(cases: Sequence[PreviewCase]) -> str:
+    bases = {case.basis for case in cases if case.basis}
+    return MIXED if len(bases) > 1 else next(iter(bases), STORED_FLEET)
+
+
+def _note(cases: Sequence[PreviewCase], draft: Policy, live: Policy) -> str:
+    counts = Counter(case.basis for case in cases)
+    parts = [(ON_STORED, counts[STORED_FLEET]), (ON_PRESENT, counts[PRESENT_FLEET])]
+    return " ".join(
+        text.format(count=count, all=len(cases), policy=draft.version, live=live.version)
+        for text, count in parts
+        if count
+    )
+
+
+def _facts_of_placement(nodes: Sequence[ComputeNode]) -> FleetFacts:
+    """Who is on which host, by what consumers hold of compute nodes. Nothing tells who builds, so no I/O load."""
+    hosts = {node.id: node.host for node in nodes}
+    on_host: defaultdict[str, set[str]] = defaultdict(set)
+    for consumer, held in allocations_by_consumer().items():
+        for host in {hosts[one.provider_uuid] for one in held if one.provider_uuid in hosts}:
+            on_host[host].add(str(consumer))
+    return FleetFacts(
+        {host: HostFacts(instance_uuids=frozenset(uuids), num_instances=len(uuids)) for host, uuids in on_host.items()}
+    )
+
+
+def _refuse_problems(body: Mapping[str, object]) -> None:
+    problems = policy_problems(body)
+    if problems:
+        raise InvalidFields({each.field: [each.message] for each in problems})

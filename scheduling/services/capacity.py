@@ -1,0 +1,65 @@
+"""How many more instances of each flavor fit now, by zone, and what binds. Nothing is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
+from scheduling.engine.capacity import FlavorCapacity, capacity
+from scheduling.engine.what_if import World
+from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited
+from scheduling.selectors.facts import FleetFacts
+from scheduling.selectors.fleet_world import fleet_world
+from scheduling.selectors.policies import policy_active
+from scheduling.services.decisions import now_us
+
+MOST_FLAVORS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRow:
+    """One flavor. `problem` says why it could not be counted: it contradicts itself, or asks for nothing."""
+
+    flavor: FlavorSnapshot
+    room: FlavorCapacity | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityReport:
+    """All flavors that were asked about, under one policy, at one moment."""
+
+    policy_version: str
+    host_count: int
+    rows: tuple[CapacityRow, ...]
+    duration_us: int
+
+
+def capacity_count(
+    *,
+    flavors: Sequence[FlavorSnapshot],
+    fleet_facts: FleetFacts,
+    project_id: str = "",
+    policy: Policy | None = None,
+    edits: FleetEdits = NO_EDITS,
+) -> CapacityReport:
+    """Each flavor by itself, as if all room went to it. `project_id`: whose; "" is a project without a host of its own.
+
+    Raises Invalid for more flavors than MOST_FLAVORS, PluginFailed naming the plug-in.
+    """
+    started = now_us()
+    if len(flavors) > MOST_FLAVORS:
+        raise Invalid(f"At most {MOST_FLAVORS} flavors can be counted at once.", field="flavor")
+    world = world_edited(fleet_world(facts=fleet_facts), edits)
+    rules = policy or policy_active()
+    rows = tuple(_row(world, flavor, project_id, rules) for flavor in flavors)
+    return CapacityReport(rules.version, len(world.rows), rows, now_us() - started)
+
+
+def _row(world: World, flavor: FlavorSnapshot, project_id: str, policy: Policy) -> CapacityRow:
+    request = ScheduleRequest("capacity", project_id, "", ("one",), flavor)
+    try:
+        return CapacityRow(flavor, capacity(world, request, policy))
+    except Invalid as error:
+        return CapacityRow(flavor, None, error.message)

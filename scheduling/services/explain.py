@@ -1,0 +1,92 @@
+"""Why not this host, and what would make it fit. Every change that is told was run; nothing is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controlplane.kernel.errors import Invalid
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.explanation import Explanation, Standing, why_not
+from scheduling.domain.host_rows import HostRow
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
+from scheduling.domain.trace import Trace
+from scheduling.engine.nearest_fit import Fit, fits_anywhere, fits_on_host
+from scheduling.engine.nearest_fit_rules import rules_refusing
+from scheduling.engine.nearest_fit_steps import Trial
+from scheduling.engine.nearest_fit_weights import multipliers_to_win
+from scheduling.engine.what_if import World, world_run
+from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited
+from scheduling.selectors.facts import FleetFacts
+from scheduling.selectors.fleet_world import fleet_world
+from scheduling.selectors.policies import policy_active
+from scheduling.services.decisions import now_us
+from scheduling.services.simulate import MOST_INSTANCES
+
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HostAnswer:
+    """Why not this host. `rules` are all that would refuse it, not the first alone (asked for with `every_rule`).
+
+    `fits` are changes after which it would take one instance; for a host that takes one but is not chosen, the
+    multipliers with which it would win.
+    """
+
+    explanation: Explanation
+    rules: tuple[Refusal, ...]
+    fits: tuple[Fit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The run as it is, the answer for one host where one was named, and what would place the whole batch."""
+
+    trial: Trial
+    trace: Trace
+    host: HostAnswer | None
+    fits: tuple[Fit, ...]
+    duration_us: int
+
+
+def schedule_explain(
+    *,
+    request: ScheduleRequest,
+    fleet_facts: FleetFacts,
+    offers: Sequence[FlavorSnapshot] = (),
+    host: str | None = None,
+    every_rule: bool = False,
+    policy: Policy | None = None,
+    edits: FleetEdits = NO_EDITS,
+) -> Answer:
+    """One run, and the smallest changes that would make it fit. `offers`: flavors that could be asked for instead.
+
+    Raises Invalid naming the field, also for a host that is not there; PluginFailed naming the plug-in.
+    """
+    started = now_us()
+    if not 1 <= len(request.instance_uuids) <= MOST_INSTANCES:
+        raise Invalid(f"count is a whole number from 1 to {MOST_INSTANCES}.", field="count")
+    world = world_edited(fleet_world(facts=fleet_facts), edits)
+    trial = Trial(request, policy or policy_active())
+    trace = world_run(world, request, trial.policy, seed=SEED)
+    answer = None if host is None else _on_host(world, trial, trace, _row(world, host), offers, every_rule=every_rule)
+    fits = tuple(fits_anywhere(world, trial, offers))
+    return Answer(trial, trace, answer, fits, now_us() - started)
+
+
+def _row(world: World, host: str) -> HostRow:
+    row = world.row_named(host)
+    if row is None:
+        raise Invalid(f"There is no host {host:.80}.", field="host")
+    return row
+
+
+def _on_host(
+    world: World, trial: Trial, trace: Trace, row: HostRow, offers: Sequence[FlavorSnapshot], *, every_rule: bool
+) -> HostAnswer:
+    explanation = why_not(trace, row.host)
+    rules = rules_refusing(world, trial, row) if every_rule else ()
+    fits = fits_on_host(world, trial, row, offers)
+    if explanation.standing in (Standing.RANKED, Standing.ALTERNATE):
+        fits = multipliers_to_win(world, trial, row)
+    return HostAnswer(explanation, tuple(rules), tuple(fits))

@@ -1,0 +1,111 @@
+"""An explanation as plain values for API and pages. Tenants are told changes of their own request, and no host."""
+
+from dataclasses import asdict
+from typing import Any
+
+from scheduling.domain.policy import policy_to_dict
+from scheduling.domain.request import ScheduleRequest, request_to_dict
+from scheduling.engine.nearest_fit import Fit
+from scheduling.engine.nearest_fit_steps import ChangeKind, Trial
+from scheduling.engine.what_if_edits import FleetEdits
+from scheduling.selectors.decision_report import explanation_report, refusal_report
+from scheduling.services.explain import Answer, HostAnswer
+from scheduling.services.simulate_report import run_report
+
+# Changes that are made inside the flavor, so that naming it is not enough.
+_INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec"})
+
+
+def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
+    """The run, the host that was asked about, and what would make the request fit."""
+    fits = [fit for fit in answer.fits if not redacted or _is_tenants(fit)]
+    shown = run_report(answer.trace, redacted=redacted)
+    return {
+        **shown,
+        "host": None if answer.host is None or redacted else _host(answer.trial, answer.host),
+        "changes": [_fit(answer.trial, fit, redacted=redacted) for fit in fits],
+        "duration_us": answer.duration_us,
+    }
+
+
+def _is_tenants(fit: Fit) -> bool:
+    """Whoever asks can do it alone, and no host is named."""
+    return fit.kinds == {ChangeKind.REQUEST} and not any(step.names_host for step in fit.steps)
+
+
+def _host(before: Trial, answer: HostAnswer) -> dict[str, Any]:
+    return {
+        **explanation_report(answer.explanation),
+        "rules": [refusal_report(one) for one in answer.rules],
+        "changes": [_fit(before, fit, redacted=False) for fit in answer.fits],
+    }
+
+
+def _fit(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
+    """One set of changes. `simulate` is what to say to simulate instead, so that anybody can see it work."""
+    return {
+        "sentence": fit.sentence,
+        "size": round(fit.size, 6),
+        "kinds": sorted(kind.value for kind in fit.kinds),
+        "steps": [
+            {"kind": step.kind.value, "what": step.what, "sentence": step.sentence, "size": round(step.size, 6)}
+            for step in fit.steps
+        ],
+        "verdict": fit.trace.verdict_redacted if redacted else fit.trace.verdict,
+        "simulate": _tenants(_asked(before.request, fit)) if redacted else _body(before, fit),
+    }
+
+
+def _body(before: Trial, fit: Fit) -> dict[str, Any]:
+    body, then = _asked(before.request, fit), fit.trial
+    edits: dict[str, Any] = edits_to_dict(then.edits)
+    if then.policy != before.policy:
+        edits["policy"] = policy_to_dict(then.policy)
+    return {**body, "edits": edits} if edits else body
+
+
+def edits_to_dict(edits: FleetEdits) -> dict[str, Any]:
+    """The edits as simulate takes them; what is empty is left out."""
+    return {name: _plain(value) for name, value in asdict(edits).items() if value}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value
+
+
+def _tenants(body: dict[str, Any]) -> dict[str, Any]:
+    """Without objects in place of a flavor or an image, which are for operators."""
+    return {name: value for name, value in body.items() if name == "hints" or not isinstance(value, dict)}
+
+
+def _asked(before: ScheduleRequest, fit: Fit) -> dict[str, Any]:
+    """What of the body is different, as simulate takes it."""
+    old, new = request_to_dict(before), request_to_dict(fit.trial.request)
+    body: dict[str, Any] = {}
+    if new["flavor"] != old["flavor"]:
+        body["flavor"] = new["flavor"]["id"] if _is_offer(fit) else _flavor(new["flavor"])
+    if new["image"] != old["image"]:
+        body["image"] = {"name": new["image"]["name"], "properties": new["image"]["properties"]}
+    if new["availability_zone"] != old["availability_zone"] or new["force_hosts"] != old["force_hosts"]:
+        forced = "".join(f":{host}" for host in new["force_hosts"][:1])
+        body["availability_zone"] = f"{new['availability_zone'] or ''}{forced}"
+    if new["hints"] != old["hints"] or new["group"] != old["group"]:
+        group = {"group": new["group"]["uuid"]} if new["group"] else {}
+        body["hints"] = {**new["hints"], **group}
+    if len(new["instance_uuids"]) != len(old["instance_uuids"]):
+        body["count"] = len(new["instance_uuids"])
+    return body
+
+
+def _is_offer(fit: Fit) -> bool:
+    """Whether the flavor is one of those on offer, with nothing changed inside it."""
+    whats = {step.what for step in fit.steps}
+    return "flavor" in whats and not any(what in _INSIDE or what.startswith("resources:") for what in whats)
+
+
+def _flavor(flavor: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in flavor.items() if name != "id"}

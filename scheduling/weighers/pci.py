@@ -1,0 +1,27 @@
+"""PCIWeigher: keeps hosts rich in free PCI devices for those who need them."""
+
+import numpy as np
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts import Hosts
+from scheduling.domain.request_spec import RequestSpec
+from scheduling.weighers.base import Weigher
+
+MANY = 100
+"""From this count on hosts are alike: there is no scarcity to guard."""
+
+
+class PCIWeigher(Weigher):
+    """Raw value 100 - min(free PCI devices, 99), whether or not the request wants any.
+
+    So requests without PCI go where there is none, and those with PCI use up the hosts that have least left.
+    """
+
+    multiplier_key = "pci_weight_multiplier"
+    least_multiplier = 0.0
+
+    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+        """The more free devices, the less."""
+        pools = hosts.table.pci_pools
+        free = np.array([sum(pool["count"] for pool in one) for one in pools.values], dtype=np.int64)
+        return MANY - np.minimum(free, MANY - 1)[hosts.of(pools.codes)].astype(np.float64)

@@ -1,0 +1,88 @@
+"""Answers of the scheduler: try a request, ask why not, see how much room there is. Nothing is written."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.identity.api.callers import caller_of
+from controlplane.kernel.errors import Invalid
+from controlplane.kernel.ids import parse_uuid
+from servers.api.serializers.schedule import (
+    CapacityOutput,
+    ExplainInput,
+    ExplainOutput,
+    RunOutput,
+    SimulateInput,
+    fleet_edits,
+)
+from servers.services.schedule_trial import TrialWanted, capacity_matrix, trial_explain, trial_simulate
+
+
+class SimulateView(APIView):
+    """A dry run of the whole scheduling on the present fleet."""
+
+    policy = {"post": "schedule:simulate"}
+
+    @extend_schema(operation_id="schedule_simulate", request=SimulateInput, responses=RunOutput)
+    def post(self, request: Request) -> Response:
+        """Where it would go now. Tenants are told verdict, funnel and reasons; admins all, and what-if edits work."""
+        body = SimulateInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        return Response(trial_simulate(caller=caller_of(request), wanted=_wanted(body.validated_data)))
+
+
+class ExplainView(APIView):
+    """Why not, and what would make it fit."""
+
+    policy = {"post": "schedule:explain"}
+
+    @extend_schema(operation_id="schedule_explain", request=ExplainInput, responses=ExplainOutput)
+    def post(self, request: Request) -> Response:
+        """Every change that is told was found good by a run. `host` and changes of policy and fleet are for admins."""
+        body = ExplainInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields: dict[str, Any] = body.validated_data
+        host, force = fields.pop("host", None), fields.pop("force")
+        answer = trial_explain(caller=caller_of(request), wanted=_wanted(fields), host=host, every_rule=force)
+        return Response(answer)
+
+
+class CapacityView(APIView):
+    """How many more instances of each flavor fit."""
+
+    policy = {"get": "capacity:read"}
+
+    @extend_schema(
+        operation_id="capacity",
+        responses=CapacityOutput,
+        parameters=[
+            OpenApiParameter("flavor", OpenApiTypes.STR, many=True, description="Id or name, several times; else all."),
+            OpenApiParameter("zone", OpenApiTypes.STR, description="This zone alone."),
+            OpenApiParameter("project", OpenApiTypes.UUID, description="As this project, for hosts kept for tenants."),
+            OpenApiParameter("policy", OpenApiTypes.STR, description="A version's id or label; else the active one."),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        """By zone and in all, with what binds, and with the largest host of each zone lost."""
+        query = request.query_params
+        project = query.get("project", "")
+        project_id = parse_uuid(project) if project else None
+        if project and project_id is None:
+            raise Invalid("project is the id of a project.", field="project")
+        answer = capacity_matrix(
+            caller=caller_of(request),
+            flavors=query.getlist("flavor"),
+            zone=query.get("zone") or None,
+            project_id=project_id,
+            policy=query.get("policy") or None,
+        )
+        return Response(answer)
+
+
+def _wanted(fields: dict[str, Any]) -> TrialWanted:
+    edits = fields.pop("edits", {})
+    return TrialWanted(**fields, policy=edits.get("policy"), edits=fleet_edits(edits))

@@ -1,0 +1,143 @@
+"""What the text of an extra spec or an image property may be: each kind with the words that tell it to people."""
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.cpusets import parse_cpus
+
+BOOLEANS = frozenset(["1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"])
+"""What Nova reads as a truth value, in any case of letters."""
+TRUE_WORDS = frozenset(["1", "t", "true", "on", "y", "yes"])
+CPU_NUMBER_MAX = 65535
+"""CPUs of a guest are numbered up to this: a longer list would only be a way to fill memory."""
+
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
+_CPU_LIST = re.compile(r"\^?[0-9]{1,5}(-[0-9]{1,5})?(,\^?[0-9]{1,5}(-[0-9]{1,5})?)*")
+_PAGE_SIZE = re.compile(r"large|small|any|[0-9]{1,18}([kKMGT]i?)?(b|bit|B)?")
+_VERSIONS = re.compile(r"\s*(<=|>=|<|>|!=|==)\s*[0-9][\w.\-+]*\s*(,\s*(<=|>=|<|>|!=|==)\s*[0-9][\w.\-+]*\s*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A kind of value: `words` complete the sentence 'it must be ...', `fits` judges one text."""
+
+    words: str
+    fits: Callable[[str], bool]
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a list that is written with spaces."""
+    return tuple(text.split())
+
+
+def some_text(words: str = "some text") -> Allowed:
+    """Any text but the empty one."""
+    return Allowed(words, bool)
+
+
+def any_text() -> Allowed:
+    """Any text, the empty one included."""
+    return Allowed("any text", lambda value: True)
+
+
+def boolean() -> Allowed:
+    """A truth value as Nova reads it, refusing what is neither."""
+    return Allowed("yes or no (also true, false, on, off, 1, 0)", lambda value: value.strip().lower() in BOOLEANS)
+
+
+def choice(*words: str) -> Allowed:
+    """One of these words, to the letter."""
+    return Allowed("one of " + ", ".join(words), lambda value: value in words)
+
+
+def choice_any_case(words: Iterable[str], also: Iterable[str] = ()) -> Allowed:
+    """One of these words in any case of letters. Those of `also` are older names: taken, not advertised."""
+    listed = tuple(words)
+    known = frozenset(word.lower() for word in (*listed, *also))
+    return Allowed("one of " + ", ".join(listed), lambda value: value.lower() in known)
+
+
+def number(least: int | None = None, most: int | None = None) -> Allowed:
+    """A whole number within these bounds, both included."""
+    if least is None:
+        words = "a whole number"
+    else:
+        words = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+
+    def fits(value: str) -> bool:
+        if not _NUMBER.fullmatch(value):
+            return False
+        amount = int(value)
+        return (least is None or least <= amount) and (most is None or amount <= most)
+
+    return Allowed(words, fits)
+
+
+def form(pattern: str, words: str) -> Allowed:
+    """Text of this form, from its first character to its last."""
+    compiled = re.compile(pattern)
+    return Allowed(words, lambda value: compiled.fullmatch(value) is not None)
+
+
+def cpu_list() -> Allowed:
+    """Numbers, ranges and `^` exclusions, as Nova's CPU masks are written."""
+    return Allowed(f"a list of CPUs from 0 to {CPU_NUMBER_MAX} such as 0-3,^1", _is_cpu_list)
+
+
+def page_size() -> Allowed:
+    """One of Nova's three words, a number of KiB, or a number with its unit."""
+    return Allowed("large, small, any, a number of KiB or a size such as 2MB", _is_page_size)
+
+
+def version_bounds() -> Allowed:
+    """Comparisons with versions, joined by commas."""
+    return Allowed("comparisons with versions such as >=2.6,<3", lambda value: _VERSIONS.fullmatch(value) is not None)
+
+
+def a_uuid() -> Allowed:
+    """A UUID in any of its usual spellings."""
+    return Allowed("a uuid", _is_uuid)
+
+
+def json_objects() -> Allowed:
+    """A list of objects as JSON."""
+    return Allowed("a list of objects as JSON", _is_list_of_objects)
+
+
+def is_true(value: str | None) -> bool:
+    """Whether a value is there and means yes."""
+    return value is not None and value.strip().lower() in TRUE_WORDS
+
+
+def _is_page_size(value: str) -> bool:
+    return _PAGE_SIZE.fullmatch(value) is not None
+
+
+def _is_cpu_list(value: str) -> bool:
+    if not _CPU_LIST.fullmatch(value) or any(int(cpu) > CPU_NUMBER_MAX for cpu in re.findall("[0-9]+", value)):
+        return False
+    try:
+        parse_cpus(value)
+    except Invalid:
+        return False
+    return True
+
+
+def _is_uuid(value: str) -> bool:
+    try:
+        uuid.UUID(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_list_of_objects(value: str) -> bool:
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, list) and all(isinstance(each, dict) for each in found)

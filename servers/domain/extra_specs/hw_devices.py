@@ -1,0 +1,35 @@
+"""`hw:` keys for the devices and features of a guest."""
+
+from servers.domain.allowed import boolean, choice, form, number
+from servers.domain.extra_specs.rules import KeyRule
+
+SOUND_MODELS = ("sb16", "es1370", "pcspk", "ac97", "ich6", "ich9", "usb", "virtio")
+USB_MODELS = ("none", "nec-xhci", "qemu-xhci")
+VIOMMU_MODELS = ("intel", "smmuv3", "virtio", "auto")
+WATCHDOG_ACTIONS = ("none", "pause", "poweroff", "reset", "disabled")
+ENCRYPTION_FORMATS = ("plain", "luks", "luksv2")
+TPM_MODELS = ("tpm-tis", "tpm-crb")
+TPM_VERSIONS = ("1.2", "2.0")
+USB_PORTS_MAX = 15
+
+HW_DEVICE_RULES: tuple[KeyRule, ...] = (
+    KeyRule("hw:boot_menu", boolean(), "Whether the guest's firmware shows a boot menu."),
+    KeyRule("hw:vif_multiqueue_enabled", boolean(), "Whether virtio NICs have a queue for each guest CPU."),
+    KeyRule("hw:virtio_packed_ring", boolean(), "Whether the guest may negotiate virtio's packed ring."),
+    KeyRule("hw:pmu", boolean(), "Whether the guest has a performance monitoring unit."),
+    KeyRule("hw:hide_hypervisor_id", boolean(), "Whether the guest is not told that it is one."),
+    KeyRule(
+        "hw:pmem", form(r"[a-zA-Z0-9_]+(,[a-zA-Z0-9_]+)*,?", "labels joined by commas"), "Persistent memory, by label."
+    ),
+    KeyRule("hw:serial_port_count", number(0), "How many serial ports the guest has at most."),
+    KeyRule("hw:tpm_model", choice(*TPM_MODELS), "The interface of the guest's TPM."),
+    KeyRule("hw:tpm_version", choice(*TPM_VERSIONS), "The version of the guest's TPM; without one it has none."),
+    KeyRule("hw:tpm_secret_security", choice("user", "host", "deployment"), "Who keeps the secret of the TPM's state."),
+    KeyRule("hw:watchdog_action", choice(*WATCHDOG_ACTIONS), "What happens to a guest that hangs."),
+    KeyRule("hw:viommu_model", choice(*VIOMMU_MODELS), "The guest's IOMMU."),
+    KeyRule("hw:sound_model", choice(*SOUND_MODELS), "The guest's sound device."),
+    KeyRule("hw:usb_model", choice(*USB_MODELS), "The guest's USB controller."),
+    KeyRule("hw:redirected_usb_ports", number(0, USB_PORTS_MAX), "How many USB ports are redirected to the guest."),
+    KeyRule("hw:ephemeral_encryption", boolean(), "Whether the guest's own disks are encrypted."),
+    KeyRule("hw:ephemeral_encryption_format", choice(*ENCRYPTION_FORMATS), "How they are encrypted."),
+)

@@ -1,0 +1,23 @@
+"""Small namespaces, and the keys that have none."""
+
+from servers.domain.allowed import boolean, choice, form, number, some_text
+from servers.domain.extra_specs.rules import KeyRule
+
+ALIASES = r"[^,:\s]+:[1-9][0-9]{0,4}(\s*,\s*[^,:\s]+:[1-9][0-9]{0,4})*"
+
+OTHER_RULES: tuple[KeyRule, ...] = (
+    KeyRule("accel:device_profile", some_text(), "A profile of accelerators, by name."),
+    KeyRule("hide_hypervisor_id", boolean(), "The older spelling of hw:hide_hypervisor_id."),
+    KeyRule("hw_rng:allowed", boolean(), "Whether an image may have a random number generator."),
+    KeyRule("hw_rng:rate_bytes", number(0), "Bytes that the guest may read from it in a period."),
+    KeyRule("hw_rng:rate_period", number(0), "The length of that period in milliseconds."),
+    KeyRule("hw_video:ram_max_mb", number(0), "The most video memory in MB that an image may ask for."),
+    KeyRule("os:secure_boot", choice("disabled", "required"), "Whether the guest boots signed code only."),
+    KeyRule(
+        "pci_passthrough:alias",
+        form(ALIASES, "name:count of 1 or more, several joined by commas, such as gpu:1,nic:2"),
+        "PCI devices, by the alias that the installation gives them.",
+    ),
+    KeyRule("vmware:hw_version", some_text(), "VMware: the version of the virtual hardware."),
+    KeyRule("vmware:storage_policy", some_text(), "VMware: the storage policy."),
+)

@@ -1,0 +1,130 @@
+"""A flavor and an image side by side: what each may say for itself, and what Nova refuses of the two together.
+
+CPU policies, NUMA nodes, pages and locked memory are judged by `scheduling.domain.numa.constraint`, which makes the
+guest of them; the rest stands here. Values that are not in order by themselves, which only rows from before the rules
+have, are left out of the comparison.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from servers.domain.allowed import is_true
+from servers.domain.extra_specs import extra_spec_complaint
+from servers.domain.image_properties import image_contradictions, property_complaint
+from servers.domain.image_properties.contradictions import present_names
+
+Pairs = Mapping[str, str]
+
+ONE_VALUE = {
+    "os:secure_boot": "os_secure_boot",
+    **{
+        f"hw:{name}": f"hw_{name}"
+        for name in (
+            "tpm_version",
+            "tpm_model",
+            "sound_model",
+            "usb_model",
+            "redirected_usb_ports",
+            "maxphysaddr_mode",
+            "maxphysaddr_bits",
+            "ephemeral_encryption_format",
+            "mem_encryption_model",
+            "pci_numa_affinity_policy",
+        )
+    },
+}
+"""Keys that both may set, to the same value."""
+
+ONE_TRUTH = {
+    f"hw:{name}": f"hw_{name}"
+    for name in ("pmu", "vif_multiqueue_enabled", "virtio_packed_ring", "ephemeral_encryption", "mem_encryption")
+}
+"""The same, of truth values, whatever words they are said with."""
+
+CEILINGS = {
+    "hw:serial_port_count": "hw_serial_port_count",
+    **{f"hw:cpu_max_{part}": f"hw_cpu_max_{part}" for part in ("sockets", "cores", "threads")},
+}
+"""Amounts of which an image may ask for less, never for more."""
+
+# A flavor without this allows no video memory of an image's choice.
+VIDEO_CEILING, VIDEO_MEMORY = "hw_video:ram_max_mb", "hw_video_ram"
+
+
+def flavor_image_problems(flavor: FlavorSnapshot, image: ImageSnapshot) -> list[str]:
+    """Why this image cannot boot with this flavor, each sentence naming both keys; nothing where it can."""
+    specs = _in_order(flavor.extra_specs, extra_spec_complaint)
+    properties = present_names(_in_order(image.properties, property_complaint))
+    found = [sentence for rule in RULES for sentence in rule(specs, properties)]
+    try:
+        guest_topology(flavor, image)
+    except Invalid as error:
+        found.append(f"{error.message}.")
+    return found
+
+
+def _in_order(pairs: Mapping[str, object], complaint: Callable[[str, str], str]) -> dict[str, str]:
+    return {key: str(value) for key, value in pairs.items() if not complaint(key, str(value))}
+
+
+def _one_value(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    for key, name in ONE_VALUE.items():
+        wanted, own = specs.get(key), properties.get(name)
+        if wanted and own and wanted != own:
+            yield f"{name}={own} of the image contradicts {key}={wanted} of the flavor."
+
+
+def _one_truth(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    for key, name in ONE_TRUTH.items():
+        wanted, own = specs.get(key), properties.get(name)
+        if wanted is not None and own is not None and is_true(wanted) != is_true(own):
+            yield f"{name}={own} of the image contradicts {key}={wanted} of the flavor."
+
+
+def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    """0 is no ceiling, and no wish."""
+    for key, name in CEILINGS.items():
+        most, wanted = int(specs.get(key, "0")), int(properties.get(name, "0"))
+        if most and wanted > most:
+            yield f"{name}={wanted} of the image is above {key}={most} of the flavor."
+    allowed, memory = int(specs.get(VIDEO_CEILING, "0")), int(properties.get(VIDEO_MEMORY, "0"))
+    if memory > allowed:
+        yield f"{VIDEO_MEMORY}={memory} of the image is above {VIDEO_CEILING}={allowed} of the flavor."
+
+
+def _cpu_shape(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    """What an image prefers is within the flavor's maxima, where the image has none of its own."""
+    for part in ("sockets", "cores", "threads"):
+        most = int(specs.get(f"hw:cpu_max_{part}", "0"))
+        wanted, own_most = (int(properties.get(f"hw_cpu_{word}{part}", "0")) for word in ("", "max_"))
+        if most and not own_most and wanted > most:
+            yield f"hw_cpu_{part}={wanted} of the image is above hw:cpu_max_{part}={most} of the flavor."
+
+
+def _traits(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    """Traits of an image join the flavor's group without a name."""
+    for key, value in properties.items():
+        if key.startswith("trait:") and value == "required" and specs.get(key) == "forbidden":
+            yield f"{key}=required of the image contradicts {key}=forbidden of the flavor."
+
+
+def _together(specs: Pairs, properties: Pairs) -> Iterator[str]:
+    """What the flavor asks for and the image must be made for: encryption of memory, and the version of a TPM."""
+    from_flavor = ("mem_encryption", "mem_encryption_model", "tpm_model", "tpm_version")
+    asked = {f"hw_{name}": specs[f"hw:{name}"] for name in from_flavor if f"hw:{name}" in specs}
+    alone = {sentence for _, sentence in image_contradictions(properties)}
+    for _, sentence in image_contradictions({**properties, **asked}):
+        if asked and sentence not in alone:
+            yield f"With the flavor's extra specs, {sentence}"
+
+
+RULES: tuple[Callable[[Pairs, Pairs], Iterator[str]], ...] = (
+    _one_value,
+    _one_truth,
+    _ceilings,
+    _cpu_shape,
+    _traits,
+    _together,
+)

@@ -1,0 +1,32 @@
+"""What an image may say of the guest that it wants: known properties, their values, and what excludes what.
+
+`property_complaint` judges one property, `image_property_problems` all of an image; both are pure.
+"""
+
+from servers.domain.fields import Problems
+from servers.domain.image_properties.contradictions import IMAGE_CONTRADICTIONS, image_contradictions
+from servers.domain.image_properties.table import EARLIER_NAMES, PROPERTY_RULES, property_complaint
+from servers.domain.keyed_text import WHOLE, keyed_problems, texts_of
+
+PROPERTIES_MAX = 128
+PROPERTY_MAX_CHARS = 4096
+
+__all__ = [
+    "EARLIER_NAMES",
+    "IMAGE_CONTRADICTIONS",
+    "PROPERTY_RULES",
+    "image_contradictions",
+    "image_property_problems",
+    "property_complaint",
+]
+
+
+def image_property_problems(properties: object) -> Problems:
+    """{property: sentences that name it}; the key "" is for the whole, which has at most PROPERTIES_MAX items."""
+    if isinstance(properties, dict) and len(properties) > PROPERTIES_MAX:
+        return {WHOLE: [f"Has {len(properties)} items; at most {PROPERTIES_MAX} are allowed."]}
+    found = keyed_problems(properties, property_complaint, most_chars=PROPERTY_MAX_CHARS)
+    texts = {key: value for key, value in texts_of(properties).items() if key not in found}
+    for key, sentence in image_contradictions(texts):
+        found.setdefault(key, []).append(sentence)
+    return found

@@ -1,0 +1,65 @@
+"""Properties that cannot go together, whatever the flavor: Nova refuses every boot of such an image."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from servers.domain.allowed import is_true
+from servers.domain.image_properties.table import EARLIER_NAMES
+
+Findings = Iterator[tuple[str, str]]
+
+ENCRYPTION, MODEL, FIRMWARE = "hw_mem_encryption", "hw_mem_encryption_model", "hw_firmware_type"
+MACHINE, STATELESS, VIDEO = "hw_machine_type", "hw_firmware_stateless", "hw_video_model"
+HYPERTHREADING = "trait:HW_CPU_HYPERTHREADING"
+
+
+def image_contradictions(properties: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(property, sentence that names it) each, of properties whose values are well formed."""
+    known = present_names(properties)
+    return [finding for rule in IMAGE_CONTRADICTIONS for finding in rule(known)]
+
+
+def present_names(properties: Mapping[str, str]) -> dict[str, str]:
+    """The same under the names of today; where both are given, today's name wins."""
+    earlier = {EARLIER_NAMES[key]: value for key, value in properties.items() if key in EARLIER_NAMES}
+    return earlier | {key: value for key, value in properties.items() if key not in EARLIER_NAMES}
+
+
+def _encryption(known: Mapping[str, str]) -> Findings:
+    """Encrypted memory needs UEFI and q35; amd-sev-snp and intel-tdx stateless firmware; intel-tdx no video device."""
+    if not is_true(known.get(ENCRYPTION)):
+        return
+    model = known.get(MODEL, "amd-sev")
+    if known.get(FIRMWARE) != "uefi":
+        yield ENCRYPTION, f"{ENCRYPTION}: needs {FIRMWARE}=uefi."
+    if "q35" not in known.get(MACHINE, "q35"):
+        yield ENCRYPTION, f"{ENCRYPTION}: needs a q35 machine; {MACHINE} is {known[MACHINE]!r:.80}."
+    if model in ("amd-sev-snp", "intel-tdx") and not is_true(known.get(STATELESS)):
+        yield MODEL, f"{MODEL}: {model} needs {STATELESS}=yes."
+    if model == "intel-tdx" and known.get(VIDEO) != "none":
+        yield MODEL, f"{MODEL}: intel-tdx needs {VIDEO}=none."
+
+
+def _tpm(known: Mapping[str, str]) -> Findings:
+    """A TPM tpm-crb has version 2.0."""
+    if known.get("hw_tpm_model") == "tpm-crb" and known.get("hw_tpm_version") == "1.2":
+        yield "hw_tpm_model", "hw_tpm_model: tpm-crb goes with hw_tpm_version=2.0 only, and that is 1.2."
+
+
+def _cpu_shape(known: Mapping[str, str]) -> Findings:
+    """Preferred sockets, cores and threads are within the image's own maxima (0 is unset)."""
+    for part in ("sockets", "cores", "threads"):
+        key, most_key = f"hw_cpu_{part}", f"hw_cpu_max_{part}"
+        wanted, most = int(known.get(key, "0")), int(known.get(most_key, "0"))
+        if most and wanted > most:
+            yield key, f"{key}: is {wanted}, above {most_key}, which is {most}."
+
+
+def _threads(known: Mapping[str, str]) -> Findings:
+    """hw_cpu_thread_policy and the trait HW_CPU_HYPERTHREADING say the same: one of them is set."""
+    policy = known.get("hw_cpu_thread_policy")
+    if policy is not None and HYPERTHREADING in known:
+        yield HYPERTHREADING, f"{HYPERTHREADING}: cannot go with hw_cpu_thread_policy={policy}; drop one."
+
+
+IMAGE_CONTRADICTIONS: tuple[Callable[[Mapping[str, str]], Findings], ...] = (_encryption, _tpm, _cpu_shape, _threads)
+"""The rules; their docstrings are what the documents say of them."""

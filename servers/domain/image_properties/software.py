@@ -1,0 +1,69 @@
+"""`img_` and `os_` properties: how the image is used, and what runs in it. Names and values are Nova's."""
+
+from servers.domain.allowed import (
+    a_uuid,
+    any_text,
+    boolean,
+    choice,
+    choice_any_case,
+    json_objects,
+    number,
+    version_bounds,
+    words_of,
+)
+from servers.domain.extra_specs.rules import KeyRule
+
+HYPERVISORS = words_of(
+    "baremetal bhyve docker fake hyperv ironic kqemu kvm lxc lxd openvz parallels phyp qemu test uml vbox vz vmware "
+    "xen zvm prsm"
+)
+
+IMAGE_PROPERTIES: tuple[KeyRule, ...] = (
+    KeyRule("img_hv_type", choice_any_case(HYPERVISORS, ("xapi",)), "The hypervisor that it needs."),
+    KeyRule("img_hv_requested_version", version_bounds(), "The hypervisor's versions that it runs on."),
+    KeyRule("img_config_drive", choice("optional", "mandatory"), "Whether it must have a config drive."),
+    KeyRule("img_hide_hypervisor_id", boolean(), "Whether the guest is not told that it is one."),
+    KeyRule("img_cache_in_nova", boolean(), "Whether hosts keep a copy."),
+    KeyRule("img_compression_level", number(1, 9), "How hard snapshots are compressed."),
+    KeyRule("img_linked_clone", boolean(), "Whether disks share the image's data."),
+    KeyRule("img_owner_id", any_text(), "The project that uploaded it."),
+    KeyRule("img_use_agent", boolean(), "Whether an agent inside is talked to."),
+    KeyRule("img_version", number(), "The version of the image."),
+    KeyRule("img_bittorrent", boolean(), "Whether hosts fetch it by BitTorrent."),
+    KeyRule("img_bdm_v2", boolean(), "Whether img_block_device_mapping has its newer form."),
+    KeyRule("img_block_device_mapping", json_objects(), "The disks that an instance of it has."),
+    KeyRule("img_mappings", json_objects(), "Names of disks and their devices."),
+    KeyRule("img_root_device_name", any_text(), "The root disk's device."),
+    KeyRule("img_signature", any_text(), "The signature, in base64."),
+    KeyRule(
+        "img_signature_hash_method",
+        choice("SHA-224", "SHA-256", "SHA-384", "SHA-512"),
+        "What was signed is such a hash.",
+    ),
+    KeyRule("img_signature_certificate_uuid", a_uuid(), "The certificate of the signature."),
+    KeyRule(
+        "img_signature_key_type",
+        choice(
+            "DSA",
+            "ECC_SECP384R1",
+            "ECC_SECP521R1",
+            "ECC_SECT409K1",
+            "ECC_SECT409R1",
+            "ECC_SECT571K1",
+            "ECC_SECT571R1",
+            "RSA-PSS",
+        ),
+        "The kind of key that signed.",
+    ),
+)
+
+OS_PROPERTIES: tuple[KeyRule, ...] = (
+    KeyRule("os_admin_user", any_text(), "The user with all rights inside."),
+    KeyRule("os_command_line", any_text(), "Arguments of the kernel."),
+    KeyRule("os_distro", any_text(), "The distribution, such as debian."),
+    KeyRule("os_type", choice_any_case(("linux", "windows")), "The family of the system inside."),
+    KeyRule("os_require_quiesce", boolean(), "Whether snapshots need a guest that can stand still."),
+    KeyRule("os_secure_boot", choice("required", "disabled", "optional"), "Whether it boots signed code only."),
+    KeyRule("os_skip_agent_inject_files_at_boot", boolean(), "Whether the agent puts no files into it."),
+    KeyRule("os_skip_agent_inject_ssh", boolean(), "Whether the agent puts no key into it."),
+)

@@ -1,0 +1,89 @@
+"""What a request for instances names, looked up and checked: the same rules for a create and for a dry run of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
+from controlplane.kernel.errors import Invalid
+from controlplane.kernel.ids import parse_uuid
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.selectors.hosts import host_exists
+from scheduling.selectors.zones import zone_exists, zone_list
+from servers.domain.flavor_image import flavor_image_problems
+from servers.domain.hint_rules import TEXT_HINTS, text_hints
+from servers.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.models import Flavor, Image, ServerGroup
+from servers.selectors.flavor import flavor_snapshot
+from servers.selectors.instance import instances_unknown
+from servers.selectors.server_group import server_group_for_instance
+
+T = TypeVar("T")
+HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)
+
+
+def looked_up(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None:
+    """What `find` finds; None when it raises Invalid, whose reason is added to `problems` by field."""
+    try:
+        return find()
+    except Invalid as error:
+        problems.setdefault(error.field or "body", []).append(error.message)
+        return None
+
+
+def group_hinted(caller: Caller, hints: Mapping[str, Any]) -> ServerGroup | None:
+    """The group that the hint `group` names, if it is there. Raises Invalid."""
+    return server_group_for_instance(caller=caller, reference=str(hints["group"])) if "group" in hints else None
+
+
+def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
+    """What the image needs and the flavor does not give, and where the two contradict each other."""
+    problems = image_fit_problems(
+        min_ram_mib=image.min_ram_mib,
+        min_disk_gib=image.min_disk_gib,
+        size_bytes=image.size_bytes,
+        virtual_size_bytes=image.virtual_size_bytes,
+        flavor_memory_mib=flavor.memory_mib,
+        flavor_root_gib=flavor.root_gib,
+    )
+    contradictions = flavor_image_problems(
+        FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
+    )
+    return problems | ({"image": contradictions} if contradictions else {})
+
+
+def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
+    """A zone or host that is not there. Raises Forbidden for a host, unless the caller may force one."""
+    if zone.host or zone.node:
+        require(caller, "instances:create:forced_host")
+    if zone.host and not host_exists(host=zone.host):
+        return {"availability_zone": [f"There is no host {zone.host!r:.80}."]}
+    if zone.zone and not zone_exists(name=zone.zone):
+        known = ", ".join(one.name for one in zone_list())
+        return {"availability_zone": [f"There is no zone {zone.zone!r:.80}; there are: {known}."]}
+    return {}
+
+
+def hints_checked(caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Lists of instance ids, or of one text, by hint; what is wrong is added to `problems`."""
+    problems |= {f"hints.{key:.80}": ["There is no such hint."] for key in hints if key not in HINTS}
+    found: dict[str, list[str]] = {}
+    for key in ("same_host", "different_host"):
+        if key in hints:
+            found[key], reasons = _servers(caller, hints[key])
+            problems |= {f"hints.{key}": reasons} if reasons else {}
+    texts, wrong = text_hints(hints)
+    problems |= {f"hints.{key}": reasons for key, reasons in wrong.items()}
+    return {**found, **{key: [text] for key, text in texts.items()}}
+
+
+def _servers(caller: Caller, value: Any) -> tuple[list[str], list[str]]:
+    texts = value if isinstance(value, list) else [value]
+    parsed = [parse_uuid(text) if isinstance(text, str) else None for text in texts]
+    if None in parsed or not parsed or len(parsed) > 1000:
+        return [], ["Must be the id of an instance, or a list of ids."]
+    ids = [one for one in parsed if one is not None]
+    unknown = instances_unknown(caller=caller, ids=ids)
+    if unknown:
+        return [], [f"There is no instance {unknown[0]}."]
+    return [str(one) for one in ids], []

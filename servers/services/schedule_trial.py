@@ -1,0 +1,176 @@
+"""Trials for callers: what a create would do, why it would not, what would make it fit, how much room there is.
+
+The request is looked up and checked by the rules of a create. Nothing is written, claimed, or counted against quota.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
+from controlplane.infra.request_id import current_request_id
+from controlplane.kernel.errors import Invalid, InvalidFields
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
+from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits
+from scheduling.services.capacity import capacity_count
+from scheduling.services.capacity_report import capacity_report
+from scheduling.services.explain import schedule_explain
+from scheduling.services.explain_report import answer_report
+from scheduling.services.simulate import MOST_INSTANCES, policy_wanted, schedule_simulate
+from scheduling.services.simulate_report import simulation_report
+from servers.domain.instance_rules import zone_parse
+from servers.models import Flavor, Image, RequestSpec
+from servers.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
+from servers.selectors.image import image_for_instance, image_snapshot
+from servers.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.services.request_parts import fit_problems, group_hinted, hints_checked, looked_up, zone_problems
+
+EDITS = "schedule:simulate:edits"
+Problems = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialWanted:
+    """What is tried. `flavor` and `image`: id or name; or, for operators, an object with the sizes or properties.
+
+    `policy` (a version's id or label, or a body) and `edits` are for operators. An image may be left out.
+    """
+
+    flavor: str | Mapping[str, Any]
+    image: str | Mapping[str, Any] = ""
+    count: int = 1
+    availability_zone: str = ""
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    policy: str | Mapping[str, Any] | None = None
+    edits: FleetEdits = NO_EDITS
+    seed: int | None = None
+
+
+def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
+    """Where the request would go now: the report of `simulation_report`, redacted unless the caller is an admin.
+
+    Raises InvalidFields naming the fields, Forbidden for edits, inline flavors and forced hosts of others.
+    """
+    require(caller, "schedule:simulate")
+    spec, request = _request(caller, wanted)
+    simulation = schedule_simulate(
+        request=request,
+        fleet_facts=fleet_facts(spec),
+        policy=policy_wanted(wanted.policy),
+        edits=wanted.edits,
+        seed=wanted.seed,
+    )
+    return simulation_report(simulation, redacted=not caller.is_admin)
+
+
+def trial_explain(
+    *, caller: Caller, wanted: TrialWanted, host: str | None = None, every_rule: bool = False
+) -> dict[str, Any]:
+    """Why not, and what would make it fit. A host may be asked about by admins only."""
+    require(caller, "schedule:explain")
+    if host is not None:
+        require(caller, "schedule:explain:host")
+    spec, request = _request(caller, wanted)
+    answer = schedule_explain(
+        request=request,
+        fleet_facts=fleet_facts(spec),
+        offers=_offers(caller),
+        host=host,
+        every_rule=every_rule,
+        policy=policy_wanted(wanted.policy),
+        edits=wanted.edits,
+    )
+    return answer_report(answer, redacted=not caller.is_admin)
+
+
+def capacity_matrix(
+    *,
+    caller: Caller,
+    flavors: Sequence[str] = (),
+    zone: str | None = None,
+    project_id: uuid.UUID | None = None,
+    policy: str | None = None,
+) -> dict[str, Any]:
+    """How many more of each flavor (id or name; all enabled ones where none is named) fit, by zone and in all."""
+    require(caller, "capacity:read")
+    named = [_flavor_named(caller, reference) for reference in flavors]
+    report = capacity_count(
+        flavors=named or _offers(caller),
+        fleet_facts=fleet_facts(RequestSpec(body={})),
+        project_id=str(project_id or ""),
+        policy=policy_wanted(policy),
+    )
+    return capacity_report(report, zone=zone)
+
+
+def _flavor_named(caller: Caller, reference: str) -> FlavorSnapshot:
+    return FlavorSnapshot(**flavor_snapshot(flavor_for_instance(caller=caller, reference=reference)))
+
+
+def _offers(caller: Caller) -> list[FlavorSnapshot]:
+    """Flavors that the caller could ask for. One query."""
+    rows = flavors_visible(caller=caller).filter(disabled=False)
+    return [FlavorSnapshot(**flavor_snapshot(row)) for row in rows]
+
+
+def _request(caller: Caller, wanted: TrialWanted) -> tuple[RequestSpec, ScheduleRequest]:
+    """The request that a create would make, with instances that exist nowhere."""
+    if _is_operators(wanted):
+        require(caller, EDITS)
+    if not 1 <= wanted.count <= MOST_INSTANCES:
+        raise Invalid(f"count is a whole number from 1 to {MOST_INSTANCES}.", field="count")
+    spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=_body(caller, wanted))
+    return spec, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
+
+
+def _is_operators(wanted: TrialWanted) -> bool:
+    return bool(
+        wanted.edits or wanted.policy or isinstance(wanted.flavor, Mapping) or isinstance(wanted.image, Mapping)
+    )
+
+
+def _body(caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
+    """The spec's body, as a create stores it. Everything that is wrong is told at once, by field."""
+    problems: Problems = {}
+    zone, reasons = zone_parse(wanted.availability_zone)
+    if reasons:
+        problems["availability_zone"] = list(reasons)
+    else:
+        problems |= zone_problems(caller, zone)
+    flavor = looked_up(problems, lambda: _flavor(caller, wanted.flavor))
+    image = looked_up(problems, lambda: _image(caller, wanted.image))
+    group = looked_up(problems, lambda: group_hinted(caller, wanted.hints))
+    hints = hints_checked(caller, wanted.hints, problems)
+    if isinstance(flavor, Flavor) and isinstance(image, Image):
+        problems |= fit_problems(flavor, image)
+    if problems or flavor is None or image is None:
+        raise InvalidFields(problems)
+    return {
+        "flavor": flavor_snapshot(flavor) if isinstance(flavor, Flavor) else asdict(flavor),
+        "image": _image_body(image),
+        "availability_zone": zone.zone,
+        "force_host": zone.host,
+        "hints": hints,
+        "group_id": str(group.pk) if group else None,
+    }
+
+
+def _flavor(caller: Caller, wanted: str | Mapping[str, Any]) -> Flavor | FlavorSnapshot:
+    if isinstance(wanted, str):
+        return flavor_for_instance(caller=caller, reference=wanted)
+    return FlavorSnapshot(**{"id": "", "name": "inline", **wanted})
+
+
+def _image(caller: Caller, wanted: str | Mapping[str, Any]) -> Image | ImageSnapshot:
+    if isinstance(wanted, str):
+        return image_for_instance(caller=caller, reference=wanted) if wanted else ImageSnapshot()
+    return ImageSnapshot(**{"name": "inline", **wanted})
+
+
+def _image_body(image: Image | ImageSnapshot) -> dict[str, Any]:
+    if isinstance(image, ImageSnapshot):
+        return asdict(image)
+    known = {each.name for each in fields(ImageSnapshot)}
+    return {name: value for name, value in image_snapshot(image).items() if name in known}

@@ -1,0 +1,39 @@
+"""What the scheduler is told of the images that run on each host."""
+
+import uuid
+
+import pytest
+
+from controlplane.identity.models import Project
+from scheduling.services.policies import policy_create
+from servers.models import Instance, RequestSpec
+from servers.selectors.scheduling_facts import fleet_facts
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def instances() -> None:
+    """Two on h1, one of them without an image."""
+    project = Project.objects.create(name="p")
+    for image in ({"properties": {"os_type": "linux", "hw_cpu_cores": 2}}, {}):
+        Instance.objects.create(
+            project_id=project.pk,
+            user_id=uuid.uuid4(),
+            name="vm",
+            host="h1",
+            flavor={},
+            vcpus=1,
+            memory_mib=1,
+            image=image,
+        )
+
+
+def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
+    policy_create(body={"weighers": {"ImagePropertiesWeigher": 1.0}}, activate=True)
+    facts = fleet_facts(RequestSpec(body={}))
+    assert facts.of("h1").image_properties == {("os_type", "linux"): 1, ("hw_cpu_cores", "2"): 1}
+
+
+def test_image_properties_are_not_read_while_the_weigher_is_off() -> None:
+    assert fleet_facts(RequestSpec(body={})).of("h1").image_properties == {}

@@ -1,0 +1,25 @@
+import pytest
+
+from scheduling.domain.host_state import HostState
+from scheduling.filters.host_attributes import attribute_column
+from tests.units.scheduling.worlds import aggregate, every, host, table
+
+FLEET = table(
+    host("a", num_instances=2, stats={"x": 1}, hypervisor_type="QEMU", host_ip="10.0.0.1"),
+    host("b", instances=frozenset({"i"}), cpu_info={"vendor": "AMD"}, metrics={"load": 1}),
+    aggregates=(aggregate("north", "b", availability_zone="north"),),
+)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(vars(HostState(FLEET, 0))) - {"limits", "instances", "aggregates", "service"})
+)
+def test_column_has_the_values_of_the_host_states(name: str) -> None:
+    column = attribute_column(every(FLEET), name)
+    assert column is not None
+    assert [column[row] for row in range(2)] == [getattr(HostState(FLEET, row), name) for row in range(2)]
+
+
+def test_name_that_host_states_do_not_have_is_none() -> None:
+    assert attribute_column(every(FLEET), "__class__") is None
+    assert attribute_column(every(FLEET), "rack") is None
