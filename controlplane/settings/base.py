@@ -170,6 +170,12 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    # Several things have an outcome, each of its own values.
+    "ENUM_NAME_OVERRIDES": {
+        "DecisionOutcomeEnum": "scheduling.models.decision.DecisionOutcome",
+        "ShadowOutcomeEnum": "scheduling.models.shadow_result.OUTCOMES",
+        "TrialOutcomeEnum": ["selected", "no_valid_host"],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

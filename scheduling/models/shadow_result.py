@@ -8,6 +8,7 @@ from scheduling.models.decision import SchedulingDecision
 from scheduling.models.policy import SchedulerPolicy
 
 SHADOW_ERROR = "error"
+OUTCOMES = [*((each.value, each.name.replace("_", " ").title()) for each in Agreement), (SHADOW_ERROR, "Error")]
 
 
 class ShadowResult(UuidKeyed):
@@ -19,10 +20,7 @@ class ShadowResult(UuidKeyed):
     policy = models.ForeignKey(SchedulerPolicy, on_delete=models.CASCADE, related_name="shadow_results")
     decision = models.ForeignKey(SchedulingDecision, on_delete=models.CASCADE, related_name="shadow_results")
     live_version = models.CharField(max_length=80, help_text="The version that decided.")
-    outcome = models.CharField(
-        max_length=16,
-        choices=[*((each.value, each.name.replace("_", " ").title()) for each in Agreement), (SHADOW_ERROR, "Error")],
-    )
+    outcome = models.CharField(max_length=16, choices=OUTCOMES)
     instance_count = models.PositiveIntegerField()
     moved_count = models.PositiveIntegerField(default=0, help_text="Instances that would have another host.")
     decided_host = models.CharField(max_length=255, blank=True)
