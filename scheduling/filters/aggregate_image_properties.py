@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.aggregates import metadata_values
 from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.image_property_names import KNOWN, present_names
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.base import Filter
-from scheduling.filters.image_property_names import KNOWN, LEGACY
 
 
 class AggregateImagePropertiesIsolation(Filter):
@@ -44,6 +44,5 @@ class AggregateImagePropertiesIsolation(Filter):
 
 def _texts(properties: Mapping[str, Any]) -> dict[str, str]:
     """The known properties that are set, by their present names, as text; those that are false or empty are not set."""
-    named = {LEGACY.get(key, key): value for key, value in sorted(properties.items())}
-    named.update({key: properties[key] for key in KNOWN & properties.keys()})
-    return {key: str(value) for key, value in sorted(named.items()) if key in KNOWN and value}
+    named = sorted(present_names(properties).items())
+    return {key: str(value) for key, value in named if key in KNOWN and value}

@@ -18,6 +18,7 @@ from placement.domain import Claim, CountLimit, Rule
 from placement.services import allocations_claim, allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.domain.candidates import Amounts, CandidateSet
+from scheduling.domain.group_counts import group_count_key
 from scheduling.domain.ledger.fleet_columns import fleet_seen
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
@@ -91,7 +92,7 @@ def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
     """What the claim itself guards of the group's rule: the filter sees only members that have a host by now."""
     if group is None or group.policy != "anti-affinity":
         return {}
-    return {f"group:{group.uuid}": group.max_server_per_host}
+    return {group_count_key(group.uuid): group.max_server_per_host}
 
 
 def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts) -> tuple[CountLimit, ...]:

@@ -12,6 +12,7 @@ from placement.domain import MAX_INT, AllocationView, ConsumerState, CountLimit,
 from placement.selectors import allocations_by_consumer, provider_views
 from placement.selectors.allocations import consumer_holdings
 from placement.services import allocations_replace
+from scheduling.domain.group_counts import group_count_key
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 from scheduling.domain.resources import derive_resources
 from servers.domain.groups import GroupPolicy
@@ -134,4 +135,4 @@ def _group_count(instance_id: uuid.UUID, node: uuid.UUID) -> tuple[CountLimit, .
     Without a limit: it runs there whatever the rule of the group says, and the next claim must know.
     """
     members = ServerGroupMember.objects.filter(instance_uuid=instance_id, group__policy=GroupPolicy.ANTI_AFFINITY)
-    return tuple(CountLimit(node, f"group:{pk}", MAX_INT) for pk in members.values_list("group_id", flat=True))
+    return tuple(CountLimit(node, group_count_key(pk), MAX_INT) for pk in members.values_list("group_id", flat=True))

@@ -3,9 +3,10 @@
 `property_complaint` judges one property, `image_property_problems` all of an image; both are pure.
 """
 
+from scheduling.domain.image_property_names import EARLIER_NAMES
 from servers.domain.fields import Problems
 from servers.domain.image_properties.contradictions import IMAGE_CONTRADICTIONS, image_contradictions
-from servers.domain.image_properties.table import EARLIER_NAMES, PROPERTY_RULES, property_complaint
+from servers.domain.image_properties.table import PROPERTY_RULES, property_complaint
 from servers.domain.keyed_text import WHOLE, keyed_problems, texts_of
 
 PROPERTIES_MAX = 128

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from scheduling.domain.image_property_names import present_names
 from servers.domain.allowed import is_true
-from servers.domain.image_properties.table import EARLIER_NAMES
 
 Findings = Iterator[tuple[str, str]]
 
@@ -16,12 +16,6 @@ def image_contradictions(properties: Mapping[str, str]) -> list[tuple[str, str]]
     """(property, sentence that names it) each, of properties whose values are well formed."""
     known = present_names(properties)
     return [finding for rule in IMAGE_CONTRADICTIONS for finding in rule(known)]
-
-
-def present_names(properties: Mapping[str, str]) -> dict[str, str]:
-    """The same under the names of today; where both are given, today's name wins."""
-    earlier = {EARLIER_NAMES[key]: value for key, value in properties.items() if key in EARLIER_NAMES}
-    return earlier | {key: value for key, value in properties.items() if key not in EARLIER_NAMES}
 
 
 def _encryption(known: Mapping[str, str]) -> Findings:

@@ -1,8 +1,9 @@
-"""All known image properties in one table, the names that they had earlier, and the judgement of one property.
+"""All known image properties in one table, and the judgement of one property, also by a name that it had earlier.
 
 A property that is not in the table is its owner's own: kept, and without any effect here.
 """
 
+from scheduling.domain.image_property_names import EARLIER_NAMES
 from servers.domain.allowed import choice, choice_any_case
 from servers.domain.extra_specs.placement_keys import trait_complaint
 from servers.domain.extra_specs.rules import KeyRule, key_pattern, value_complaint
@@ -23,32 +24,6 @@ PROPERTY_RULES: tuple[KeyRule, ...] = (
     *OS_PROPERTIES,
     KeyRule("trait:{name}", choice("required"), "A trait that the host must have.", trait_complaint),
 )
-
-EARLIER_NAMES: dict[str, str] = {
-    "architecture": "hw_architecture",
-    "auto_disk_config": "hw_auto_disk_config",
-    "bdm_v2": "img_bdm_v2",
-    "bittorrent": "img_bittorrent",
-    "block_device_mapping": "img_block_device_mapping",
-    "cache_in_nova": "img_cache_in_nova",
-    "hypervisor_type": "img_hv_type",
-    "hypervisor_version_requires": "img_hv_requested_version",
-    "ipxe_boot": "hw_ipxe_boot",
-    "mappings": "img_mappings",
-    "owner_id": "img_owner_id",
-    "root_device_name": "img_root_device_name",
-    "vm_mode": "hw_vm_mode",
-    "vmware_disktype": "hw_disk_type",
-    "vmware_image_version": "img_version",
-    "vmware_linked_clone": "img_linked_clone",
-    "vmware_ostype": "os_distro",
-    "xenapi_device_id": "hw_device_id",
-    "xenapi_image_compression_level": "img_compression_level",
-    "xenapi_skip_agent_inject_files_at_boot": "os_skip_agent_inject_files_at_boot",
-    "xenapi_skip_agent_inject_ssh": "os_skip_agent_inject_ssh",
-    "xenapi_use_agent": "img_use_agent",
-}
-"""What properties were called before; such a name counts as the present one, which goes before it."""
 
 # Nova reads it as two properties at once: ide is a disk bus, everything else a SCSI controller.
 ADAPTER_TYPE = "vmware_adaptertype"

@@ -6,8 +6,8 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from scheduling.domain.host_state import HostState
+from scheduling.domain.image_property_names import EARLIER_NAMES, KNOWN
 from scheduling.domain.request_spec import RequestSpec
-from scheduling.filters.image_property_names import KNOWN, LEGACY
 from scheduling.filters.json_query import evaluate
 
 Rule = Callable[[HostState, RequestSpec], bool]
@@ -57,7 +57,7 @@ def zone(state: HostState, spec: RequestSpec) -> bool:
 
 
 def image_isolation(state: HostState, spec: RequestSpec) -> bool:
-    properties = {LEGACY.get(key, key): value for key, value in spec.image.properties.items()}
+    properties = {EARLIER_NAMES.get(key, key): value for key, value in spec.image.properties.items()}
     return not any(
         properties.get(key) and str(properties[key]) not in words(state, key)
         for each in state.aggregates

@@ -1,18 +1,15 @@
 """Real processes race for the last slots: never one too many, never a leftover, no deadlock, no change missed."""
 
-import json
-import os
-import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fixtures.races import race_run
+
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent.parent
 TIMEOUT_S = 240
 POSTGRES_PROCESSES, SQLITE_PROCESSES = 16, 4
 
@@ -29,35 +26,18 @@ class Track:
 
     def race(self, mode: str, *, providers: int, slots: int) -> dict[str, Any]:
         """Run one race; its JSON. Its standard error is shown when it fails."""
-        env = {
-            **os.environ,
-            "DATABASE_URL": self.url,
-            "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
-            "SECRET_KEY": "only-for-tests-" + "x" * 50,
-            "KILONOVA_STATE": str(self.state),
-            "PYTHONPATH": str(ROOT),
-        }
-        command = [sys.executable, str(HERE / "claim_race.py"), mode, str(self.racers), str(providers), str(slots)]
-        done = subprocess.run(
-            command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        result: dict[str, Any] = json.loads(done.stdout)
+        program, words = HERE / "claim_race.py", (mode, self.racers, providers, slots)
+        result: dict[str, Any] = race_run(program, *words, url=self.url, state=self.state, timeout_s=TIMEOUT_S)
         # Shown by `pytest -s`, and when the test fails.
         sys.stdout.write(f"{mode} by {self.racers}: {result['counts']} {result['seen']} in {result['seconds']} s\n")
         return result
 
 
-@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
-def track(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Track]:
+@pytest.fixture
+def track(either_database_url: str, tmp_path: Path) -> Track:
     """A track on PostgreSQL with 16 racers, and one on SQLite with 4."""
-    if request.param == "sqlite":
-        yield Track(request.getfixturevalue("sqlite_file_url"), SQLITE_PROCESSES, tmp_path)
-        return
-    server = request.getfixturevalue("postgres_server")
-    url = server.create_database()
-    yield Track(url, POSTGRES_PROCESSES, tmp_path)
-    server.drop_database(url)
+    is_sqlite = either_database_url.startswith("sqlite")
+    return Track(either_database_url, SQLITE_PROCESSES if is_sqlite else POSTGRES_PROCESSES, tmp_path)
 
 
 def assert_fair(result: dict[str, Any]) -> None:

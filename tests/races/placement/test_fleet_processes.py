@@ -1,7 +1,6 @@
 """What one process has committed, the next search of another one sees."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,8 +9,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests.fixtures.races import ROOT, race_environment
+
 HERE = Path(__file__).parent
-ROOT = HERE.parent.parent.parent
 
 pytestmark = pytest.mark.processes
 
@@ -20,17 +20,14 @@ class FleetProcess:
     """A running `fleet_process.py`."""
 
     def __init__(self, url: str, state: Path) -> None:
-        env = {
-            **os.environ,
-            "DATABASE_URL": url,
-            "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
-            "SECRET_KEY": "only-for-tests-" + "x" * 50,
-            "KILONOVA_STATE": str(state),
-            "PYTHONPATH": str(ROOT),
-        }
         command = ["setpriv", "--pdeathsig", "KILL", sys.executable, str(HERE / "fleet_process.py")]
         self._process = subprocess.Popen(
-            command, env=env, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=race_environment(url, state),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._answer() == "ready"
 
@@ -52,22 +49,10 @@ class FleetProcess:
         return json.loads(line)
 
 
-@pytest.fixture(params=[pytest.param("postgres", marks=pytest.mark.postgres), "sqlite"])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """An empty database."""
-    if request.param == "sqlite":
-        yield request.getfixturevalue("sqlite_file_url")
-        return
-    server = request.getfixturevalue("postgres_server")
-    database = server.create_database()
-    yield database
-    server.drop_database(database)
-
-
 @pytest.fixture
-def pair(url: str, tmp_path: Path) -> Iterator[tuple[FleetProcess, FleetProcess]]:
+def pair(either_database_url: str, tmp_path: Path) -> Iterator[tuple[FleetProcess, FleetProcess]]:
     """Two processes on one database."""
-    one, other = FleetProcess(url, tmp_path), FleetProcess(url, tmp_path)
+    one, other = (FleetProcess(either_database_url, tmp_path) for _ in range(2))
     yield one, other
     one.end()
     other.end()

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
+from scheduling.domain.image_property_names import EARLIER_NAMES, KNOWN
 from scheduling.domain.policy import PolicyOptions
 from scheduling.filters.aggregate_image_properties import AggregateImagePropertiesIsolation
-from scheduling.filters.image_property_names import KNOWN, LEGACY
 from tests.units.scheduling.worlds import aggregate, host, policy, refused, request, run, table, trace_reasons
 
 FLEET = table(
@@ -85,5 +85,5 @@ def test_runs_on_rebuild() -> None:
 
 
 def test_older_names_stand_for_known_ones() -> None:
-    assert set(LEGACY.values()) <= KNOWN
-    assert not KNOWN.intersection(LEGACY)
+    assert set(EARLIER_NAMES.values()) <= KNOWN
+    assert not KNOWN.intersection(EARLIER_NAMES)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from scheduling.domain.image_property_names import KNOWN
 from servers.domain.image_properties import (
     EARLIER_NAMES,
     PROPERTY_RULES,
@@ -168,3 +169,9 @@ def test_problem_is_found_at_the_dotted_field():
 def test_what_was_wrong_before_does_not_stop_an_edit():
     stored = {"hw_disk_bus": "pata"}
     assert image_problems({"properties": {**stored, "mine": "1"}}, stored_properties=stored) == {}
+
+
+def test_scheduler_knows_exactly_the_properties_that_are_judged_here() -> None:
+    # Of a family (hw_numa_cpus.0) the scheduler knows the name before the number; required traits are one name there.
+    judged = {rule.key.partition(".")[0] for rule in PROPERTY_RULES if not rule.key.startswith("trait:")}
+    assert judged | {"traits_required"} == KNOWN

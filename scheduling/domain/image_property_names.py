@@ -3,6 +3,11 @@
 Source: Nova 34, the properties of its image metadata.
 """
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
 KNOWN = frozenset(
     {
         "hw_architecture",
@@ -94,8 +99,8 @@ KNOWN = frozenset(
     }
 )
 
-# {older name: present name}.
-LEGACY = {
+# {earlier name: present name}. An earlier name counts as the present one, which goes before it.
+EARLIER_NAMES = {
     "architecture": "hw_architecture",
     "auto_disk_config": "hw_auto_disk_config",
     "bdm_v2": "img_bdm_v2",
@@ -119,3 +124,9 @@ LEGACY = {
     "xenapi_skip_agent_inject_ssh": "os_skip_agent_inject_ssh",
     "xenapi_use_agent": "img_use_agent",
 }
+
+
+def present_names(properties: Mapping[str, T]) -> dict[str, T]:
+    """The same under the names of today; where both are given, today's name wins."""
+    earlier = {EARLIER_NAMES[key]: value for key, value in properties.items() if key in EARLIER_NAMES}
+    return earlier | {key: value for key, value in properties.items() if key not in EARLIER_NAMES}
