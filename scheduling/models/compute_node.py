@@ -39,6 +39,12 @@ class ComputeNode(UuidKeyed, Timestamped):
     )
     stats = models.JSONField(default=dict, blank=True)
     metrics = models.JSONField(default=dict, blank=True)
+    numa_topology = models.JSONField(
+        null=True, blank=True, help_text="NUMA cells with what instances use of them; empty for a host without NUMA."
+    )
+    pci_pools = models.JSONField(
+        default=list, blank=True, help_text="Equal free PCI devices, counted; what the scheduler looks at."
+    )
     failed_builds = models.PositiveIntegerField(
         default=0, help_text="Builds failed by this host since the last that worked; a weigher avoids it for a while."
     )

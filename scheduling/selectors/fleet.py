@@ -27,6 +27,8 @@ NODE_COLUMNS = (
     "cpu_info",
     "stats",
     "metrics",
+    "numa_topology",
+    "pci_pools",
 )
 SERVICE_COLUMNS = tuple(
     f"service__{name}"
@@ -113,6 +115,8 @@ def _host_row(
         service=_service(node, is_up=is_up),
         flavor_ids=here.flavor_ids,
         image_properties=here.image_properties,
+        numa_topology=node.numa_topology,
+        pci_pools=node.pci_pools,
         trust_level=facts.trust_levels.get(node.hypervisor_hostname, UNKNOWN_TRUST),
     )
 
