@@ -87,7 +87,7 @@ conformance-placement: dev-environment $(STAMPS)/conformance ## the published Pl
 	@$(PY) -m tests.conformance.placement $(ARGS)
 
 bench: ## what can be measured
-	@ls bench/*.py 2>/dev/null || echo "no benchmarks yet"
+	@cat bench/README.md
 
 lock: ## renew the pinned versions (needs uv)
 	uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -U \

@@ -20,7 +20,7 @@ from scheduling.domain.host_rows import HostRow, InventoryNumbers
 from scheduling.engine import DEFAULT_POLICY, FlavorSnapshot, ScheduleRequest
 from scheduling.engine.capacity import capacity
 from scheduling.engine.nearest_fit import fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_steps import Trial
+from scheduling.engine.nearest_fit_change import Trial
 from scheduling.engine.what_if import World, world_of, world_run
 from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, RatioEdit, world_edited
 

@@ -45,10 +45,13 @@ from scheduling.models import (  # noqa: E402
     SchedulingDecision,
 )
 from scheduling.selectors.decision_replay import replay_of  # noqa: E402
+from scheduling.services.decision_snapshots import roster_keep  # noqa: E402
 from scheduling.services.decisions import DecisionDraft, decision_record, now_us  # noqa: E402
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")
+ROSTERS = 200
+"""As many lists of hosts as a fleet has had that grew by one host at a time."""
 
 
 class World:
@@ -141,8 +144,10 @@ def fill(count: int) -> str:
     template = [world.decide(asked), world.decide(replace(asked, availability_zone="az1"))]
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
+    names = tuple(row.host for row in world.rows)
+    rosters = [roster_keep(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
     for start in range(0, count, 1000):
-        made = [_copy(template[at % 2], at) for at in range(start, min(start + 1000, count))]
+        made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)
         DecisionInstance.objects.bulk_create(
             DecisionInstance(decision=one, position=0, instance_uuid=uuid.uuid4(), host=f"cmp-{at % 5000:05d}")
@@ -163,10 +168,11 @@ def fill(count: int) -> str:
     return "cmp-00000"
 
 
-def _copy(one: SchedulingDecision, at: int) -> SchedulingDecision:
+def _copy(one: SchedulingDecision, at: int, rosters: list[str]) -> SchedulingDecision:
     values: dict[str, Any] = {field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields}
     outcome = ("selected", "no_valid_host")[at % 10 == 0]
-    return SchedulingDecision(**{**values, "id": uuid.uuid4(), "outcome": outcome, "policy_version": f"v{at % 20}"})
+    own = {"id": uuid.uuid4(), "outcome": outcome, "policy_version": f"v{at % 20}", "roster": rosters[at % ROSTERS]}
+    return SchedulingDecision(**{**values, **own})
 
 
 def searches(count: int) -> None:

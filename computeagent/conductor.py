@@ -44,7 +44,12 @@ class FailureClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What a hypervisor is and has, as its driver sees it."""
+    """What a hypervisor is and has, as its driver sees it.
+
+    `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
+    `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
+    may have: objects with address, vendor_id, product_id, dev_type, numa_node, parent_address, label and tags.
+    """
 
     hypervisor_hostname: str
     hypervisor_type: str
@@ -63,6 +68,9 @@ class HostReport:
     cpu_info: dict[str, object] = field(default_factory=dict)
     supported_instances: tuple[tuple[str, str, str], ...] = ()
     traits: tuple[str, ...] = ()
+    numa_topology: dict[str, object] | None = None
+    pci_devices: tuple[dict[str, object], ...] = ()
+    dedicated_vcpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,12 @@ class PortSpec:
 
 @dataclass(frozen=True, slots=True)
 class GuestSpec:
-    """All a driver needs to make one guest. Strings in it come from users: treat them as hostile."""
+    """All a driver needs to make one guest. Strings in it come from users: treat them as hostile.
+
+    `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes; `pci_devices` are objects with
+    the `address` of a device that is this guest's, its `alias` and `request_id`. `cpu_topology` has sockets, cores
+    and threads; `realtime_vcpus` is a CPU list. `fault` says why flavor and image contradict: nothing can be built.
+    """
 
     uuid: str
     name: str
@@ -126,6 +139,12 @@ class GuestSpec:
     public_key: str = ""
     availability_zone: str = ""
     ports: tuple[PortSpec, ...] = ()
+    numa_topology: dict[str, object] | None = None
+    pci_devices: tuple[dict[str, str], ...] = ()
+    cpu_topology: dict[str, int] | None = None
+    realtime_vcpus: str = ""
+    has_locked_memory: bool = False
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ from typing import Any
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
+from controlplane.kernel.errors import Invalid
 from scheduling.conf import SchedulingOptions, scheduling_options
+from scheduling.domain.pci.alias import aliases_of_text
 from scheduling.domain.policy import MOST_ATTEMPTS
 
 
@@ -38,10 +40,20 @@ def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
         problems.append(Error("Initial allocation ratios must be above 0.", id="scheduling.E002"))
     if options.attestation_url and not options.attestation_url.startswith(("https://", "http://")):
         problems.append(Error("ATTESTATION_URL must begin with https:// or http://.", id="scheduling.E004"))
+    problems += _alias_problems(options.pci_aliases)
     if not 1 <= options.max_attempts <= MOST_ATTEMPTS or options.claim_rounds < 1:
         text = f"MAX_ATTEMPTS must be from 1 to {MOST_ATTEMPTS}, as in a policy, and CLAIM_ROUNDS at least 1."
         problems.append(Error(text, id="scheduling.E003"))
     return problems
+
+
+def _alias_problems(text: str) -> list[CheckMessage]:
+    try:
+        aliases_of_text(text)
+    except Invalid as error:
+        hint = 'For example PCI_ALIASES=[{"name": "gpu", "vendor_id": "10de", "product_id": "1eb8"}].'
+        return [Error(f"PCI_ALIASES: {error.message}.", hint=hint, id="scheduling.E005")]
+    return []
 
 
 def check_options(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:

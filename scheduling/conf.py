@@ -31,6 +31,7 @@ class SchedulingOptions:
     image_metadata_prefilter: bool = False
     query_placement_for_routed_network_aggregates: bool = False
     claim_rounds: int = 10
+    pci_aliases: str = ""
     attestation_url: str = ""
     attestation_auth_blob: str = ""
     attestation_ca_file: str = ""
@@ -43,8 +44,16 @@ class SchedulingOptions:
     decision_retention_count: int = 100_000
 
 
+_READ: list[tuple[Mapping[str, Any], SchedulingOptions]] = []
+
+
 def scheduling_options() -> SchedulingOptions:
-    """The options as settings have them now (tests override settings, so nothing is kept)."""
+    """The options as settings have them now; read anew whenever these are replaced, as tests do."""
     given: Mapping[str, Any] = settings.KILONOVA
+    for known, options in _READ:
+        if known is given:
+            return options
     names = (field.name for field in fields(SchedulingOptions))
-    return SchedulingOptions(**{name: given[name.upper()] for name in names if name.upper() in given})
+    options = SchedulingOptions(**{name: given[name.upper()] for name in names if name.upper() in given})
+    _READ[:] = [(given, options)]
+    return options

@@ -13,7 +13,13 @@ from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-pytest_plugins = ["tests.fixtures.services", "tests.fixtures.processes", "tests.fixtures.races"]
+pytest_plugins = [
+    "tests.fixtures.services",
+    "tests.fixtures.processes",
+    "tests.fixtures.races",
+    "tests.fixtures.hypervisors",
+    "tests.fixtures.receivers",
+]
 
 # No deadline: on a small shared machine a slow example says nothing about the code.
 hypothesis_settings.register_profile("dev", deadline=None, max_examples=50)

@@ -22,6 +22,19 @@ class ComputeResourcesUnavailable(Refused):
     code = "compute_resources_unavailable"
 
 
+class HostTopologyChanged(ComputeResourcesUnavailable):
+    """The guest was placed on a NUMA cell, CPUs, pages or a device that this host does not have any more."""
+
+    code = "host_topology_changed"
+
+
+class GuestContradicts(Refused):
+    """Flavor and image contradict each other: no host can build this guest."""
+
+    code = "guest_contradicts"
+    failure_class = FailureClass.USER
+
+
 class GroupPolicyViolated(Refused):
     """The late server group check says no; not counted against the host."""
 

@@ -1,14 +1,16 @@
 """What the instances of this host take of it. Pure accounting: Placement's claim decided, as in Nova.
 
 Nova's tracker tests no amounts against overcommit (they were claimed in Placement); what it cannot allow is a
-guest that is larger than the machine, since no overcommit of other guests makes room for that.
+guest that is larger than the machine, since no overcommit of other guests makes room for that. Cells, CPUs and devices
+were claimed with the amounts; here they are looked for on the machine as it is now.
 """
 
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from computeagent.agent.failures import ComputeResourcesUnavailable
+from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
+from computeagent.agent.topology_check import placed_on, topology_complaints
 from computeagent.conductor import GuestSpec, HostReport
 
 MIB_PER_GIB = 1024
@@ -36,11 +38,14 @@ def usage_of(guest: GuestSpec) -> Usage:
 def refusal(guest: GuestSpec, report: HostReport) -> str:
     """Why the guest cannot be on this machine whatever else is on it; empty when it can."""
     wanted = usage_of(guest)
+    placed = placed_on(guest)
+    # Pinned vCPUs take no shared CPU; a host that divides none offers the same ones for both, and has enough of them.
+    floating = wanted.vcpus - (placed.pinned_count if placed is not None else 0)
     shortages = [
         f"{name}: wants {wants}{unit}, host has {has}{unit}"
         for name, wants, has, unit in (
             ("memory", wanted.memory_mib, report.memory_mib, " MiB"),
-            ("vcpus", wanted.vcpus, report.vcpus, ""),
+            ("vcpus", floating, report.vcpus, ""),
             ("disk", wanted.disk_gib, report.disk_gib, " GiB"),
         )
         if wants > has
@@ -57,7 +62,14 @@ class ResourceTracker:
         self._claims: dict[str, Usage] = {}
 
     def claim(self, guest: GuestSpec, report: HostReport) -> None:
-        """Count a guest before it is made. Claiming twice counts once. Raises ComputeResourcesUnavailable."""
+        """Count a guest before it is made. Claiming twice counts once.
+
+        Raises GuestContradicts, HostTopologyChanged (what it was placed on is gone) or ComputeResourcesUnavailable.
+        """
+        if guest.fault:
+            raise GuestContradicts(guest.fault)
+        if complaints := topology_complaints(guest, report):
+            raise HostTopologyChanged("; ".join(complaints))
         if reason := refusal(guest, report):
             raise ComputeResourcesUnavailable(reason)
         with self._lock:

@@ -4,10 +4,14 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from computeagent.drivers.base import Driver, DriverError
-from computeagent.drivers.fake import FakeDriver, FakeSizes
+from computeagent.drivers.fake import FakeDriver
+from computeagent.drivers.fake_hardware import FakeSizes
+from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 
+NO_OPTIONS = HostOptions()
+MOST_FAKE_PARTS = 64
 SCHEMES = ("fake", "test", "qemu", "qemu+ssh", "qemu+tls", "qemu+tcp", "qemu+unix")
 
 
@@ -22,11 +26,14 @@ def driver_open(
     shared_dir: Path | None = None,
     has_nat_network: bool = False,
     host_ip: str = "127.0.0.1",
+    options: HostOptions = NO_OPTIONS,
 ) -> Driver:
     """The opened driver of `uri`. Sizes given here are reported instead of the hypervisor's own;
-    `shared_dir` is for the drivers of one machine to share base images and what they learnt of it.
+    `shared_dir` is for the drivers of one machine to share base images and what they learnt of it; `options` are
+    what the operator sets aside of the machine.
 
     `fake:///?latency_s=0.1&memory=1` is the in-memory driver; it keeps its guests in `state_dir` unless `memory=1`.
+    `numa_cells`, `threads`, `gpus` and `nics` make its machine other than FakeSizes says.
     Raises DriverError that says what is wrong with the URI, missing on the machine, or not answering.
     """
     scheme = urlsplit(uri).scheme
@@ -35,7 +42,7 @@ def driver_open(
     overrides = SizeOverrides(vcpus=vcpus, memory_mib=memory_mib, disk_gib=disk_gib)
     driver: Driver
     if scheme == "fake":
-        driver = _fake(uri, state_dir, hostname, overrides)
+        driver = _fake(uri, state_dir, hostname, overrides, options)
     else:
         driver = LibvirtDriver(
             uri,
@@ -45,16 +52,17 @@ def driver_open(
             shared_dir=shared_dir,
             has_nat_network=has_nat_network,
             host_ip=host_ip,
+            options=options,
         )
     driver.open()
     return driver
 
 
-def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides) -> FakeDriver:
-    options = parse_qs(urlsplit(uri).query)
+def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides, options: HostOptions) -> FakeDriver:
+    query = {name: values[0] for name, values in parse_qs(urlsplit(uri).query).items()}
     sizes = FakeSizes()
     try:
-        latency_s = float(options.get("latency_s", ["0"])[0])
+        latency_s = float(query.get("latency_s", "0"))
     except ValueError as error:
         raise DriverError(f"{uri}: latency_s must be a number of seconds") from error
     return FakeDriver(
@@ -63,7 +71,19 @@ def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides) ->
             vcpus=sizes.vcpus if overrides.vcpus is None else overrides.vcpus,
             memory_mib=sizes.memory_mib if overrides.memory_mib is None else overrides.memory_mib,
             disk_gib=sizes.disk_gib if overrides.disk_gib is None else overrides.disk_gib,
+            numa_cells=_amount(uri, query, "numa_cells", sizes.numa_cells, least=0),
+            threads=_amount(uri, query, "threads", sizes.threads, least=1),
+            gpus=_amount(uri, query, "gpus", sizes.gpus, least=0),
+            nics=_amount(uri, query, "nics", sizes.nics, least=0),
         ),
         latency_s=latency_s,
-        state_file=None if options.get("memory") == ["1"] else state_dir / "fake_guests.json",
+        state_file=None if query.get("memory") == "1" else state_dir / "fake_guests.json",
+        options=options,
     )
+
+
+def _amount(uri: str, query: dict[str, str], name: str, default: int, *, least: int) -> int:
+    text = query.get(name, str(default))
+    if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= MOST_FAKE_PARTS:
+        raise DriverError(f"{uri}: {name} must be a whole number from {least} to {MOST_FAKE_PARTS}")
+    return int(text)

@@ -1,7 +1,8 @@
 """A hypervisor without a hypervisor: guests are entries in memory, and in a JSON file if they are to survive.
 
-For tests and benches of everything above the drivers. It verifies images as the real ones do, because that is a
-part of the contract, and keeps only their checksums.
+For tests and benches of everything above the drivers, and to try pinned CPUs, huge pages and PCI devices without
+having any. It verifies images as the real ones do, because that is a part of the contract, and keeps only their
+checksums; where a guest was placed, it keeps with the guest.
 """
 
 import hashlib
@@ -9,11 +10,15 @@ import json
 import os
 import threading
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
+from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
+from computeagent.drivers.host_options import HostOptions
+from computeagent.topology import host_cells_to_json
 
 HYPERVISOR_VERSION = 1_000_000
 ARCH = "x86_64"
@@ -22,22 +27,18 @@ TRAITS = (
     "COMPUTE_IMAGE_TYPE_QCOW2",
     "COMPUTE_IMAGE_TYPE_RAW",
     "COMPUTE_NODE",
+    "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
     "HW_ARCH_X86_64",
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FakeSizes:
-    """What the fake host says it has."""
-
-    vcpus: int = 64
-    memory_mib: int = 256 * 1024
-    disk_gib: int = 2000
+THREADS_TRAIT = "HW_CPU_HYPERTHREADING"
+NO_OPTIONS = HostOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class FakeGuest:
-    """One guest. `power_state` is a value of PowerState."""
+    """One guest. `power_state` is a value of PowerState; `numa_topology` and `pci_devices` are its GuestSpec's."""
 
     uuid: str
     name: str
@@ -45,10 +46,15 @@ class FakeGuest:
     memory_mib: int
     disk_gib: int
     power_state: str
+    numa_topology: dict[str, object] | None = None
+    pci_devices: list[dict[str, str]] = field(default_factory=list)
 
 
 class FakeDriver:
-    """A Driver whose verbs each take `latency_s` seconds. `state_file` belongs to one driver at a time."""
+    """A Driver whose verbs each take `latency_s` seconds. `state_file` belongs to one driver at a time.
+
+    `options` are what an operator sets aside of the fake machine, as of a real one.
+    """
 
     def __init__(
         self,
@@ -57,7 +63,9 @@ class FakeDriver:
         sizes: FakeSizes | None = None,
         latency_s: float = 0.0,
         state_file: Path | None = None,
+        options: HostOptions = NO_OPTIONS,
     ) -> None:
+        self._options = options
         self._hostname = hypervisor_hostname
         self._sizes = sizes or FakeSizes()
         self._latency_s = latency_s
@@ -85,11 +93,13 @@ class FakeDriver:
             guests = list(self._guests.values())
         active = [guest for guest in guests if guest.power_state == PowerState.RUNNING]
         disk_used_gib = sum(guest.disk_gib for guest in guests)
+        cells = fake_cells(self._sizes)
+        online, choice = online_cpus(cells, self._sizes.vcpus), self._options.pci_choice
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type="fake",
             hypervisor_version=HYPERVISOR_VERSION,
-            vcpus=self._sizes.vcpus,
+            vcpus=len(self._options.shared_cpus(online)),
             memory_mib=self._sizes.memory_mib,
             disk_gib=self._sizes.disk_gib,
             vcpus_used=sum(guest.vcpus for guest in active),
@@ -101,7 +111,10 @@ class FakeDriver:
             arch=ARCH,
             cpu_info={"arch": ARCH, "model": "fake", "vendor": "fake", "features": []},
             supported_instances=((ARCH, "fake", "hvm"),),
-            traits=TRAITS,
+            traits=(*TRAITS, *((THREADS_TRAIT,) if has_threads(cells) else ())),
+            numa_topology=host_cells_to_json(host_cells(cells, self._options)),
+            pci_devices=() if choice is None else choice(fake_devices(self._sizes)),
+            dedicated_vcpus=len(self._options.dedicated_cpus(online)),
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
@@ -186,6 +199,8 @@ class FakeDriver:
                 memory_mib=guest.memory_mib,
                 disk_gib=guest.root_gib + guest.ephemeral_gib,
                 power_state=PowerState.RUNNING.value,
+                numa_topology=guest.numa_topology,
+                pci_devices=list(guest.pci_devices),
             )
             self._save()
         return GuestFacts(power_state=PowerState.RUNNING)

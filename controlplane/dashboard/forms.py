@@ -48,15 +48,23 @@ class InstanceForm(forms.Form):
         groups: Iterable[Any],
         zones: Iterable[str],
         may_name_host: bool = False,
+        is_trial: bool = False,
     ) -> None:
         super().__init__(data)
         self.zones = list(zones)
+        # What is only tried needs no name yet.
+        self.fields["name"].required = not is_trial
         if may_name_host:
             self.fields["availability_zone"].help_text = "Leave empty for any, or write zone:host to force a host."
         self._offer("flavor", ((str(one.pk), _flavor_label(one)) for one in flavors if not one.disabled))
         self._offer("image", ((str(one.pk), one.name) for one in images if one.status == "active"))
         self._offer("key_name", [("", "none"), *((one.name, one.name) for one in keypairs)])
         self._offer("group", [("", "none"), *((str(one.pk), f"{one.name} ({one.policy})") for one in groups)])
+
+    def full_clean(self) -> None:
+        """As shown again, the form is one that creates: it asks for a name."""
+        super().full_clean()
+        self.fields["name"].required = True
 
     @property
     def is_possible(self) -> bool:
@@ -95,7 +103,7 @@ class InstanceForm(forms.Form):
         # Browsers send CRLF; a script that begins with "#!/bin/sh\r" would not run.
         user_data = data["user_data"].replace("\r\n", "\n")
         return {
-            "name": data["name"],
+            "name": data["name"] or "trial",
             "flavor": data["flavor"],
             "image": data["image"],
             "min_count": data["min_count"],

@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from controlplane.dashboard.views import decisions, health, hosts, instances, overview, providers, session
+from controlplane.dashboard.views import (
+    capacity,
+    decisions,
+    health,
+    hosts,
+    instances,
+    overview,
+    policies,
+    policy_edit,
+    providers,
+    session,
+    simulate,
+)
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -25,4 +37,16 @@ urlpatterns = [
     path("providers/<uuid:provider_uuid>/", providers.provider_detail, name="provider"),
     path("decisions/", decisions.decision_list_view, name="decisions"),
     path("decisions/<uuid:decision_id>/", decisions.decision_detail, name="decision"),
+    path("decisions/<uuid:decision_id>/replay/", decisions.decision_replay_view, name="decision-replay"),
+    path("decisions/<uuid:decision_id>/help/", decisions.decision_help_view, name="decision-help"),
+    path("capacity/", capacity.capacity, name="capacity-matrix"),
+    path("simulate/", simulate.simulate, name="simulate"),
+    path("policies/", policies.policy_list_view, name="policies"),
+    path("policies/new/", policy_edit.policy_new, name="policy-new"),
+    path("policies/defaults/", policy_edit.policy_defaults, name="policy-defaults"),
+    path("policies/compare/", policies.policy_compare, name="policy-compare"),
+    path("policies/<uuid:policy_id>/", policies.policy_detail, name="policy"),
+    path("policies/<uuid:policy_id>/edit/", policy_edit.policy_edit, name="policy-edit"),
+    path("policies/<uuid:policy_id>/act/", policy_edit.policy_act, name="policy-act"),
+    path("policies/<uuid:policy_id>/preview/", policies.policy_preview_view, name="policy-preview"),
 ]

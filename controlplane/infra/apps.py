@@ -4,8 +4,14 @@ from django.apps import AppConfig
 
 
 class InfraConfig(AppConfig):
-    """Work rows and doorbells, and the only importer of django_q."""
+    """Work rows, doorbells and notifications, and the only importer of django_q."""
 
     name = "controlplane.infra"
     label = "infra"
     verbose_name = "Work and queues"
+
+    def ready(self) -> None:
+        """Declare the clean-ups; models cannot be imported before all apps are loaded."""
+        from controlplane.infra.notifications.jobs import chores_register  # noqa: PLC0415
+
+        chores_register()

@@ -8,6 +8,7 @@ import django_stubs_ext
 from csp.constants import NONE, SELF
 
 from controlplane.settings import env
+from controlplane.settings.hosts import HOST_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
@@ -154,7 +155,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["controlplane.identity.api.permissions.RoleRequired"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["controlplane.infra.api.parsers.BodyParser"],
     "DEFAULT_FILTER_BACKENDS": [
         "django_filters.rest_framework.DjangoFilterBackend",
         "rest_framework.filters.OrderingFilter",
@@ -328,6 +329,12 @@ KILONOVA: dict[str, Any] = {
     "DECISION_RETENTION_COUNT": env.integer(
         "DECISION_RETENTION_COUNT", 100_000, "How many of the newest decisions are kept; 0: any number."
     ),
+    "PCI_ALIASES": env.text(
+        "PCI_ALIASES",
+        "",
+        "Names for kinds of PCI devices, for flavors to ask for by pci_passthrough:alias: JSON, the form of "
+        'Nova\'s [pci]alias: [{"name": "gpu", "vendor_id": "10de", "product_id": "1eb8"}].',
+    ),
     "ATTESTATION_URL": env.text(
         "ATTESTATION_URL", "", "Attestation service (https://host:port/path) that TrustedFilter believes; empty: none."
     ),
@@ -362,5 +369,31 @@ KILONOVA: dict[str, Any] = {
         ("depth-first", "breadth-first"),
         "Under that cap: all candidates of one tree after the other, or one of each tree in turn.",
     ),
+    "NOTIFICATION_FORMAT": env.choice(
+        "NOTIFICATION_FORMAT",
+        ("versioned", "none"),
+        "Form of notifications: Nova's versioned payloads, or none at all.",
+    ),
+    "NOTIFICATION_EVENTS": env.words(
+        "NOTIFICATION_EVENTS",
+        (),
+        "Patterns of events (scheduler.*) that are always written and logged; others only while a webhook wants them.",
+    ),
+    "NOTIFICATION_LOG": env.boolean(
+        "NOTIFICATION_LOG", True, "Whether each notification that is written goes to the log as well."
+    ),
+    "NOTIFICATION_TIMEOUT_S": env.number(
+        "NOTIFICATION_TIMEOUT_S", 10.0, "Seconds that a webhook's receiver may take to answer.", least=0.1
+    ),
+    "NOTIFICATION_ATTEMPTS": env.integer(
+        "NOTIFICATION_ATTEMPTS", 12, "How often an event is sent to a webhook before it is given up.", least=1
+    ),
+    "NOTIFICATION_DEADLINE_S": env.number(
+        "NOTIFICATION_DEADLINE_S", 86400.0, "Seconds after which an event is not sent any more.", least=1.0
+    ),
+    "NOTIFICATION_RETENTION_DAYS": env.number(
+        "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", least=0.0
+    ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
+    **HOST_SETTINGS,
 }

@@ -11,7 +11,7 @@ from placement.candidates.alone import rows_alone
 from placement.candidates.columns import FleetColumns
 from placement.candidates.narrowing import stages_of
 from placement.candidates.query import CandidateQuery
-from placement.candidates.slots import request_of
+from placement.candidates.slots import offering, request_of
 from placement.candidates.walk import TreeWalk
 
 _PASSED, _COMBINATION = -1, -2
@@ -32,8 +32,14 @@ class Refusals(Mapping[UUID, Refusal]):
         for number, stage in enumerate(self._stages):
             self._broken[(self._broken == _PASSED) & ~stage.passes] = number
         self._try_combinations(columns)
+        self._others: Refusals | None = None
+        refused = self._broken != _PASSED
+        if query.instead is not None:
+            self._others = Refusals(columns, query.instead.query)
+            self._is_other = ~offering(columns, query.instead.without)
+            refused = np.where(self._is_other, self._others._broken != _PASSED, refused)
         is_root = columns.alive & (self._fleet.trees.root == np.arange(len(columns)))
-        self._rows: list[int] = np.flatnonzero(is_root & (self._broken != _PASSED)).tolist()
+        self._rows: list[int] = np.flatnonzero(is_root & refused).tolist()
 
     def __getitem__(self, root: UUID) -> Refusal:
         refusal = self.of(root)
@@ -53,6 +59,8 @@ class Refusals(Mapping[UUID, Refusal]):
         if row is None:
             return wording.unknown_provider()
         anchor = int(self._fleet.trees.root[row])
+        if self._others is not None and self._is_other[anchor]:
+            return self._others.of(provider)
         broken = int(self._broken[anchor])
         if broken == _PASSED:
             return None

@@ -37,6 +37,7 @@ class CandidateQuery:
     `group_policy` "isolate": no two suffixed groups on one provider. `same_subtree`: of the providers of the named
     groups, one is the others' ancestor. `root_required`, `root_forbidden`: traits of the root of the tree. `nested`
     False leaves out what takes from two providers of one tree, for clients that know no trees (before 1.29).
+    `instead` is another query for some of the trees; of those this one is not asked.
     """
 
     groups: tuple[RequestGroup, ...]
@@ -46,6 +47,19 @@ class CandidateQuery:
     root_forbidden: frozenset[str] = frozenset()
     limit: int | None = None
     nested: bool = True
+    instead: "Instead | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What is asked of trees in which nobody, sharing providers included, has an inventory of a class.
+
+    So that one search serves hosts that state a resource by one name or by another: PCPU, or VCPU where no CPU is
+    dedicated.
+    """
+
+    without: str
+    query: CandidateQuery
 
 
 class LikeChildren(StrEnum):

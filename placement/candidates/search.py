@@ -1,13 +1,14 @@
 """The candidate search: vectors leave few trees, then each tree is walked, lazily, until the limit is reached."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from placement.candidates.alone import rows_alone
 from placement.candidates.answers import CandidateBuilder, Choice, answer_of_single_rows, tree_facts
-from placement.candidates.columns import FleetColumns, Ints, ProviderFacts
+from placement.candidates.columns import Bools, FleetColumns, Ints, ProviderFacts
 from placement.candidates.query import (
     CandidateAnswer,
     CandidateQuery,
@@ -16,7 +17,7 @@ from placement.candidates.query import (
     SearchOptions,
     Strategy,
 )
-from placement.candidates.slots import Request, request_of, single_rows
+from placement.candidates.slots import Request, offering, request_of, single_rows
 from placement.candidates.walk import TreeWalk
 
 NOTHING = CandidateAnswer()
@@ -26,13 +27,33 @@ _DEFAULTS = SearchOptions()
 def candidates_find(
     columns: FleetColumns, query: CandidateQuery, options: SearchOptions = _DEFAULTS
 ) -> CandidateAnswer:
-    """All that can serve the query now, up to its limit, in the order of the columns or of the seed."""
+    """All that can serve the query now, up to its limit, in the order of the columns or of the seed.
+
+    Trees of `query.instead` come after the others.
+    """
+    if query.instead is None:
+        return _found(columns, query, options)
+    offers = offering(columns, query.instead.without)
+    found = _found(columns, replace(query, instead=None), options, offers)
+    most = _most(query.limit, options.max_candidates)
+    left = None if most is None else most - len(found.candidates)
+    if left is not None and left <= 0:
+        return found
+    rest = _found(columns, replace(query.instead.query, limit=left), options, ~offers)
+    known = {facts.uuid: facts for facts in (*found.summaries, *rest.summaries)}  # a sharing provider serves both
+    return CandidateAnswer((*found.candidates, *rest.candidates), tuple(known.values()))
+
+
+def _found(
+    columns: FleetColumns, query: CandidateQuery, options: SearchOptions, among: Bools | None = None
+) -> CandidateAnswer:
+    """The search in all trees, or in those whose roots are `among`."""
     if any(group.in_tree is not None and group.in_tree not in columns.row_of for group in query.groups):
         return NOTHING
     request = request_of(columns, query)
     most = _most(query.limit, options.max_candidates)
     alone = rows_alone(columns, request)
-    anchors = request.anchors
+    anchors = request.anchors if among is None else request.anchors & among
     if alone is not None and columns.trees.is_flat:
         anchors = anchors & (alone >= 0)
     order = _order(np.flatnonzero(anchors), options.seed)

@@ -151,3 +151,15 @@ def tree_wide(columns: FleetColumns, rows: Bools) -> Bools:
     roots = np.zeros(len(columns), dtype=np.bool_)
     roots[columns.trees.root[rows]] = True
     return roots
+
+
+def offering(columns: FleetColumns, name: str) -> Bools:
+    """By row: is the root of a tree that has an inventory of the class, its own or one that somebody shares with it."""
+    column = columns.classes.get(name)
+    if column is None:
+        return np.zeros(len(columns), dtype=np.bool_)
+    has = columns.alive & (column.total[: len(columns)] > 0)
+    roots = tree_wide(columns, has)
+    for row in sharing_among(columns, has):
+        roots = roots | columns.shared_with(row)
+    return roots

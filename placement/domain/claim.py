@@ -1,7 +1,7 @@
 """What consumers ask for: claims of new ones, whole new states of any, and what a batch asks of each inventory."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from math import gcd
 from typing import Final
@@ -43,7 +43,11 @@ class CountLimit:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """All that one new consumer will hold: {provider uuid: {resource class: amount}}. Amounts in the class's unit."""
+    """All that one new consumer will hold: {provider uuid: {resource class: amount}}. Amounts in the class's unit.
+
+    `seen`: generations of providers as whoever chose them saw them. One that has changed since then gives nothing, even
+    if it has room, so that the choice is made again by what is so now.
+    """
 
     consumer_uuid: UUID
     project_id: UUID | str
@@ -51,6 +55,7 @@ class Claim:
     resources: Amounts
     consumer_type: str | None = "INSTANCE"
     limits: tuple[CountLimit, ...] = ()
+    seen: Mapping[UUID, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ class ConsumerState:
 
     `generation` None: it must hold nothing yet. A number: it must be at this generation. UNCHECKED: no matter.
     Project and user None: the client named none. `consumer_type` None: a new one has none, an old one keeps its own.
-    `by_client`: a new one is the business of a client of the Placement API, so our sweeps leave it alone.
+    `by_client`: a new one is the business of a client of the Placement API, so our sweeps leave it alone. `seen` as
+    in a claim.
     """
 
     consumer_uuid: UUID
@@ -70,6 +76,7 @@ class ConsumerState:
     generation: Generation = None
     limits: tuple[CountLimit, ...] = ()
     by_client: bool = False
+    seen: Mapping[UUID, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ def state_of(claim: Claim) -> ConsumerState:
         consumer_type=claim.consumer_type,
         resources=claim.resources,
         limits=claim.limits,
+        seen=claim.seen,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 
@@ -12,10 +12,13 @@ from placement.domain import Claim, check_claims
 from placement.domain.claim import state_of
 from placement.models import Allocation, Consumer
 from placement.services.books import books_end, held_by
+from placement.services.bulk import placeholders, uuid_value
 from placement.services.consumers import consumers_lock
 from placement.services.locks import providers_touch
 from placement.services.replace import states_set
 from placement.services.transactions import in_transaction
+
+_KNOWN = "SELECT id FROM placement_consumer WHERE uuid IN ({values}) LIMIT 1"
 
 
 def allocations_claim(claims: Sequence[Claim]) -> None:
@@ -23,8 +26,9 @@ def allocations_claim(claims: Sequence[Claim]) -> None:
 
     The guard is in the UPDATE of the inventories, so no inventory can go over its capacity whatever runs beside it;
     count limits are looked at under the lock of their provider. Raises NoCapacity when an inventory cannot give its
-    part or a limit is reached (see `domain.capacity_error` for the extra), ConsumerChanged when a consumer holds
-    allocations already, Invalid for a claim that makes no sense.
+    part or a limit is reached (see `domain.capacity_error` for the extra), ProviderChanged when all could, but one of
+    them is not at the generation that a claim has seen, ConsumerChanged when a consumer holds allocations already,
+    Invalid for a claim that makes no sense.
     """
     check_claims(claims)
     if claims:
@@ -37,7 +41,18 @@ def allocations_free(consumer_uuids: Iterable[UUID]) -> int:
     Freeing twice, at once or later, gives back once: the second finds no consumer. Unknown consumers are no error.
     """
     uuids = set(consumer_uuids)
-    return in_transaction(lambda: _free(uuids)) if uuids else 0
+    # Mostly there is nothing to free, and to see that needs no transaction.
+    if not uuids or not (connection.in_atomic_block or _are_known(uuids)):
+        return 0
+    return in_transaction(lambda: _free(uuids))
+
+
+def _are_known(uuids: set[UUID]) -> bool:
+    asked = [uuid_value(uuid) for uuid in uuids]
+    text = _KNOWN.format(values=placeholders(asked))
+    with connection.cursor() as cursor:
+        cursor.execute(text, asked)
+        return cursor.fetchone() is not None
 
 
 def _free(uuids: set[UUID]) -> int:

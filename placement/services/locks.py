@@ -1,6 +1,6 @@
 """The lock of everything below a provider is its own row. Several are always locked in the order of their ids."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_sql
 from controlplane.kernel.errors import NotFound
+from placement.domain import ConsumerState
 from placement.domain.errors import provider_changed
 from placement.models import ChangeStamp, ResourceProvider
 from placement.models.stamp import stamp_sql
@@ -70,6 +71,17 @@ def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = (), 
         cursor.execute(text, [*(uuid_value(uuid) for uuid in uuids), *ids])
         rows = [Touched(pk, uuid_of(uuid), generation) for pk, uuid, generation in cursor.fetchall()]
     return {row.uuid: row for row in rows}
+
+
+def seen_check(states: Sequence[ConsumerState], touched: Mapping[UUID, Touched]) -> None:
+    """Raise ProviderChanged for a provider that was at another generation than a state has seen, before it was touched.
+
+    One that is not there has no inventories either, and its refusal says so.
+    """
+    for state in states:
+        for uuid, expected in state.seen.items():
+            if uuid in touched and touched[uuid].generation - 1 != expected:
+                raise provider_changed(uuid, expected=expected, actual=touched[uuid].generation - 1)
 
 
 def providers_stamp(provider_ids: Collection[int]) -> None:

@@ -1,6 +1,6 @@
 """The short way of the call that is made most: one consumer that holds nothing takes classes of one provider.
 
-On PostgreSQL a function of the database does it (`placement_claim_one`, made by migration 0002), in one round trip
+On PostgreSQL a function of the database does it (`placement_claim_one`, made by migration 0003), in one round trip
 and, outside a transaction of the caller, without BEGIN and COMMIT: its statements are planned once per connection, and
 all Python does is call it. It keeps the rules of `books`: it locks the consumer by inserting it, then the provider by
 counting its generation, then changes the inventories by the guard. Each of its statements sees what was committed when
@@ -9,19 +9,29 @@ alone (ON CONFLICT DO NOTHING, which waits for whoever is inserting or deleting 
 what is committed ends before it writes or waits at all; one that loses only behind the lock is undone as a whole by an
 error.
 
+A provider that has changed since it was chosen (`seen`) gives nothing, even if it has room: that is looked at before
+the first write, and again by the UPDATE that locks it.
+
 Whatever it cannot do, it leaves to the long way, which does it or tells why not. On SQLite the long way is all there
 is: a write there costs a file lock, not round trips.
 """
 
+from uuid import UUID
+
 from django.db import IntegrityError, OperationalError, connection, transaction
 
 from placement.domain import INCOMPLETE_OWNER, ConsumerState
+from placement.domain.errors import provider_changed
+from placement.models import ResourceProvider
 
-_CALL = "SELECT placement_claim_one(%s, %s, %s, %s, %s, %s, %s, %s)"
+_CALL = "SELECT placement_claim_one(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 def claimed_shortly(state: ConsumerState) -> bool:
-    """Whether the short way gave this consumer its state. False: nothing has happened, take the long way."""
+    """Whether the short way gave this consumer its state. False: nothing has happened, take the long way.
+
+    Raises ProviderChanged.
+    """
     if connection.vendor != "postgresql" or not _is_simple(state):
         return False
     try:
@@ -36,8 +46,8 @@ def claimed_shortly(state: ConsumerState) -> bool:
 def _is_simple(state: ConsumerState) -> bool:
     if isinstance(state.generation, int) or state.limits or len(state.resources) != 1:
         return False
-    (classes,) = state.resources.values()
-    return bool(classes)
+    ((provider, classes),) = state.resources.items()
+    return bool(classes) and not state.seen.keys() - {provider}
 
 
 def _call(state: ConsumerState) -> bool:
@@ -54,7 +64,16 @@ def _call(state: ConsumerState) -> bool:
                 provider,
                 list(classes),
                 list(classes.values()),
+                state.seen.get(provider),
             ),
         )
         (is_done,) = cursor.fetchone()
+    if is_done is None:
+        _raise_changed(provider, expected=state.seen[provider])
     return bool(is_done)
+
+
+def _raise_changed(provider: UUID, *, expected: int) -> None:
+    actual = ResourceProvider.objects.filter(uuid=provider).values_list("generation", flat=True).first()
+    if actual is not None and actual != expected:
+        raise provider_changed(provider, expected=expected, actual=actual)

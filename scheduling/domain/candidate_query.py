@@ -5,9 +5,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid
-from placement.candidates import CandidateQuery, RequestGroup
+from placement.candidates import CandidateQuery, Instead, RequestGroup
 from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import POLICY_KEY, GroupNeeds, ResourceRequest
+from scheduling.domain.resources import PCPU, POLICY_KEY, GroupNeeds, ResourceRequest
 
 
 def candidate_query(
@@ -15,9 +15,17 @@ def candidate_query(
 ) -> CandidateQuery:
     """The query for one instance. `in_tree`: the only node that is wanted, where the request leaves just one.
 
+    Dedicated CPUs are PCPU, and VCPU of hosts that offer none: both in this one query.
     Raises Invalid for what Placement would answer with 400: nothing asked for, traits of a group without resources,
     several suffixed groups without a group_policy.
     """
+    query = _query(request, resources, in_tree)
+    if resources.fallback is None:
+        return query
+    return replace(query, instead=Instead(PCPU, _query(request, resources.fallback, in_tree)))
+
+
+def _query(request: ScheduleRequest, resources: ResourceRequest, in_tree: UUID | None) -> CandidateQuery:
     suffixed = {suffix: group for suffix, group in resources.groups.items() if suffix}
     _check(suffixed, resources)
     own = resources.groups.get("", GroupNeeds())
@@ -35,7 +43,11 @@ def candidate_query(
 
 def without_tree(query: CandidateQuery) -> CandidateQuery:
     """The same in any tree."""
-    return replace(query, groups=tuple(replace(group, in_tree=None) for group in query.groups))
+    instead = query.instead
+    if instead is not None:
+        instead = replace(instead, query=without_tree(instead.query))
+    groups = tuple(replace(group, in_tree=None) for group in query.groups)
+    return replace(query, groups=groups, instead=instead)
 
 
 def _check(suffixed: dict[str, GroupNeeds], resources: ResourceRequest) -> None:

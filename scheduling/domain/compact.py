@@ -10,6 +10,7 @@ import numpy as np
 from scheduling.domain.columns import FloatArray, IntArray
 
 _NUMBERED = re.compile(r"^(.*?)(0*[0-9]{1,9})([^0-9]*)$")
+_MOST_DIGITS = 255  # of a name
 # A change of a column is written as differences when fewer than one row in four differs.
 _SPARSE = 4
 _LETTERS = string.digits + string.ascii_letters
@@ -52,6 +53,30 @@ def names_from_runs(runs: Sequence[Any]) -> tuple[str, ...]:
     for run in runs:
         names.extend([run] if isinstance(run, str) else (_name(run, offset) for offset in range(run[3])))
     return tuple(names)
+
+
+def places_in_runs(runs: Sequence[Any], name: str) -> tuple[int, ...]:
+    """Where `name` stands among the names of `names_to_runs`, whatever the case, without writing them out."""
+    wanted, at = name.lower(), 0
+    found: list[int] = []
+    for run in runs:
+        if isinstance(run, str):
+            found += [at] if run.lower() == wanted else []
+            at += 1
+            continue
+        offset = _offset_in(run, wanted)
+        found += [] if offset is None else [at + offset]
+        at += run[3]
+    return tuple(found)
+
+
+def _offset_in(run: list[Any], wanted: str) -> int | None:
+    prefix, number, suffix, count = run[0].lower(), run[1], run[2].lower(), run[3]
+    middle = wanted[len(prefix) : len(wanted) - len(suffix)]
+    if not (middle.isascii() and middle.isdecimal() and wanted == f"{prefix}{middle}{suffix}"):
+        return None
+    offset = int(middle) - int(number) if len(middle) <= _MOST_DIGITS else -1
+    return offset if 0 <= offset < count and middle == f"{int(middle):0{len(number)}d}" else None
 
 
 def _continues(run: Any, name: str) -> bool:

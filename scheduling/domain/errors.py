@@ -4,7 +4,7 @@ from controlplane.kernel.errors import Invalid, KilonovaError
 
 
 class PluginFailed(KilonovaError):
-    """A filter or weigher raised or answered nonsense; the request fails, the worker lives.
+    """A scheduler, filter or weigher raised or answered nonsense; the request fails, the worker lives.
 
     `extra` has `plugin` (its name) and, where one host was being asked about, `host`.
     """
@@ -13,6 +13,6 @@ class PluginFailed(KilonovaError):
 
 
 class PluginNotFound(Invalid):
-    """The policy names a filter or weigher that cannot be found or loaded; `extra` has `plugin`."""
+    """The policy names a scheduler, filter or weigher that cannot be found or loaded; `extra` has `plugin`."""
 
     code = "plugin_not_found"

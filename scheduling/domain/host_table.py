@@ -99,6 +99,10 @@ class HostTable:
         """Uuids of the instances on one row, those of this run included."""
         return self.instances[row] | {uuid for uuid, placed in self.placed.items() if placed == row}
 
+    def placed_rows(self) -> IntArray:
+        """Rows that instances of this run were put on, ascending: all others are as they were in the snapshot."""
+        return np.array(sorted(set(self.placed.values())), dtype=np.int64)
+
     def rows_of_hosts(self, names: Iterable[str]) -> IntArray:
         """Rows whose service host has one of these names, whatever the case, ascending."""
         return _rows(self.rows_by_host, names)

@@ -42,7 +42,7 @@ class RefusalGroup:
 class Hosts:
     """Rows of a table that are still in the race at `stage`.
 
-    `states` and `limits` (columns beside the table, NaN where there is none) are shared within one instance's run.
+    `states` and `limits` (columns beside the table, NaN where there is none) are shared within one run.
     """
 
     __slots__ = ("limits", "rows", "stage", "states", "table")
@@ -77,9 +77,9 @@ class Hosts:
 
     def set_limit(self, name: str, column: IntArray | FloatArray) -> None:
         """Of these hosts, the one that is chosen takes its value of `column` (beside the table) along as a limit."""
-        limit = np.full(len(self.table), np.nan)
-        limit[self.rows] = column[self.rows]
-        self.limits[name] = limit
+        if name not in self.limits:
+            self.limits[name] = np.full(len(self.table), np.nan)
+        self.limits[name][self.rows] = column[self.rows]
 
     def mask(self, rows: IntArray) -> BoolArray:
         """Which of these hosts are among `rows`."""
@@ -90,6 +90,13 @@ class Hosts:
     def where(self, mask: BoolArray) -> "Hosts":
         """The hosts at which `mask` is true."""
         return Hosts(self.table, self.rows[mask], self.stage, self.states, self.limits)
+
+    def only(self, rows: IntArray) -> "Hosts":
+        """Those of `rows`, which ascend, that are among these hosts."""
+        if not len(self):
+            return self
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self) - 1)
+        return Hosts(self.table, rows[self.rows[at] == rows], self.stage, self.states, self.limits)
 
     def where_marked(self, marks: BoolArray) -> "Hosts":
         """The hosts that a column over the whole table marks."""
@@ -122,6 +129,8 @@ class Hosts:
         ratio: FloatArray | None = None,
     ) -> list[RefusalGroup]:
         """The group of hosts where `refused` is true; arrays are beside these hosts. Empty if there is none."""
+        if refused.dtype != np.bool_ or refused.shape != self.rows.shape:
+            raise TypeError(f"{len(self)} answers true or false expected, not {refused.dtype} {refused.shape}")
         if not refused.any():
             return []
         same = None if isinstance(available, np.ndarray) else available

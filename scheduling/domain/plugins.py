@@ -1,9 +1,18 @@
-"""Finds filters and weighers that are not ours: by entry point name or by dotted path."""
+"""Finds filters, weighers and schedulers that are not ours: by entry point name or by dotted path."""
 
 import importlib
+import site
 from importlib.metadata import entry_points
 
 from scheduling.domain.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugin_guard import shown
+
+WORDS = {
+    "kilonova.filters": "filter",
+    "kilonova.weighers": "weigher",
+    "kilonova.schedulers": "scheduler",
+}
+"""What the plug-ins of each group of entry points are."""
 
 
 def load_plugin(group: str, name: str) -> object:
@@ -12,17 +21,38 @@ def load_plugin(group: str, name: str) -> object:
     Raises PluginNotFound when there is none, PluginFailed when it cannot be imported or made.
     """
     try:
-        found = _by_entry_point(group, name) or _by_path(name)
-    except Exception as error:
-        raise PluginFailed(f"{name} cannot be loaded: {error!r}", plugin=name) from error
+        found = _found(group, name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may say sys.exit()
+        raise PluginFailed(f"{name} cannot be loaded: {shown(error)}", plugin=name) from error
     if found is None:
-        raise PluginNotFound(f"there is no filter or weigher {name!r}", plugin=name)
+        raise PluginNotFound(f"there is no {WORDS.get(group, 'plug-in')} {name!r}", plugin=name)
     return _made(name, found)
 
 
 def plugin_names(group: str) -> tuple[str, ...]:
     """Names of the entry points of `group` that are installed."""
     return tuple(sorted(entry.name for entry in entry_points(group=group)))
+
+
+def _found(group: str, name: str) -> object | None:
+    """A package that was installed after this process began is looked for once more, where packages are now."""
+    try:
+        found = _by_entry_point(group, name) or _by_path(name)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        _packages_look()
+        found = _by_entry_point(group, name) or _by_path(name)
+    return found
+
+
+def _packages_look() -> None:
+    """Read again where packages are installed, links to editable ones included, as Python does when it starts."""
+    importlib.invalidate_caches()
+    for directory in site.getsitepackages():
+        site.addsitedir(directory)
 
 
 def _by_entry_point(group: str, name: str) -> object | None:
@@ -51,6 +81,8 @@ def _made(name: str, found: object) -> object:
         raise PluginFailed(f"{name} is not a class", plugin=name)
     try:
         made: object = found()
-    except Exception as error:
-        raise PluginFailed(f"{name} cannot be made: {error!r}", plugin=name) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise PluginFailed(f"{name} cannot be made: {shown(error)}", plugin=name) from error
     return made

@@ -1,4 +1,4 @@
-"""A policy: which filters in which order, which weighers how strongly, and the scheduler's options."""
+"""A policy: which scheduler, which filters in which order, which weighers how strongly, and their options."""
 
 import math
 from collections.abc import Mapping
@@ -18,6 +18,8 @@ DEFAULT_FILTERS = (
     "ServerGroupAntiAffinityFilter",
     "ServerGroupAffinityFilter",
 )
+
+DEFAULT_SCHEDULER = "filter_scheduler"
 
 MOST_SUBSET, MOST_ATTEMPTS = 10_000, 100
 UNKNOWN, WRONG_TYPE, OUT_OF_RANGE, TWICE = "unknown_setting", "wrong_type", "out_of_range", "named_twice"
@@ -56,7 +58,9 @@ DEFAULT_WEIGHERS = tuple(
 class PolicyOptions:
     """Options of filters, weighers and request filters, with Nova's names and defaults. `extra` is for plug-ins.
 
-    The two weight settings map names of metrics and of image properties to their weights.
+    The two weight settings map names of metrics and of image properties to their weights. `cached_view_age_s`: how old
+    the view of the fleet may be that `caching_scheduler` works on, in seconds. With
+    `packing_host_numa_cells_allocation_strategy` guests fill the fullest NUMA cells of a host first, else the emptiest.
     """
 
     default_availability_zone: str = "nova"
@@ -78,6 +82,8 @@ class PolicyOptions:
     enable_isolated_aggregate_filtering: bool = False
     image_metadata_prefilter: bool = False
     query_placement_for_routed_network_aggregates: bool = False
+    cached_view_age_s: float = 10.0
+    packing_host_numa_cells_allocation_strategy: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -89,7 +95,10 @@ SIGNED = frozenset({"metrics_weight_of_unavailable"})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One version of the rules. `version` is what decisions name, for instance `default-v3`."""
+    """One version of the rules. `version` is what decisions name, for instance `default-v3`.
+
+    `scheduler`: entry point or dotted path of what decides, by these filters and weighers or by its own.
+    """
 
     version: str = "defaults"
     filters: tuple[str, ...] = DEFAULT_FILTERS
@@ -98,6 +107,7 @@ class Policy:
     shuffle_best_same_weighed_hosts: bool = False
     max_attempts: int = 3
     options: PolicyOptions = field(default_factory=PolicyOptions)
+    scheduler: str = DEFAULT_SCHEDULER
 
 
 DEFAULT_POLICY = Policy()
@@ -107,6 +117,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
     """Plain JSON values: `weighers` maps name to multiplier (null: the default), in their order."""
     options = {each.name: getattr(policy.options, each.name) for each in fields(PolicyOptions)}
     return {
+        "scheduler": policy.scheduler,
         "filters": list(policy.filters),
         "weighers": {setting.name: setting.multiplier for setting in policy.weighers},
         "host_subset_size": policy.host_subset_size,
@@ -127,6 +138,7 @@ def policy_from_dict(data: Mapping[str, Any], *, version: str) -> Policy:
     _reject_unknown(data, {each.name for each in fields(Policy)} - {"version"}, "policy")
     return Policy(
         version=version,
+        scheduler=_scheduler(data.get("scheduler", DEFAULT_SCHEDULER)),
         filters=_names(data.get("filters", DEFAULT_FILTERS)),
         weighers=_weighers(data["weighers"]) if "weighers" in data else DEFAULT_WEIGHERS,
         host_subset_size=_count(data, "host_subset_size", 1, MOST_SUBSET),
@@ -182,6 +194,12 @@ def _reject_unknown(data: Mapping[str, Any], known: set[str], where: str) -> Non
     if unknown:
         field = unknown[0] if where == "policy" else f"{where}.{unknown[0]}"
         raise Invalid(f"{where} has no setting {unknown[0]!r}", field=field, reason=UNKNOWN)
+
+
+def _scheduler(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise Invalid("scheduler is the name of a scheduler", field="scheduler", reason=WRONG_TYPE)
+    return value
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -6,13 +6,16 @@ Keys without a suffix make the un-suffixed group, which a tree of providers may 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
+from scheduling.domain.derived_needs import derived_needs
+from scheduling.domain.numa.amounts import CpuAmounts, cpu_amounts
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
 
-VCPU, MEMORY_MB, DISK_GB = "VCPU", "MEMORY_MB", "DISK_GB"
+VCPU, PCPU, MEMORY_MB, DISK_GB = "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ _TRAIT_KEY = re.compile(r"^trait([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")
 
 POLICY_KEY = "group_policy"
 GROUP_POLICIES = ("none", "isolate")
+MOST_AMOUNT = 2**31 - 1
+"""What Placement can count of one class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class ResourceRequest:
 
     `amounts`, `required` and `forbidden` are those of all groups together, which is what a host without nested or
     shared providers must have. `groups` holds each by its suffix, the un-suffixed one as "".
+    `fallback` is asked of hosts that offer no PCPU at all and pin on what they report as VCPU; None: the same of all.
     """
 
     amounts: Mapping[str, int]
@@ -67,6 +73,11 @@ class ResourceRequest:
     notes: tuple[str, ...] = ()
     groups: Mapping[str, GroupNeeds] = field(default_factory=dict)
     group_policy: str | None = None
+    fallback: "ResourceRequest | None" = None
+
+    def on(self, *, has_pcpu: bool) -> "ResourceRequest":
+        """What it needs of a host that offers PCPU, or of one that does not."""
+        return self if has_pcpu or self.fallback is None else self.fallback
 
 
 def resource_request(request: ScheduleRequest) -> ResourceRequest:
@@ -90,16 +101,35 @@ def derive_resources(
 ) -> ResourceRequest:
     """Amounts per resource class and traits: flavor's size, then its overrides, then the image's traits.
 
-    Disk is root (none when booting from a volume), ephemeral and swap, rounded up to GiB. An override of 0 removes
-    its class; a bad override is ignored with a note. Source: Nova's resource request rules.
+    Disk is root (none when booting from a volume), ephemeral and swap, rounded up to GiB. CPUs follow the CPU policy:
+    dedicated ones are PCPU. An override of 0 removes its class; a bad override is ignored with a note. Raises Invalid
+    for CPU policies that contradict. Source: Nova's resource request rules.
     """
+    cpus = cpu_amounts(flavor, image)
+    derive = partial(_derived, flavor, image, is_bfv=is_bfv, required=required, forbidden=forbidden)
+    if cpus.fallback_vcpu is None:
+        return derive(cpus)
+    return replace(derive(cpus), fallback=derive(CpuAmounts(cpus.fallback_vcpu)))
+
+
+def _derived(
+    flavor: FlavorSnapshot,
+    image: ImageSnapshot,
+    cpus: CpuAmounts,
+    *,
+    is_bfv: bool,
+    required: frozenset[str],
+    forbidden: frozenset[str],
+) -> ResourceRequest:
     notes: list[str] = []
     specs = flavor.extra_specs
-    amounts = _amounts(specs, _default_amounts(flavor, is_bfv=is_bfv), notes)
+    amounts = _amounts(specs, _default_amounts(flavor, cpus, is_bfv=is_bfv), notes)
     wanted, unwanted = _traits(specs, "required", notes), _traits(specs, "forbidden", [])
     own = _traits(image.properties, "required", []).get("", frozenset())
-    wanted[""] = wanted.get("", frozenset()) | required | own
-    unwanted[""] = unwanted.get("", frozenset()) | forbidden
+    derived = derived_needs(flavor, image)
+    amounts[""] = {**derived.amounts, **amounts[""]}
+    wanted[""] = wanted.get("", frozenset()) | required | own | cpus.required | derived.required
+    unwanted[""] = unwanted.get("", frozenset()) | forbidden | cpus.forbidden
     groups = {
         suffix: GroupNeeds(amounts.get(suffix, {}), wanted.get(suffix, frozenset()), unwanted.get(suffix, frozenset()))
         for suffix in dict.fromkeys((*amounts, *wanted, *unwanted))
@@ -116,10 +146,10 @@ def derive_resources(
     )
 
 
-def _default_amounts(flavor: FlavorSnapshot, *, is_bfv: bool) -> dict[str, int]:
+def _default_amounts(flavor: FlavorSnapshot, cpus: CpuAmounts, *, is_bfv: bool) -> dict[str, int]:
     swap_gib = -(-flavor.swap_mib // 1024)
     disk_gib = (0 if is_bfv else flavor.root_gib) + flavor.ephemeral_gib + swap_gib
-    return {VCPU: flavor.vcpus, MEMORY_MB: flavor.memory_mib, DISK_GB: disk_gib}
+    return {VCPU: cpus.vcpu, PCPU: cpus.pcpu, MEMORY_MB: flavor.memory_mib, DISK_GB: disk_gib}
 
 
 def _amounts(specs: Mapping[str, str], defaults: Mapping[str, int], notes: list[str]) -> dict[str, dict[str, int]]:
@@ -131,9 +161,12 @@ def _amounts(specs: Mapping[str, str], defaults: Mapping[str, int], notes: list[
             continue
         amount = _amount(text)
         if amount is None:
-            notes.append(f"{key}={text} is ignored: not a whole number of 0 or more")
+            notes.append(f"{key}={text} is ignored: not a whole number from 0 to {MOST_AMOUNT}")
         else:
-            found.setdefault(match[1] or "", {})[match[2]] = amount
+            suffix, name = match[1] or "", match[2]
+            found.setdefault(suffix, {})[name] = amount
+            if suffix and f"resources:{name}" not in specs:
+                found[""].pop(name, None)  # a flavor's own size counts only where no group speaks of the class
     whole = {suffix: {name: one for name, one in group.items() if one > 0} for suffix, group in found.items()}
     return {suffix: group for suffix, group in whole.items() if group or not suffix}
 
@@ -151,7 +184,7 @@ def _amount(text: str) -> int | None:
         amount = int(text)
     except (TypeError, ValueError):
         return None
-    return amount if amount >= 0 else None
+    return amount if 0 <= amount <= MOST_AMOUNT else None
 
 
 def _traits(specs: Mapping[str, str], word: str, notes: list[str]) -> dict[str, frozenset[str]]:

@@ -67,8 +67,8 @@ def limits_of(table: HostTable, row: int) -> Limits:
     return Limits(float(cpu), float(ram))
 
 
-def consume_topology(table: HostTable, row: int, request: ScheduleRequest) -> HostTable:
-    """The table after one instance took its cells, CPUs, pages and devices on `row`.
+def consume_topology(table: HostTable, row: int, request: ScheduleRequest, *, pack: bool = False) -> HostTable:
+    """The table after one instance took its cells, CPUs, pages and devices on `row`; `pack` as in the policy.
 
     As in Nova, what does not fit here (filters may be off, hosts forced) takes nothing: the host's own claim decides.
     """
@@ -78,7 +78,8 @@ def consume_topology(table: HostTable, row: int, request: ScheduleRequest) -> Ho
     host, pools = topology_of(table.numa_topologies[row]), pools_of(table.pci_pools[row])
     place = ANYWHERE
     if guest is not None and host is not None:
-        placed = fit(host, guest, FitNeeds(limits_of(table, row), request.pci_requests, pools, request.networks))
+        limits = limits_of(table, row)
+        placed = fit(host, guest, FitNeeds(limits, request.pci_requests, pools, request.networks, pack))
         if isinstance(placed, Refusal):
             return table
         place = place_of(host, placed)

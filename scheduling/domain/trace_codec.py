@@ -161,9 +161,7 @@ def _ranking_to_dict(ranking: Ranking, before: Ranking | None) -> dict[str, Any]
         }
         for each, raw in zip(ranking.weighers, letters_shared(raws), strict=True)
     ]
-    moved = np.flatnonzero(ranking.order != best_first(ranking.scores))
-    head = ranking.order[: moved[-1] + 1].tolist() if len(moved) else []
-    return {"weighers": weighers, "head": head}
+    return {"weighers": weighers, "head": ranking.head().tolist()}
 
 
 def _multiplier_to_json(multiplier: float | FloatArray) -> Any:
@@ -190,10 +188,10 @@ def _ranking_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking 
         for at, (item, raw) in enumerate(zip(items, raws, strict=True))
     )
     scores = score(len(rows), weighers)
-    order = best_first(scores)
-    if data["head"]:
-        head = np.array(data["head"], dtype=np.int64)
-        order = np.concatenate([head, order[~np.isin(order, head)]])
+    if not data["head"]:
+        return Ranking(rows, scores, weighers=weighers)
+    head, order = np.array(data["head"], dtype=np.int64), best_first(scores)
+    order = np.concatenate([head, order[~np.isin(order, head)]])
     return Ranking(rows, scores, order, weighers)
 
 

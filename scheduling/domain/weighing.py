@@ -1,10 +1,14 @@
 """Weights as Nova computes them: raw values scaled over the hosts of this request, times a multiplier."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from scheduling.domain.columns import FloatArray, IntArray
+
+# From this many times more hosts on than are wanted, choosing them costs less than sorting all.
+_FEW = 8
 
 
 def normalise(raw: FloatArray, *, floor: float | None = None, ceiling: float | None = None) -> FloatArray:
@@ -14,11 +18,21 @@ def normalise(raw: FloatArray, *, floor: float | None = None, ceiling: float | N
     low equals high all become 0. Source: Nova's weight normalisation.
     """
     values = clamp(raw, floor=floor, ceiling=ceiling)
-    low = float(values.min()) if floor is None else floor
-    high = float(values.max()) if ceiling is None else ceiling
+    low, high = _ends(values, floor, ceiling)
     if low == high:
         return np.zeros(len(values), dtype=np.float64)
-    return (values - low) / (high - low)
+    return _scaled(values, low, high)
+
+
+def _ends(values: FloatArray, floor: float | None, ceiling: float | None) -> tuple[float, float]:
+    low = float(values.min()) if floor is None else floor
+    high = float(values.max()) if ceiling is None else ceiling
+    return low, high
+
+
+def _scaled(values: FloatArray, low: float, high: float) -> FloatArray:
+    moved = values - low if low else values
+    return moved / (high - low)
 
 
 def clamp(raw: FloatArray, *, floor: float | None = None, ceiling: float | None = None) -> FloatArray:
@@ -29,7 +43,7 @@ def clamp(raw: FloatArray, *, floor: float | None = None, ceiling: float | None 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeigherColumn:
-    """What one weigher said about each ranked host. `multiplier` is one number, or one per host."""
+    """What one weigher said about each ranked host. `multiplier` is one number, or one per host; both are finite."""
 
     name: str
     raw: FloatArray
@@ -45,18 +59,53 @@ class WeigherColumn:
         """What this weigher adds to each score."""
         return self.multiplier * self.normalised()
 
+    def addend(self) -> FloatArray | None:
+        """The same; None where that is 0 for every host, which is so of most weighers of most requests."""
+        if not isinstance(self.multiplier, np.ndarray) and not self.multiplier:
+            return None
+        values = clamp(self.raw, floor=self.floor, ceiling=self.ceiling)
+        low, high = _ends(values, self.floor, self.ceiling)
+        return None if low == high else self.multiplier * _scaled(values, low, high)
 
-@dataclass(frozen=True, slots=True, eq=False)
+
 class Ranking:
     """Hosts that passed, with their scores. `rows` ascend; `order` are positions in `rows`, the best first.
 
-    A single host is not weighed: it has no weigher columns and a score of 0.
+    A single host is not weighed: it has no weigher columns and a score of 0. Without an order of its own it is that of
+    the scores, and only as much of it is sorted as somebody asks for.
     """
 
-    rows: IntArray
-    scores: FloatArray
-    order: IntArray
-    weighers: tuple[WeigherColumn, ...] = ()
+    __slots__ = ("_order", "rows", "scores", "weighers")
+
+    def __init__(
+        self,
+        rows: IntArray,
+        scores: FloatArray,
+        order: IntArray | None = None,
+        weighers: tuple[WeigherColumn, ...] = (),
+    ) -> None:
+        self.rows = rows
+        self.scores = scores
+        self.weighers = weighers
+        self._order = order
+
+    @property
+    def order(self) -> IntArray:
+        """Positions of all hosts, the best first."""
+        if self._order is None:
+            self._order = best_first(self.scores)
+        return self._order
+
+    def leaders(self, count: int) -> IntArray:
+        """Positions of the best `count` hosts, the best first."""
+        return best_few(self.scores, count) if self._order is None else self._order[:count]
+
+    def head(self) -> IntArray:
+        """The part of the order that is not by score alone: a shuffle's, a choice's within the subset. Mostly empty."""
+        if self._order is None:
+            return np.empty(0, dtype=np.int64)
+        moved = np.flatnonzero(self._order != best_first(self.scores))
+        return self._order[: moved[-1] + 1] if len(moved) else self._order[:0]
 
     def ranked_rows(self) -> IntArray:
         """Rows of the table, the best first."""
@@ -74,13 +123,30 @@ class Ranking:
 
 
 def score(count: int, weighers: tuple[WeigherColumn, ...]) -> FloatArray:
-    """The sum over weighers for each host, always added in the same order so that a replay is equal to the bit."""
-    total = np.zeros(count, dtype=np.float64)
-    for weigher in weighers:
-        total += weigher.weighted()
-    return total
+    """The sum over weighers for each host."""
+    return total(count, (weigher.addend() for weigher in weighers))
+
+
+def total(count: int, addends: Iterable[FloatArray | None]) -> FloatArray:
+    """The sum of columns, always added in the same order so that a replay is equal to the bit; None adds nothing."""
+    found = np.zeros(count, dtype=np.float64)
+    for addend in addends:
+        if addend is not None:
+            found += addend
+    return found
 
 
 def best_first(scores: FloatArray) -> IntArray:
     """Positions by falling score; equals stay in the order of the table."""
     return np.argsort(-scores, kind="stable").astype(np.int64, copy=False)
+
+
+def best_few(scores: FloatArray, count: int) -> IntArray:
+    """The first `count` of `best_first`, without sorting the rest."""
+    if count == 1:
+        return np.array([scores.argmax()], dtype=np.int64)
+    if count * _FEW > len(scores):
+        return best_first(scores)[:count]
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    positions = np.flatnonzero(scores >= least)
+    return positions[best_first(scores[positions])[:count]]

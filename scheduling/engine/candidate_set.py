@@ -17,6 +17,7 @@ from placement.candidates import (
     candidates_find,
 )
 from placement.candidates.columns import FleetView
+from placement.candidates.trees import TreeIndex
 from scheduling.domain.candidate_query import candidate_query, without_tree
 from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.request import ScheduleRequest
@@ -72,7 +73,7 @@ def candidate_set(
         query, target = without_tree(query), None
     refusals = candidate_refusals(columns, query)
     refused = [nodes[root] for root in refusals if root in nodes]
-    refused += [text for uuid, text in nodes.items() if not _is_root(fleet, uuid)]
+    refused += _outside(fleet, nodes)
     spread = frozenset(nodes[root] for root in _spread_roots(fleet) if root in nodes)
     return CandidateSet(query, frozenset(refused), refusals, spread, fleet, None if target is None else nodes[target])
 
@@ -90,6 +91,27 @@ def _is_of(columns: FleetColumns, candidate: AllocationCandidate, root: UUID, le
     rows = columns.row_of
     top = rows[root]
     return all(columns.trees.root[rows[uuid]] == top or uuid in lenders for uuid in candidate.allocations)
+
+
+class _Outside(NamedTuple):
+    """Which of these nodes are no roots of these trees. Both are replaced, never changed, when somebody comes or goes,
+    so the answer to the last question mostly is the answer to the next."""
+
+    trees: TreeIndex
+    nodes: Mapping[UUID, str]
+    texts: tuple[str, ...]
+
+
+_LAST: list[_Outside] = []
+
+
+def _outside(fleet: FleetView, nodes: Mapping[UUID, str]) -> tuple[str, ...]:
+    for last in _LAST:
+        if last.trees is fleet.trees and last.nodes is nodes:
+            return last.texts
+    texts = tuple(text for uuid, text in nodes.items() if not _is_root(fleet, uuid))
+    _LAST[:] = [_Outside(fleet.trees, nodes, texts)]
+    return texts
 
 
 def _is_root(fleet: FleetView, uuid: UUID) -> bool:

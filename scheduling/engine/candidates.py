@@ -19,7 +19,7 @@ from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.engine.candidate_set import first_candidate
-from scheduling.engine.placement import refuse_full, refuse_unfit
+from scheduling.engine.placement import refuse_no_room, refuse_unfit
 
 _NO_CANDIDATE = Refusal(RefusalReason.NO_CANDIDATE)
 
@@ -79,7 +79,7 @@ class Candidates:
 
     def _refuse_taken(self, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
         amounts = spec.resources.amounts
-        full = refuse_full(amounts, hosts.where_not(self.is_spread))
+        full = refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()).where_not(self.is_spread))
         if not self._chosen:
             return full
         doubtful = self._chosen | self._served_by_scarce(amounts)
@@ -118,7 +118,10 @@ class Candidates:
 
 
 def _marks(table: HostTable, nodes: Set[str]) -> BoolArray:
-    return np.fromiter((uuid in nodes for uuid in table.uuids), dtype=np.bool_, count=len(table))
+    """The rows of these nodes: as much work as there are nodes, which is none for most requests."""
+    marks = np.zeros(len(table), dtype=np.bool_)
+    marks[[table.row_by_uuid[node] for node in nodes if node in table.row_by_uuid]] = True
+    return marks
 
 
 def _refuse_each(hosts: Hosts, why: Callable[[str], Refusal | None]) -> list[RefusalGroup]:

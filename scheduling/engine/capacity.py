@@ -17,12 +17,13 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import BoolArray, IntArray
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.policy import Policy
+from scheduling.domain.policy import DEFAULT_SCHEDULER, Policy
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, ResourceRequest, resource_request
 from scheduling.domain.trace import Trace
 from scheduling.engine.schedule import schedule
 from scheduling.engine.what_if import World, world_candidates, world_run
+from scheduling.schedulers.registry import rules_of
 
 MOST_BY_RUN = 256
 """Hosts whose room is in nested or shared providers are counted by placing one after the other: at most so many."""
@@ -63,7 +64,14 @@ def capacity(world: World, request: ScheduleRequest, policy: Policy) -> FlavorCa
     Raises Invalid for a flavor that contradicts itself or asks for nothing.
     """
     one = replace(request, instance_uuids=request.instance_uuids[:1], min_count=None, num_alternates=0)
-    lean = replace(policy, weighers=(), host_subset_size=1, shuffle_best_same_weighed_hosts=False)
+    # How many fit is a matter of filters; the scheduler matters only if it goes by others than the policy names.
+    lean = replace(
+        rules_of(policy),
+        scheduler=DEFAULT_SCHEDULER,
+        weighers=(),
+        host_subset_size=1,
+        shuffle_best_same_weighed_hosts=False,
+    )
     return _Count(world, one, lean).answer()
 
 

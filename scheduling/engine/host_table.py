@@ -1,6 +1,7 @@
 """Makes a host table from plain rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,31 +22,35 @@ from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
 
 __all__ = ["HostTable", "host_table_from_rows"]
 
-_NONE = InventoryRow(total=0)
+NO_INVENTORY = InventoryRow(total=0)
+
+
+def row_order(row: HostRow) -> tuple[str, str, str]:
+    """What rows of a table are sorted by."""
+    return row.host, row.nodename, row.uuid
 
 
 def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[AggregateRow] = ()) -> HostTable:
     """The fleet as columns. The order of `rows` and `aggregates` makes no difference."""
-    ordered = sorted(rows, key=lambda row: (row.host, row.nodename, row.uuid))
+    ordered = sorted(rows, key=row_order)
     count = len(ordered)
-    sets = tuple(sorted(aggregates, key=lambda each: (each.name, each.uuid)))
-    inventories = _inventories(ordered)
-    no_inventory = _inventory_columns([_NONE] * count)
+    hosts = tuple(row.host for row in ordered)
+    inventories = inventory_columns_of(ordered)
+    no_inventory = _inventory_columns([NO_INVENTORY] * count)
     vcpu, ram, disk = (inventories.get(name, no_inventory) for name in (VCPU, MEMORY_MB, DISK_GB))
-    members = _memberships(ordered, sets)
     return HostTable(
-        hosts=tuple(row.host for row in ordered),
+        hosts=hosts,
         nodes=tuple(row.nodename for row in ordered),
         uuids=tuple(row.uuid for row in ordered),
         cells=intern([row.cell_uuid for row in ordered]),
-        zones=_zones(members, sets),
+        **aggregate_columns(hosts, aggregates),
         enabled=bool_column((row.enabled for row in ordered), count),
         up=bool_column((row.up for row in ordered), count),
         status_detail=intern([row.status_detail for row in ordered]),
         free_ram_mb=frozen(ram.total - ram.reserved - ram.used),
         free_disk_mb=_free_disk_mb(ordered, disk),
         vcpus_used=vcpu.used,
-        num_instances=int_column((_instance_count(row) for row in ordered), count),
+        num_instances=int_column((instance_count(row) for row in ordered), count),
         num_io_ops=int_column((row.num_io_ops for row in ordered), count),
         failed_builds=int_column((row.failed_builds for row in ordered), count),
         hypervisor_type=intern([row.hypervisor_type for row in ordered]),
@@ -54,8 +59,6 @@ def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[Aggregate
         inventories=inventories,
         no_inventory=no_inventory,
         trait_sets=intern([row.traits for row in ordered]),
-        aggregates=sets,
-        aggregate_sets=members,
         supported_instances=intern([row.supported_instances for row in ordered]),
         cpu_info=intern_json([row.cpu_info for row in ordered]),
         stats=intern_json([row.stats for row in ordered]),
@@ -63,12 +66,12 @@ def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[Aggregate
         services=intern_json([row.service for row in ordered]),
         flavor_sets=intern([row.flavor_ids for row in ordered]),
         trust_levels=intern([row.trust_level for row in ordered]),
-        image_properties=intern([row.image_properties for row in ordered], key=_pairs),
-        least_service_version=_least_version(ordered),
+        image_properties=intern([row.image_properties for row in ordered], key=image_property_key),
+        least_service_version=least_service_version(ordered),
         numa_topologies=intern_json([row.numa_topology for row in ordered]),
         pci_pools=intern_json([row.pci_pools for row in ordered]),
         instances=tuple(row.instances for row in ordered),
-        rows_by_instance=_index((uuid, at) for at, row in enumerate(ordered) for uuid in row.instances),
+        rows_by_instance=rows_of_instances(ordered),
         rows_by_host=_index((row.host.lower(), at) for at, row in enumerate(ordered)),
         rows_by_node=_index((row.nodename.lower(), at) for at, row in enumerate(ordered)),
         row_by_uuid={row.uuid: at for at, row in enumerate(ordered)},
@@ -76,9 +79,10 @@ def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[Aggregate
     )
 
 
-def _inventories(rows: Sequence[HostRow]) -> dict[str, InventoryColumns]:
+def inventory_columns_of(rows: Sequence[HostRow]) -> dict[str, InventoryColumns]:
+    """The inventories of these rows by class."""
     names = sorted({name for row in rows for name in row.inventories})
-    return {name: _inventory_columns([row.inventories.get(name, _NONE) for row in rows]) for name in names}
+    return {name: _inventory_columns([row.inventories.get(name, NO_INVENTORY) for row in rows]) for name in names}
 
 
 def _inventory_columns(rows: Sequence[InventoryNumbers]) -> InventoryColumns:
@@ -106,13 +110,26 @@ def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
     return frozen(np.minimum(free, bound) * 1024)
 
 
-def _instance_count(row: HostRow) -> int:
+def instance_count(row: HostRow) -> int:
+    """How many instances it has: told, or counted."""
     return len(row.instances) if row.num_instances is None else row.num_instances
 
 
-def _memberships(rows: Sequence[HostRow], aggregates: Sequence[AggregateRow]) -> Interned[tuple[int, ...]]:
+def aggregate_columns(hosts: Sequence[str], aggregates: Iterable[AggregateRow]) -> dict[str, Any]:
+    """The columns of a table that follow from aggregates, by name."""
+    sets = tuple(sorted(aggregates, key=lambda each: (each.name, each.uuid)))
+    members = _memberships(hosts, sets)
+    return {"aggregates": sets, "aggregate_sets": members, "zones": _zones(members, sets)}
+
+
+def rows_of_instances(rows: Sequence[HostRow]) -> Mapping[str, tuple[int, ...]]:
+    """Where each instance is."""
+    return _index((uuid, at) for at, row in enumerate(rows) for uuid in row.instances)
+
+
+def _memberships(hosts: Sequence[str], aggregates: Sequence[AggregateRow]) -> Interned[tuple[int, ...]]:
     by_host = _index((host, at) for at, aggregate in enumerate(aggregates) for host in aggregate.hosts)
-    return intern([by_host.get(row.host, ()) for row in rows])
+    return intern([by_host.get(host, ()) for host in hosts])
 
 
 def _zones(members: Interned[tuple[int, ...]], aggregates: Sequence[AggregateRow]) -> Interned[str | None]:
@@ -124,11 +141,12 @@ def _zone(aggregates: Iterable[AggregateRow]) -> str | None:
     return next((each.availability_zone for each in aggregates if each.availability_zone), None)
 
 
-def _pairs(properties: Mapping[tuple[str, str], int]) -> frozenset[tuple[tuple[str, str], int]]:
+def image_property_key(properties: Mapping[tuple[str, str], int]) -> frozenset[tuple[tuple[str, str], int]]:
+    """What makes two counts of image properties the same."""
     return frozenset(properties.items()) if properties else frozenset()
 
 
-def _least_version(rows: Sequence[HostRow]) -> int:
+def least_service_version(rows: Sequence[HostRow]) -> int:
     """One that is forced down does not hold the others back."""
     versions = (row.service.get("version") or 0 for row in rows if not row.service.get("forced_down"))
     return min(versions, default=0)

@@ -12,12 +12,15 @@ from itertools import count
 
 import numpy as np
 
+from controlplane.kernel.errors import Invalid
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.host_rows import HostRow
-from scheduling.domain.request import FlavorSnapshot
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
 from scheduling.domain.trace import Outcome, Trace
 from scheduling.engine.nearest_fit_batches import batch_steps, trial_run
-from scheduling.engine.nearest_fit_steps import ChangeKind, Step, Trial, steps_for
+from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
+from scheduling.engine.nearest_fit_steps import steps_for
 from scheduling.engine.what_if import World, aimed_at, world_run
 from scheduling.engine.what_if_edits import world_edited
 
@@ -66,8 +69,7 @@ def fits_on_host(world: World, trial: Trial, row: HostRow, offers: Sequence[Flav
 
     def verified(steps: Steps) -> Trace | None:
         changed = steps[-1].trial
-        trace = world_run(world_edited(world, changed.edits), aimed_at(changed.request, row), changed.policy)
-        return trace if trace.outcome is Outcome.SELECTED else None
+        return _placed(world_edited(world, changed.edits), aimed_at(changed.request, row), changed.policy)
 
     return _told(_search(world.only({row.host}), trial, row, offers), verified)
 
@@ -84,10 +86,19 @@ def fits_anywhere(world: World, trial: Trial, offers: Sequence[FlavorSnapshot] =
     ]
 
     def verified(steps: Steps) -> Trace | None:
-        trace = trial_run(world, steps[-1].trial)
-        return trace if trace.outcome is Outcome.SELECTED else None
+        changed = steps[-1].trial
+        return _placed(world_edited(world, changed.edits), changed.request, changed.policy)
 
     return _told(proposals, verified)
+
+
+def _placed(world: World, request: ScheduleRequest, policy: Policy) -> Trace | None:
+    """The run if it finds hosts; None if not, also where a change made the request contradict itself."""
+    try:
+        trace = world_run(world, request, policy)
+    except Invalid:
+        return None
+    return trace if trace.outcome is Outcome.SELECTED else None
 
 
 def nearest_hosts(world: World, trace: Trace) -> list[HostRow]:
@@ -165,7 +176,10 @@ def _is_once(step: Step) -> bool:
 def _next(world: World, trial: Trial, row: HostRow) -> list[Step] | None:
     """None when the host takes the request as it is; else the steps against what it refuses for."""
     edited = world_edited(world, trial.edits)
-    trace = world_run(edited, aimed_at(trial.request, row), trial.policy)
+    try:
+        trace = world_run(edited, aimed_at(trial.request, row), trial.policy)
+    except Invalid:  # a change made the request contradict itself
+        return []
     if trace.outcome is Outcome.SELECTED:
         return None
     refusal = trace.refusal_of(0)

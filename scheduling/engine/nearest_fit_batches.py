@@ -11,15 +11,8 @@ from functools import partial
 from scheduling.domain.host_rows import HostRow
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.trace import Outcome, Trace
-from scheduling.engine.nearest_fit_steps import (
-    ChangeKind,
-    Step,
-    Trial,
-    ask_for_less,
-    class_of,
-    free_room,
-    raise_ratio,
-)
+from scheduling.engine.nearest_fit_amounts import ask_for_less, class_of, free_room, raise_ratio
+from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
 from scheduling.engine.what_if import World, world_run
 from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, world_edited
 

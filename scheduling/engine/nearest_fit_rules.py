@@ -6,11 +6,12 @@ from controlplane.kernel.reasons import Refusal
 from scheduling.domain.host_rows import HostRow
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.resources import resource_request
-from scheduling.engine.nearest_fit_steps import Trial
+from scheduling.engine.nearest_fit_change import Trial
 from scheduling.engine.placement import refuse_full
 from scheduling.engine.schedule import refusals_by_stage
 from scheduling.engine.what_if import World, aimed_at, world_candidates
 from scheduling.engine.what_if_edits import world_edited
+from scheduling.schedulers.registry import rules_of
 
 PLACEMENT = "placement"
 
@@ -20,7 +21,7 @@ def rules_refusing(world: World, trial: Trial, row: HostRow) -> list[Refusal]:
     alone = world_edited(world, trial.edits).only({row.host})
     request = aimed_at(trial.request, row)
     candidates = world_candidates(alone, request, trial.policy)
-    found = refusals_by_stage(alone.table, request, trial.policy, 0, candidates=candidates)
+    found = refusals_by_stage(alone.table, request, rules_of(trial.policy), 0, candidates=candidates)
     if candidates is None or row.uuid in candidates.spread:
         return found
     before = [one for one in found if one.stage in ("request_filters", PLACEMENT)]

@@ -3,174 +3,44 @@
 A step is only a proposal. Whether it helps is found out by a run of the engine, never by these rules.
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.host_rows import ZONE_KEY, HostRow
-from scheduling.domain.policy import Policy
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
+from scheduling.engine import nearest_fit_keeping as keeping
+from scheduling.engine import nearest_fit_shape as shape
+from scheduling.engine.nearest_fit_amounts import piece, room
+from scheduling.engine.nearest_fit_change import ChangeKind, Proposer, Step, Trial, edited
+from scheduling.engine.nearest_fit_traits import derived_traits
 from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import NO_EDITS, AggregateEdit, FleetEdits, FreedEdit, RatioEdit
+from scheduling.engine.what_if_edits import AggregateEdit, FleetEdits
 
-_CLASS_SHORT = {
-    RefusalReason.VCPU_SHORT: VCPU,
-    RefusalReason.RAM_SHORT: MEMORY_MB,
-    RefusalReason.DISK_SHORT: DISK_GB,
-}
 # Rules about what a host is: switching them off would place instances where they cannot run.
 NEVER_OFF = frozenset({"ComputeFilter", "ImagePropertiesFilter", "NUMATopologyFilter", "PciPassthroughFilter"})
 _LIMIT_OPTIONS = {
     RefusalReason.NUM_INSTANCES: "max_instances_per_host",
     RefusalReason.IO_OPS: "max_io_ops_per_host",
 }
-_RATIO_STEP = 0.01
-
-
-class ChangeKind(StrEnum):
-    """Who would have to change something: whoever asks, whoever sets the rules, whoever runs the hosts."""
-
-    REQUEST = "request"
-    POLICY = "policy"
-    FLEET = "fleet"
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A request under a policy on an edited fleet."""
-
-    request: ScheduleRequest
-    policy: Policy
-    edits: FleetEdits = NO_EDITS
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One change. `size` is the share of one whole thing that is given up: 0.5 for half the vCPUs, 1 for a zone, a
-    hint, a filter, a host to be enabled; for ratios and limits the relative rise. `names_host`: not for tenants.
-    """
-
-    kind: ChangeKind
-    what: str
-    sentence: str
-    size: float
-    trial: Trial
-    names_host: bool = False
-
-
-Proposer = Callable[[Refusal, Trial, World, HostRow], Iterator[Step]]
 
 
 def steps_for(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
     """All steps that might make this refusal of this host go away. `world` is the edited one, `row` its row."""
-    for propose in _PROPOSERS.get(refusal.reason, ()):
+    for propose in PROPOSERS.get(refusal.reason, ()):
         yield from propose(refusal, trial, world, row)
     yield from _filter_off(refusal, trial)
 
 
-def _room(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
-    name = class_of(refusal)
-    wanted, left = refusal.wanted, refusal.available
-    if not isinstance(wanted, int) or not isinstance(left, int):
-        return
-    usage = row.inventories.get(name)
-    most = left if usage is None else min(left, usage.max_unit)
-    yield from ask_for_less(trial, name, most if usage is None else most - most % usage.step_size)
-    yield from raise_ratio(trial, row, name, 0, wanted)
-    yield from free_room(trial, row, name, 0, wanted)
-
-
-def raise_ratio(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[Step]:
-    """The least ratio at which the host has `wanted` more, when `taken` of what it has is spoken for already."""
-    usage = row.inventories.get(name)
-    if usage is None or usage.total <= usage.reserved:
-        return
-    before, after = usage.allocation_ratio, _ratio_for(usage.used + taken + wanted, usage.total - usage.reserved)
-    if after > before:
-        edits = FleetEdits(allocation_ratios=(RatioEdit(name, after, (row.host,)),))
-        sentence = f"raise the allocation ratio of {name} on {row.host} from {before:g} to {after:g}"
-        size = (after - before) / before if before else 1.0
-        yield Step(ChangeKind.FLEET, "allocation_ratio", sentence, size, _edited(trial, edits), names_host=True)
-
-
-def free_room(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[Step]:
-    """So much less in use on the host that it has `wanted` more."""
-    usage = row.inventories.get(name)
-    if usage is None:
-        return
-    bound = math.floor((usage.total - usage.reserved) * usage.allocation_ratio)
-    missing = usage.used + taken + wanted - bound
-    if 0 < missing <= usage.used:
-        edits = FleetEdits(freed=(FreedEdit(row.host, name, missing),))
-        sentence = f"free {missing} {resource_words(name).words} on {row.host}"
-        yield Step(ChangeKind.FLEET, "freed", sentence, missing / wanted, _edited(trial, edits), names_host=True)
-
-
-def class_of(refusal: Refusal) -> str:
-    """The resource class a host is short of; search refusals name it first in their detail."""
-    return _CLASS_SHORT.get(refusal.reason) or refusal.detail.partition(",")[0]
-
-
-def _ratio_for(wanted: int, units: int) -> float:
-    """The least ratio, in hundredths, of which `units` give `wanted`."""
-    ratio = math.ceil(wanted / units / _RATIO_STEP) * _RATIO_STEP
-    ratio = round(ratio, 2)
-    return ratio if math.floor(units * ratio) >= wanted else round(ratio + _RATIO_STEP, 2)
-
-
-def ask_for_less(trial: Trial, name: str, amount: int) -> Iterator[Step]:
-    """The same request with `amount` of a resource class; disk is taken off the root disk."""
-    flavor = trial.request.flavor
-    changed, field_name, before, after = _less(flavor, name, amount)
-    if changed is None or not 0 < after < before:
-        return
-    words = resource_words(name).words
-    yield Step(
-        ChangeKind.REQUEST,
-        field_name,
-        f"ask for {after} {words} instead of {before}",
-        (before - after) / before,
-        replace(trial, request=replace(trial.request, flavor=changed)),
-    )
-
-
-def _less(flavor: FlavorSnapshot, name: str, amount: int) -> tuple[FlavorSnapshot | None, str, int, int]:
-    key = f"resources:{name}"
-    if key in flavor.extra_specs:
-        specs = {**flavor.extra_specs, key: str(amount)}
-        text = flavor.extra_specs[key]
-        return replace(flavor, extra_specs=specs), key, int(text) if text.isdecimal() else 0, amount
-    if name == VCPU:
-        return replace(flavor, vcpus=amount), "vcpus", flavor.vcpus, amount
-    if name == MEMORY_MB:
-        return replace(flavor, memory_mib=amount), "memory_mib", flavor.memory_mib, amount
-    if name == DISK_GB:
-        root = amount - flavor.ephemeral_gib - -(-flavor.swap_mib // 1024)
-        return replace(flavor, root_gib=max(0, root)), "root_gib", flavor.root_gib, root
-    return None, "", 0, 0
-
-
-def _piece(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
-    """A piece that is too large, or no multiple of the step: the next smaller one that is allowed."""
-    for name, usage in row.inventories.items():
-        if isinstance(refusal.wanted, int) and f"of {name} " in refusal.detail:
-            most = min(refusal.wanted, usage.max_unit)
-            yield from ask_for_less(trial, name, most - most % usage.step_size)
-
-
 def _enable(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
     edits = FleetEdits(hosts_enabled=(row.host,))
-    yield Step(ChangeKind.FLEET, "host_enabled", f"enable {row.host}", 1.0, _edited(trial, edits), names_host=True)
+    yield Step(ChangeKind.FLEET, "host_enabled", f"enable {row.host}", 1.0, edited(trial, edits), names_host=True)
 
 
 def _bring_up(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
     edits = FleetEdits(hosts_up=(row.host,))
     sentence = f"bring the compute service of {row.host} up"
-    yield Step(ChangeKind.FLEET, "host_up", sentence, 1.0, _edited(trial, edits), names_host=True)
+    yield Step(ChangeKind.FLEET, "host_up", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
 def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
@@ -188,7 +58,7 @@ def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterato
             )
         )
         moved = f"move {row.host} to zone {wanted} (aggregate {target.name})"
-        yield Step(ChangeKind.FLEET, "host_zone", moved, 1.0, _edited(trial, edits), names_host=True)
+        yield Step(ChangeKind.FLEET, "host_zone", moved, 1.0, edited(trial, edits), names_host=True)
 
 
 def _trait(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
@@ -246,7 +116,10 @@ def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
     name, held = _LIMIT_OPTIONS[refusal.reason], refusal.available
     if not isinstance(held, int):
         return
+    yield from keeping.limit_of_aggregates(trial, world, row, name, held + 1)
     before = int(getattr(trial.policy.options, name))
+    if before > held:
+        return
     options = replace(trial.policy.options, **{name: held + 1})  # type: ignore[arg-type]  # whole numbers, both
     sentence = f"raise the policy's {name} from {before} to {held + 1}"
     policy = replace(trial.policy, options=options)
@@ -260,6 +133,13 @@ def _unlisted(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Ite
     yield Step(ChangeKind.REQUEST, "hosts", sentence, 1.0, replace(trial, request=changed), names_host=True)
 
 
+def _no_address(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+    """Without the address to be near to, and its prefix."""
+    hints = {key: value for key, value in trial.request.hints.items() if key not in ("build_near_host_ip", "cidr")}
+    changed = replace(trial, request=replace(trial.request, hints=hints))
+    yield Step(ChangeKind.REQUEST, "hint", "ask for no network to be near to", 1.0, changed)
+
+
 def _filter_off(refusal: Refusal, trial: Trial) -> Iterator[Step]:
     name = refusal.stage
     if name in trial.policy.filters and name not in NEVER_OFF:
@@ -268,32 +148,51 @@ def _filter_off(refusal: Refusal, trial: Trial) -> Iterator[Step]:
         yield Step(ChangeKind.POLICY, "filter_off", sentence, 1.0, replace(trial, policy=policy))
 
 
-def _edited(trial: Trial, edits: FleetEdits) -> Trial:
-    return replace(trial, edits=trial.edits.plus(edits))
-
-
-_PROPOSERS: Mapping[RefusalReason, tuple[Proposer, ...]] = {
-    RefusalReason.VCPU_SHORT: (_room,),
-    RefusalReason.RAM_SHORT: (_room,),
-    RefusalReason.DISK_SHORT: (_room,),
-    RefusalReason.RESOURCE_SHORT: (_room,),
-    RefusalReason.AMOUNT_NOT_ALLOWED: (_piece,),
+PROPOSERS: Mapping[RefusalReason, tuple[Proposer, ...]] = {
+    RefusalReason.VCPU_SHORT: (room,),
+    RefusalReason.RAM_SHORT: (room,),
+    RefusalReason.DISK_SHORT: (room,),
+    RefusalReason.RESOURCE_SHORT: (room,),
+    RefusalReason.AMOUNT_NOT_ALLOWED: (piece,),
     RefusalReason.DISABLED: (_enable,),
     RefusalReason.DOWN: (_bring_up,),
     RefusalReason.WRONG_ZONE: (_zone,),
-    RefusalReason.TRAIT_MISSING: (_trait,),
-    RefusalReason.TRAIT_FORBIDDEN: (_trait,),
+    RefusalReason.TRAIT_MISSING: (_trait, derived_traits),
+    RefusalReason.TRAIT_FORBIDDEN: (_trait, derived_traits),
     RefusalReason.NOT_SAME_HOST: (_hint,),
     RefusalReason.NOT_DIFFERENT_HOST: (_hint,),
     RefusalReason.PLUGIN_REFUSED: (_hint, _extra_spec),
     RefusalReason.CAPABILITY_MISSING: (_extra_spec,),
     RefusalReason.CAPABILITY_MISMATCH: (_extra_spec,),
-    RefusalReason.AGGREGATE_METADATA_MISSING: (_extra_spec,),
-    RefusalReason.AGGREGATE_METADATA_MISMATCH: (_extra_spec,),
+    RefusalReason.AGGREGATE_METADATA_MISSING: (_extra_spec, keeping.tell_aggregate),
+    RefusalReason.AGGREGATE_METADATA_MISMATCH: (_extra_spec, keeping.tell_aggregate),
     RefusalReason.GROUP_AFFINITY: (_group,),
-    RefusalReason.GROUP_ANTI_AFFINITY: (_group,),
+    RefusalReason.GROUP_ANTI_AFFINITY: (_group, keeping.more_members),
     RefusalReason.NUM_INSTANCES: (_limit,),
     RefusalReason.IO_OPS: (_limit,),
     RefusalReason.IGNORED: (_unlisted,),
     RefusalReason.NOT_FORCED: (_unlisted,),
+    RefusalReason.NUMA_TOPOLOGY_MISSING: (shape.plain_guest,),
+    RefusalReason.NUMA_CELLS_SHORT: (shape.other_cells, shape.plain_guest),
+    RefusalReason.NUMA_MEMORY_SHORT: (shape.less_memory, shape.other_cells, shape.plain_guest),
+    RefusalReason.NUMA_CPU_SHORT: (shape.fewer_cpus, shape.other_cells, shape.plain_guest),
+    RefusalReason.PINNED_CPU_SHORT: (shape.fewer_cpus, shape.other_cells, shape.shared_cpus),
+    RefusalReason.CPU_THREADS_UNSUITED: (shape.any_threads, shape.shared_cpus),
+    RefusalReason.PAGES_SHORT: (shape.fewer_pages, shape.other_pages, shape.other_cells),
+    RefusalReason.PAGE_SIZE_UNSUPPORTED: (shape.other_pages,),
+    RefusalReason.PCI_SHORT: (shape.fewer_devices,),
+    RefusalReason.PCI_NUMA_FAR: (shape.devices_anywhere, shape.fewer_devices),
+    RefusalReason.HOST_ISOLATED: (keeping.isolate_image, keeping.open_host, keeping.no_restriction),
+    RefusalReason.HOST_NOT_ISOLATED: (keeping.isolate_host, keeping.open_image),
+    RefusalReason.METRIC_MISSING: (keeping.without_metrics,),
+    RefusalReason.TRUST_LEVEL: (keeping.any_trust,),
+    RefusalReason.NOT_IN_NETWORK: (_no_address,),
+    RefusalReason.QUERY_NOT_MET: (_hint,),
+    RefusalReason.NOT_EXACT: (keeping.exact_amount,),
+    RefusalReason.IMAGE_PROPERTY_UNSUPPORTED: (keeping.without_property,),
+    RefusalReason.IMAGE_NOT_ALLOWED: (keeping.without_property, keeping.allow_image),
+    RefusalReason.FLAVOR_NOT_ALLOWED: (keeping.allow_flavor,),
+    RefusalReason.TENANT_NOT_ALLOWED: (keeping.allow_project,),
+    RefusalReason.NOT_IN_AGGREGATE: (keeping.join_aggregate,),
+    RefusalReason.AGGREGATE_ISOLATED: (keeping.require_isolated, keeping.leave_aggregate),
 }

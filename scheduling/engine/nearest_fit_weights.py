@@ -11,7 +11,7 @@ from scheduling.domain.policy import WeigherSetting
 from scheduling.domain.trace import Outcome, Trace
 from scheduling.domain.weighing import Ranking, WeigherColumn
 from scheduling.engine.nearest_fit import Fit
-from scheduling.engine.nearest_fit_steps import ChangeKind, Step, Trial
+from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
 from scheduling.engine.what_if import World, world_run
 from scheduling.engine.what_if_edits import world_edited
 

@@ -14,16 +14,36 @@ from scheduling.domain.columns import BoolArray, IntArray
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
+from scheduling.domain.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, ResourceRequest, resource_words
 from scheduling.domain.trace import Lack, Nearest, Round
 
 
 def refuse_unfit(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
-    """Aggregates, traits, then room; within a batch, where only room changes, room alone."""
-    room = partial(refuse_full, spec.resources.amounts)
+    """Aggregates, traits, then room; within a batch, where only room changes, room alone, and only where it did."""
     if spec.index:
-        return room(hosts)
-    return refuse_in_turn(hosts, [partial(_refuse_outside, spec), partial(_refuse_traits, spec), room])
+        return refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()))
+    traits, room = partial(_refuse_traits, spec.resources), partial(refuse_no_room, spec.resources)
+    return refuse_in_turn(hosts, [partial(_refuse_outside, spec), traits, room])
+
+
+def refuse_no_room(resources: ResourceRequest, hosts: Hosts) -> list[RefusalGroup]:
+    """Hosts that offer PCPU are asked for it, the others for VCPU, where the request knows both ways."""
+    return [group for needs, some in _by_offer(resources, hosts) for group in refuse_full(needs.amounts, some)]
+
+
+def _by_offer(resources: ResourceRequest, hosts: Hosts) -> Iterator[tuple[ResourceRequest, Hosts]]:
+    if resources.fallback is None:
+        yield resources, hosts
+        return
+    offers = offers_pcpu(hosts.table)
+    yield resources, hosts.where_marked(offers)
+    yield resources.fallback, hosts.where_not(offers)
+
+
+def offers_pcpu(table: HostTable) -> BoolArray:
+    """By row: the host has an inventory of dedicated CPUs."""
+    offers: BoolArray = table.inventory(PCPU).total > 0
+    return offers
 
 
 def _refuse_outside(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
@@ -42,8 +62,12 @@ def _refuse_not_in(wanted: frozenset[str], hosts: Hosts) -> list[RefusalGroup]:
     return hosts.refuse_by(hosts.table.aggregate_sets, judge)
 
 
-def _refuse_traits(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
-    required, forbidden = spec.resources.required, spec.resources.forbidden
+def _refuse_traits(resources: ResourceRequest, hosts: Hosts) -> list[RefusalGroup]:
+    return [group for needs, some in _by_offer(resources, hosts) for group in _refuse_traits_of(needs, some)]
+
+
+def _refuse_traits_of(resources: ResourceRequest, hosts: Hosts) -> list[RefusalGroup]:
+    required, forbidden = resources.required, resources.forbidden
     if not required and not forbidden:
         return []
 
@@ -110,7 +134,7 @@ _ROOM = frozenset({*_CLASS_SHORT, RefusalReason.RESOURCE_SHORT})
 
 
 def nearest(
-    table: HostTable, amounts: Mapping[str, int], rounds: tuple[Round, ...], is_spread: BoolArray | None = None
+    table: HostTable, resources: ResourceRequest, rounds: tuple[Round, ...], is_spread: BoolArray | None = None
 ) -> Nearest | None:
     """Of the live hosts refused for want of room the one that lacks least, summed over the parts of each amount.
 
@@ -119,14 +143,26 @@ def nearest(
     groups = [group for each in rounds for group in each.refusals if group.refusal.reason in _ROOM]
     if is_spread is None:
         is_spread = np.zeros(len(table), dtype=np.bool_)
+    full = [group.rows[~is_spread[group.rows]] for group in groups]
     found = [
-        *_nearest_by_columns(table, amounts, [group.rows[~is_spread[group.rows]] for group in groups]),
+        *_nearest_by_columns(table, resources, full),
         *(one for group in groups for one in _nearest_by_refusal(table, group, is_spread)),
     ]
     return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def _nearest_by_columns(
+    table: HostTable, resources: ResourceRequest, full: Sequence[IntArray]
+) -> Iterator[tuple[float, Nearest]]:
+    if resources.fallback is None:
+        yield from _nearest_of(table, resources.amounts, full)
+        return
+    offers = offers_pcpu(table)
+    yield from _nearest_of(table, resources.amounts, [rows[offers[rows]] for rows in full])
+    yield from _nearest_of(table, resources.fallback.amounts, [rows[~offers[rows]] for rows in full])
+
+
+def _nearest_of(
     table: HostTable, amounts: Mapping[str, int], full: Sequence[IntArray]
 ) -> Iterator[tuple[float, Nearest]]:
     rows = np.sort(np.concatenate(full)) if full else np.empty(0, dtype=np.int64)

@@ -8,7 +8,9 @@ from typing import Any
 from controlplane.kernel.errors import Invalid, KilonovaError
 from scheduling.domain.errors import PluginNotFound
 from scheduling.domain.policy import OUT_OF_RANGE, Policy, policy_from_dict
+from scheduling.engine.schedule import validate_policy
 from scheduling.filters.registry import filter_get
+from scheduling.schedulers.registry import scheduler_get
 from scheduling.weighers.registry import multiplier_check, weigher_get
 
 PLUGIN_NOT_FOUND, PLUGIN_FAILED, EMPTY = "plugin_not_found", "plugin_failed", "empty"
@@ -54,12 +56,26 @@ def _problems_of(part: dict[str, Any]) -> Iterator[PolicyProblem]:
     except Invalid as error:
         yield PolicyProblem(error.field or next(iter(part)), str(error.extra.get("reason", "invalid")), error.message)
         return
+    if "scheduler" in part:
+        yield from _scheduler(policy)
     if "filters" in part:
         yield from _filters(policy)
     if "weighers" in part:
         yield from _weighers(policy)
     if not policy.options.default_availability_zone.strip():
         yield PolicyProblem("options.default_availability_zone", EMPTY, "the default zone needs a name")
+
+
+def policy_validate(policy: Policy) -> None:
+    """Raises PluginNotFound or PluginFailed if the scheduler, a filter or a weigher of the policy cannot be had,
+    Invalid for a multiplier that its weigher does not allow.
+    """
+    scheduler_get(policy.scheduler)
+    validate_policy(policy)
+
+
+def _scheduler(policy: Policy) -> Iterator[PolicyProblem]:
+    yield from _loads(scheduler_get, policy.scheduler, "scheduler")
 
 
 def _filters(policy: Policy) -> Iterator[PolicyProblem]:

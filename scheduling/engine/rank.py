@@ -2,42 +2,89 @@
 
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from scheduling.domain.columns import IntArray
-from scheduling.domain.errors import PluginFailed
+from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.hosts import Hosts
+from scheduling.domain.plugin_guard import plugin_guard
 from scheduling.domain.policy import Policy
 from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.weighing import Ranking, WeigherColumn, best_first, score
+from scheduling.domain.weighing import Ranking, WeigherColumn, best_first, total
+from scheduling.engine.plugin_answers import weigher_answer
 from scheduling.weighers.base import Weigher
 
 Weighers = Sequence[tuple[Weigher, float | None]]
 
 
-def rank(hosts: Hosts, spec: RequestSpec, weighers: Weighers, policy: Policy, rng: random.Random) -> Ranking:
-    """The order in which hosts are to be tried. A single host is not weighed, as in Nova."""
-    if len(hosts) == 1:
-        return Ranking(hosts.rows, np.zeros(1, dtype=np.float64), np.zeros(1, dtype=np.int64))
-    columns = tuple(_column(weigher, multiplier, hosts, spec) for weigher, multiplier in weighers)
-    scores = score(len(hosts), columns)
-    order = best_first(scores)
-    if policy.shuffle_best_same_weighed_hosts:
-        order = _shuffled(order, int(np.count_nonzero(scores == scores[order[0]])), rng)
-    return Ranking(hosts.rows, scores, _chosen_first(order, policy.host_subset_size, rng), columns)
+class _Weighed(NamedTuple):
+    """What one weigher made of the hosts, and of what (None: nobody knows)."""
+
+    read: tuple[object, ...] | None
+    column: WeigherColumn
+    addend: FloatArray | None
 
 
-def _column(weigher: Weigher, configured: float | None, hosts: Hosts, spec: RequestSpec) -> WeigherColumn:
-    try:
-        raw, multiplier = weigher.weigh(hosts, spec, configured)
-    except PluginFailed:
-        raise
-    except Exception as error:
-        raise PluginFailed(f"the weigher {weigher.name} failed: {error!r}", plugin=weigher.name) from error
-    if raw.shape != (len(hosts),) or not np.isfinite(raw).all():
-        raise PluginFailed(f"the weigher {weigher.name} gave no finite number for some host", plugin=weigher.name)
-    return WeigherColumn(weigher.name, raw, multiplier, floor=weigher.minval, ceiling=weigher.maxval)
+class Ranker:
+    """Ranks the hosts for one instance of a batch after the other.
+
+    A weigher is asked again only where something changed that it reads: most of them read what a placement leaves as
+    it is, and the rankings of the trace then share their columns.
+    """
+
+    def __init__(self, weighers: Weighers, policy: Policy, rng: random.Random) -> None:
+        self._weighers = weighers
+        self._policy = policy
+        self._rng = rng
+        self._rows: IntArray | None = None
+        self._last: tuple[_Weighed | None, ...] = ()
+
+    def rank(self, hosts: Hosts, spec: RequestSpec) -> Ranking:
+        """The order in which hosts are to be tried. A single host is not weighed, as in Nova."""
+        if len(hosts) == 1:
+            return Ranking(hosts.rows, np.zeros(1, dtype=np.float64), np.zeros(1, dtype=np.int64))
+        weighed = self._weighed(hosts, spec)
+        scores = total(len(hosts), (each.addend for each in weighed))
+        columns = tuple(each.column for each in weighed)
+        return Ranking(hosts.rows, scores, self._own_order(scores), columns)
+
+    def _weighed(self, hosts: Hosts, spec: RequestSpec) -> tuple[_Weighed, ...]:
+        last = self._last if self._rows is hosts.rows else (None,) * len(self._weighers)
+        found = tuple(
+            _weigh(weigher, multiplier, hosts, spec, before)
+            for (weigher, multiplier), before in zip(self._weighers, last, strict=True)
+        )
+        self._rows, self._last = hosts.rows, found
+        return found
+
+    def _own_order(self, scores: FloatArray) -> IntArray | None:
+        """None where nothing but the scores decides."""
+        policy = self._policy
+        if policy.host_subset_size == 1 and not policy.shuffle_best_same_weighed_hosts:
+            return None
+        order = best_first(scores)
+        if policy.shuffle_best_same_weighed_hosts:
+            order = _shuffled(order, int(np.count_nonzero(scores == scores[order[0]])), self._rng)
+        return _chosen_first(order, policy.host_subset_size, self._rng)
+
+
+def _weigh(
+    weigher: Weigher, configured: float | None, hosts: Hosts, spec: RequestSpec, before: _Weighed | None
+) -> _Weighed:
+    with plugin_guard("weigher", weigher.name):
+        read = weigher.reads(hosts.table, spec)
+        if before is not None and _are_same(read, before.read):
+            return before
+    raw, multiplier = weigher_answer(weigher, hosts, spec, configured)
+    column = WeigherColumn(weigher.name, raw, multiplier, floor=weigher.minval, ceiling=weigher.maxval)
+    return _Weighed(read, column, column.addend())
+
+
+def _are_same(some: tuple[object, ...] | None, others: tuple[object, ...] | None) -> bool:
+    if some is None or others is None:
+        return False
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
 def _shuffled(order: IntArray, equals: int, rng: random.Random) -> IntArray:

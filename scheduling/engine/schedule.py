@@ -12,7 +12,6 @@ import numpy as np
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.errors import PluginFailed
 from scheduling.domain.host_state import HostState
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts, RefusalGroup
@@ -20,14 +19,16 @@ from scheduling.domain.numa.constraint import guest_topology
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import resource_request
+from scheduling.domain.resources import PCPU, ResourceRequest, resource_request
 from scheduling.domain.topologies import consume_topology
+from scheduling.domain.topology_needs import filters_wanted
 from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
 from scheduling.domain.verdict import failure_verdict, success_verdict
 from scheduling.domain.weighing import Ranking
 from scheduling.engine.candidates import Candidates
 from scheduling.engine.placement import nearest, refuse_unfit
-from scheduling.engine.rank import rank
+from scheduling.engine.plugin_answers import filter_answer
+from scheduling.engine.rank import Ranker
 from scheduling.engine.request_filters import filter_request, refuse_by_request, refuse_lost, surroundings_of
 from scheduling.engine.targets import refuse_untargeted
 from scheduling.filters.base import Filter
@@ -116,8 +117,9 @@ class _Run:
         self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
         self.resources = resource_request(request)
         guest_topology(request.flavor, request.image)  # a contradiction is the request's fault, no filter's
-        self.filters = [filter_get(name) for name in policy.filters]
-        self.weighers = [(weigher_get(each.name), each.multiplier) for each in policy.weighers]
+        self.filters = [filter_get(name) for name in filters_wanted(policy.filters, request)]
+        weighers = [(weigher_get(each.name), each.multiplier) for each in policy.weighers]
+        self.ranker = Ranker(weighers, policy, self.rng)
         self.notes: dict[str, None] = dict.fromkeys((*self.resources.notes, *self.filtered.notes))
         self.group = _with_members(request)
         self.rounds: list[Round] = []
@@ -148,19 +150,21 @@ class _Run:
         self.rounds.append(each)
         if each.ranking is None:
             return False
-        row = int(each.ranking.ranked_rows()[0])
-        self.chosen.append((row, self._selection(each.ranking, 0)))
+        best = int(each.ranking.leaders(1)[0])
+        row = int(each.ranking.rows[best])
+        self.chosen.append((row, self._selection(each.ranking, best, 1)))
         self._consume(row, self.request.instance_uuids[index])
         return True
 
     def _round(self, index: int) -> Round:
         spec = self._spec(index)
-        self.states, self.limits = {}, {}
+        for state in self.states.values():
+            state.limits = {}
         hosts = Hosts(self.table, self.rows, "", self.states, self.limits)
         hosts, stages, refusals = self._refuse(hosts, self._stages(spec))
         self.rows = hosts.rows
         start = self.stopwatch()
-        ranking = rank(hosts, spec, self.weighers, self.policy, self.rng) if len(hosts) else None
+        ranking = self.ranker.rank(hosts, spec) if len(hosts) else None
         spent = self.stopwatch() - start
         return Round(spec.instance_uuid, stages, refusals, ranking, spent)
 
@@ -205,7 +209,8 @@ class _Run:
         if not self.rounds:
             yield "target", partial(refuse_untargeted, spec)
         for each in self._filters():
-            yield each.name, partial(_run_filter, each, spec)
+            ask = partial(filter_answer, each, spec)
+            yield each.name, partial(_ask_placed, ask) if self.rounds and each.judges_hosts_alone else ask
 
     def _filters(self) -> list[Filter]:
         if self.request.is_forced:
@@ -216,11 +221,13 @@ class _Run:
     def _consume(self, row: int, instance_uuid: str) -> None:
         if self.request.is_rebuild:
             return
-        amounts = self.resources.amounts
+        amounts = self._needs(row).amounts
         if self.candidates is not None:
             amounts = self.candidates.take(self.table.uuids[row], amounts)
         self.table = self.table.consume(row, flavor=self.request.flavor, amounts=amounts, instance_uuid=instance_uuid)
-        self.table = consume_topology(self.table, row, self.request)
+        pack = self.policy.options.packing_host_numa_cells_allocation_strategy
+        self.table = consume_topology(self.table, row, self.request, pack=pack)
+        self.states.pop(row, None)
         if self.group is not None:
             host = self.table.hosts[row]
             hosts = self.group.hosts if host in self.group.hosts else (*self.group.hosts, host)
@@ -240,7 +247,7 @@ class _Run:
     def _failure(self) -> Trace:
         rounds = tuple(self.rounds)
         is_spread = None if self.candidates is None else self.candidates.is_spread
-        close = nearest(self.table, self.resources.amounts, rounds, is_spread)
+        close = nearest(self.table, self.resources, rounds, is_spread)
         words = partial(
             failure_verdict,
             host_count=len(self.table),
@@ -294,15 +301,15 @@ class _Run:
         if ranking is None:
             return ()
         found: list[Selection] = []
-        for place, row in enumerate(ranking.ranked_rows().tolist()):
+        for place, position in enumerate(_from_best(ranking, self.request.num_alternates + len(taken)), 1):
+            row = int(ranking.rows[position])
             if row not in taken and self.table.cells.codes[row] == cell:
-                found.append(self._selection(ranking, place))
+                found.append(self._selection(ranking, position, place))
                 if len(found) == self.request.num_alternates:
                     break
         return tuple(found)
 
-    def _selection(self, ranking: Ranking, place: int) -> Selection:
-        position = int(ranking.order[place])
+    def _selection(self, ranking: Ranking, position: int, place: int) -> Selection:
         row = int(ranking.rows[position])
         return Selection(
             host=self.table.hosts[row],
@@ -311,10 +318,21 @@ class _Run:
             cell_uuid=self.table.cells[row],
             availability_zone=self.table.zones[row] or self.policy.options.default_availability_zone,
             score=float(ranking.scores[position]),
-            rank=place + 1,
+            rank=place,
             limits=self._limits(row),
-            allocations=_as_text(self.candidates.allocations(self.table.uuids[row])) if self.candidates else {},
+            allocations=self._allocations(row),
         )
+
+    def _allocations(self, row: int) -> dict[str, dict[str, int]]:
+        """By provider, where that is not just the request's amounts of the host's own."""
+        node = self.table.uuids[row]
+        found = _as_text(self.candidates.allocations(node)) if self.candidates else {}
+        needs = self._needs(row)
+        return {node: dict(needs.amounts)} if not found and needs is not self.resources else found
+
+    def _needs(self, row: int) -> ResourceRequest:
+        """What the request is on this host: dedicated CPUs are PCPU where it offers some, else VCPU."""
+        return self.resources.on(has_pcpu=bool(self.table.inventory(PCPU).total[row] > 0))
 
     def _limits(self, row: int) -> dict[str, Any]:
         """What filters want the host to keep to: from columns, and what per-host filters wrote into its state."""
@@ -323,18 +341,21 @@ class _Run:
         return {**limits, **self.states[row].limits} if row in self.states else limits
 
 
+def _ask_placed(ask: Callable[[Hosts], list[RefusalGroup]], hosts: Hosts) -> list[RefusalGroup]:
+    """Ask of those hosts alone that an earlier instance of the batch went to."""
+    changed = hosts.only(hosts.table.placed_rows())
+    return ask(changed) if len(changed) else []
+
+
+def _from_best(ranking: Ranking, likely: int) -> Iterator[int]:
+    """Positions from the best on; more than the `likely` ones are put in order only if they are asked for."""
+    first = ranking.leaders(likely).tolist()
+    yield from first
+    yield from ranking.order[len(first) :].tolist()
+
+
 def _as_text(amounts: Amounts) -> dict[str, dict[str, int]]:
     return {str(provider): dict(classes) for provider, classes in amounts.items()}
-
-
-def _run_filter(each: Filter, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
-    """A filter's refusals. Raises PluginFailed, with its name, whatever it raised."""
-    try:
-        return each.refusals(hosts, spec)
-    except PluginFailed:
-        raise
-    except Exception as error:
-        raise PluginFailed(f"the filter {each.name} failed: {error!r}", plugin=each.name) from error
 
 
 def _with_members(request: ScheduleRequest) -> GroupSnapshot | None:

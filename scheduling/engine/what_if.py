@@ -16,7 +16,8 @@ from scheduling.domain.trace import Trace
 from scheduling.engine.candidate_set import NodeName, request_candidates
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.request_filters import filter_request, surroundings_of
-from scheduling.engine.schedule import Stopwatch, no_stopwatch, schedule
+from scheduling.engine.schedule import Stopwatch, no_stopwatch
+from scheduling.schedulers.run import scheduler_run
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def world_run(
     Raises Invalid for a request that contradicts itself, PluginFailed and PluginNotFound.
     """
     candidates = world_candidates(world, request, policy)
-    return schedule(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch)
+    return scheduler_run(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch)
 
 
 def aimed_at(request: ScheduleRequest, row: HostRow) -> ScheduleRequest:

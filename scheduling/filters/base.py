@@ -10,6 +10,7 @@ from scheduling.domain.columns import IntArray
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.host_state import HostState
 from scheduling.domain.hosts import Hosts, RefusalGroup
+from scheduling.domain.plugin_guard import plugin_failure, shown
 from scheduling.domain.request_spec import RequestSpec
 
 
@@ -17,10 +18,13 @@ class Filter(ABC):
     """A rule over all hosts at once. It holds no state: one object serves every request.
 
     `run_filter_once_per_request`: its answer cannot change within a batch, so it runs for the first instance only.
+    `judges_hosts_alone`: what it says of a host depends on the request and that host alone, not on other hosts, the
+    group or the instance's place in the batch; so for later instances only hosts that got one of the batch are asked.
     `RUN_ON_REBUILD`: it also runs when only the present host is asked about for a new image.
     """
 
     run_filter_once_per_request: ClassVar[bool] = False
+    judges_hosts_alone: ClassVar[bool] = False
     RUN_ON_REBUILD: ClassVar[bool] = False
 
     @property
@@ -85,14 +89,14 @@ def refusals_by_host(plugin: HasHostPasses, name: str, hosts: Hosts, spec: Reque
 def _ask(plugin: HasHostPasses, name: str, state: HostState, spec: RequestSpec) -> Refusal | None:
     try:
         answer: object = plugin.host_passes(state, spec)
-    except Exception as error:
-        raise PluginFailed(
-            f"the filter {name} failed on {state.host}: {error!r}", plugin=name, host=state.host
-        ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise plugin_failure("filter", name, error, host=state.host) from error
     if isinstance(answer, Refusal):
         return answer
     if not isinstance(answer, bool | np.bool_):
-        message = f"the filter {name} answered {answer!r} for {state.host}; true or false expected"
+        message = f"the filter {name} answered {shown(answer)} for {state.host}; true or false expected"
         raise PluginFailed(message, plugin=name, host=state.host)
     return None if answer else Refusal(RefusalReason.PLUGIN_REFUSED, detail=name)
 

@@ -1,5 +1,7 @@
 """vCPUs by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
 
+from typing import ClassVar
+
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.base import Filter
@@ -11,6 +13,8 @@ RATIO_KEY = "cpu_allocation_ratio"
 class CoreFilter(Filter):
     """total * ratio - used >= wanted, and total >= wanted; a host that reports no vCPUs passes."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""
         vcpu = hosts.table.inventory("VCPU")
@@ -19,6 +23,8 @@ class CoreFilter(Filter):
 
 class AggregateCoreFilter(Filter):
     """The same; the least `cpu_allocation_ratio` of the host's aggregates is the ratio, if any."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""

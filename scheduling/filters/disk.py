@@ -1,5 +1,7 @@
 """Disk by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
 
+from typing import ClassVar
+
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.base import Filter
@@ -11,6 +13,8 @@ RATIO_KEY = "disk_allocation_ratio"
 class DiskFilter(Filter):
     """total * ratio - used >= wanted, and total >= wanted; wanted are root, ephemeral and swap together."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""
         return refuse_short(hosts, disk_room(hosts.table, spec, hosts.table.inventory("DISK_GB").allocation_ratio))
@@ -18,6 +22,8 @@ class DiskFilter(Filter):
 
 class AggregateDiskFilter(Filter):
     """The same; the least `disk_allocation_ratio` of the host's aggregates is the ratio, if any."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""

@@ -1,5 +1,7 @@
 """Hosts of which the instance takes all that is free: what bare metal needed until Nova 17."""
 
+from typing import ClassVar
+
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts import Hosts, RefusalGroup
@@ -11,6 +13,8 @@ from scheduling.filters.overcommit import wanted_disk_mb
 class ExactRamFilter(Filter):
     """Memory wanted equals memory free, without overcommit."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts with more or less free."""
         refused = _refuse_unequal(hosts, hosts.table.free_ram_mb, spec.memory_mb, "MB of memory")
@@ -20,6 +24,8 @@ class ExactRamFilter(Filter):
 
 class ExactCoreFilter(Filter):
     """vCPUs wanted equal vCPUs free, without overcommit; a host that reports none is refused."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts with more or less free."""
@@ -35,6 +41,8 @@ class ExactCoreFilter(Filter):
 
 class ExactDiskFilter(Filter):
     """Root, ephemeral and swap together equal the disk that is free."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts with more or less free."""

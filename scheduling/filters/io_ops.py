@@ -1,5 +1,7 @@
 """Not too many heavy operations at once on one host."""
 
+from typing import ClassVar
+
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
@@ -12,6 +14,8 @@ LIMIT_KEY = "max_io_ops_per_host"
 class IoOpsFilter(Filter):
     """num_io_ops < max_io_ops_per_host (8): builds, resizes, snapshots, rescues and the like under way."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts at or above the limit."""
         most, under_way = spec.options.max_io_ops_per_host, hosts.of(hosts.table.num_io_ops)
@@ -20,6 +24,8 @@ class IoOpsFilter(Filter):
 
 class AggregateIoOpsFilter(Filter):
     """The same; the least `max_io_ops_per_host` (a whole number) of the host's aggregates is the limit, if any."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts at or above their own limit."""

@@ -5,18 +5,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from scheduling.domain.columns import FloatArray, Interned
+from scheduling.domain.columns import FloatArray, IntArray, Interned
+from scheduling.domain.hosts import Hosts
 
 V = TypeVar("V")
 
 
 def joint(columns: Sequence[Interned[Any]]) -> Interned[tuple[Any, ...]]:
-    """The column of tuples of all columns' values."""
-    codes = np.zeros(len(columns[0].codes), dtype=np.int64)
+    """The column of tuples of all columns' values. What is one value everywhere costs nothing."""
+    codes: IntArray = np.zeros(len(columns[0].codes), dtype=np.int64)
     for column in columns:
-        codes = codes * len(column.values) + column.codes
+        if len(column.values) > 1:
+            codes = codes * len(column.values) + column.codes
     first, inverse = np.unique(codes, return_index=True, return_inverse=True)[1:]
     return Interned(tuple(tuple(column[row] for column in columns) for row in first.tolist()), inverse)
+
+
+def beside(hosts: Hosts, column: Interned[V]) -> Interned[V]:
+    """A table's column at the rows of `hosts`."""
+    return Interned(column.values, hosts.of(column.codes))
 
 
 def constant(value: V, count: int) -> Interned[V]:
@@ -25,6 +32,8 @@ def constant(value: V, count: int) -> Interned[V]:
 
 
 def interned_floats(column: FloatArray) -> Interned[float]:
-    """A column of numbers that repeat."""
+    """A column of numbers that repeat; overcommit mostly is one number for the whole fleet."""
+    if len(column) and (column == column[0]).all():
+        return constant(float(column[0]), len(column))
     values, codes = np.unique(column, return_inverse=True)
     return Interned(tuple(values.tolist()), codes)

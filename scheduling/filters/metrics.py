@@ -1,7 +1,7 @@
 """MetricsFilter: hosts must report the metrics that the policy weighs by."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup
@@ -11,6 +11,8 @@ from scheduling.filters.base import Filter
 
 class MetricsFilter(Filter):
     """Every metric named in `metrics_weight_setting` is among those the host reports."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that lack one, naming all they lack."""

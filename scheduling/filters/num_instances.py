@@ -1,5 +1,7 @@
 """Not too many instances on one host."""
 
+from typing import ClassVar
+
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
@@ -12,6 +14,8 @@ LIMIT_KEY = "max_instances_per_host"
 class NumInstancesFilter(Filter):
     """num_instances < max_instances_per_host (50)."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts at or above the limit."""
         most, held = spec.options.max_instances_per_host, hosts.of(hosts.table.num_instances)
@@ -20,6 +24,8 @@ class NumInstancesFilter(Filter):
 
 class AggregateNumInstancesFilter(Filter):
     """The same; the least `max_instances_per_host` (a whole number) of the host's aggregates is the limit, if any."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts at or above their own limit."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
@@ -13,10 +13,9 @@ from scheduling.domain.numa.guest import GuestTopology
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.domain.resources import MEMORY_MB, VCPU
 from scheduling.domain.topologies import pools_of, topology_of
+from scheduling.domain.topology_needs import CPU_LIMIT, RAM_LIMIT
 from scheduling.filters.base import Filter
-from scheduling.filters.joint_columns import constant, interned_floats, joint
-
-CPU_LIMIT, RAM_LIMIT = "numa_topology.cpu_allocation_ratio", "numa_topology.ram_allocation_ratio"
+from scheduling.filters.joint_columns import beside, constant, interned_floats, joint
 
 Seen = tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]], float, float]
 
@@ -27,6 +26,8 @@ class NUMATopologyFilter(Filter):
     combination of topology, usage, overcommit and, where devices are wanted, pools.
     """
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts on which the guest does not fit, each with what is short in the cell that came closest."""
         guest = spec.numa_topology
@@ -35,8 +36,9 @@ class NUMATopologyFilter(Filter):
         table = hosts.table
         cpu, ram = table.inventory(VCPU).allocation_ratio, table.inventory(MEMORY_MB).allocation_ratio
         # Without devices to be near, pools do not tell hosts apart.
-        pools = table.pci_pools if spec.pci_requests else constant((), len(table))
-        columns: list[Interned[Any]] = [table.numa_topologies, pools, interned_floats(cpu), interned_floats(ram)]
+        pools = beside(hosts, table.pci_pools) if spec.pci_requests else constant((), len(hosts))
+        ratios = [interned_floats(hosts.of(each)) for each in (cpu, ram)]
+        columns: list[Interned[Any]] = [beside(hosts, table.numa_topologies), pools, *ratios]
         groups = hosts.refuse_by(joint(columns), partial(_judge, guest, spec))
         hosts.set_limit(CPU_LIMIT, cpu)
         hosts.set_limit(RAM_LIMIT, ram)
@@ -48,6 +50,7 @@ def _judge(guest: GuestTopology, spec: RequestSpec, seen: Seen) -> Refusal | Non
     host = topology_of(topology)
     if host is None:
         return Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, wanted=len(guest))
-    needs = FitNeeds(Limits(cpu_ratio, ram_ratio), spec.pci_requests, pools_of(pools), spec.request.networks)
+    pack = spec.options.packing_host_numa_cells_allocation_strategy
+    needs = FitNeeds(Limits(cpu_ratio, ram_ratio), spec.pci_requests, pools_of(pools), spec.request.networks, pack)
     found = fit(host, guest, needs)
     return found if isinstance(found, Refusal) else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.hosts import Hosts, RefusalGroup
@@ -15,6 +15,8 @@ from scheduling.filters.base import Filter
 
 class PciPassthroughFilter(Filter):
     """The host's pools must serve all PCI requests, wherever the devices are. Without requests every host passes."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts with too few devices, with the numbers."""

@@ -1,5 +1,7 @@
 """Memory by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
 
+from typing import ClassVar
+
 from scheduling.domain.hosts import Hosts, RefusalGroup
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.filters.base import Filter
@@ -11,6 +13,8 @@ RATIO_KEY = "ram_allocation_ratio"
 class RamFilter(Filter):
     """total * ratio - used >= wanted, and total >= wanted: an instance may not overcommit against itself."""
 
+    judges_hosts_alone: ClassVar[bool] = True
+
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""
         return refuse_short(hosts, memory_room(hosts.table, spec, hosts.table.inventory("MEMORY_MB").allocation_ratio))
@@ -18,6 +22,8 @@ class RamFilter(Filter):
 
 class AggregateRamFilter(Filter):
     """The same; the least `ram_allocation_ratio` of the host's aggregates is the ratio, if any."""
+
+    judges_hosts_alone: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""

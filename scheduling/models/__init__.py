@@ -5,11 +5,14 @@ from scheduling.models.cell import CELL0_ID, CELL1_ID, Cell
 from scheduling.models.compute_node import ComputeNode
 from scheduling.models.decision import DecisionInstance, DecisionOutcome, SchedulingDecision
 from scheduling.models.decision_index import DecisionReason, DecisionRefusedHosts
+from scheduling.models.fleet_change import FleetChange
 from scheduling.models.fleet_snapshot import FleetSnapshot, HostRoster
 from scheduling.models.host_mapping import HostMapping
+from scheduling.models.pci_device import PciDevice
 from scheduling.models.policy import SchedulerPolicy
 from scheduling.models.service import COMPUTE_BINARY, Service
 from scheduling.models.shadow_result import SHADOW_ERROR, ShadowResult
+from scheduling.models.topology_claim import TopologyClaim
 
 __all__ = [
     "CELL0_ID",
@@ -24,11 +27,14 @@ __all__ = [
     "DecisionOutcome",
     "DecisionReason",
     "DecisionRefusedHosts",
+    "FleetChange",
     "FleetSnapshot",
     "HostMapping",
     "HostRoster",
+    "PciDevice",
     "SchedulerPolicy",
     "SchedulingDecision",
     "Service",
     "ShadowResult",
+    "TopologyClaim",
 ]

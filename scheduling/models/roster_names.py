@@ -2,25 +2,55 @@
 
 import json
 import zlib
+from collections import OrderedDict
+from collections.abc import Collection
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from django.db.models import BinaryField, Q, QuerySet
 from django.db.models.functions import Substr
 
-from scheduling.domain.compact import names_from_runs
+from scheduling.domain.compact import places_in_runs
 from scheduling.models.decision import SchedulingDecision
 from scheduling.models.fleet_snapshot import HostRoster
 
-_KNOWN = 64
+# Rosters are kept folded, a few hundred bytes for a fleet with numbered names.
+_KNOWN = 256
 
 
-@lru_cache(maxsize=_KNOWN)
+class _KnownRosters:
+    """The names that were read last. A roster never changes, so what was read once stays right."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._names: OrderedDict[str, dict[str, Any]] = OrderedDict()
+
+    def of(self, digests: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The names of each; what is not known is read at once. A roster that is gone has none."""
+        with self._lock:
+            found = {digest: self._names[digest] for digest in digests if digest in self._names}
+        missing = [digest for digest in digests if digest not in found]
+        if missing:
+            rows = HostRoster.objects.filter(digest__in=missing).values_list("digest", "content")
+            read = {digest: json.loads(zlib.decompress(bytes(content))) for digest, content in rows}
+            self._keep(read)
+            found |= read
+        return found
+
+    def _keep(self, read: dict[str, dict[str, Any]]) -> None:
+        with self._lock:
+            self._names.update(read)
+            while len(self._names) > _KNOWN:
+                self._names.popitem(last=False)
+
+
+_ROSTERS = _KnownRosters()
+
+
 def roster_names(digest: str) -> dict[str, Any]:
-    """The names as traces are written with them. A roster never changes, so what was read once stays right."""
-    content = HostRoster.objects.values_list("content", flat=True).get(digest=digest)
-    names: dict[str, Any] = json.loads(zlib.decompress(bytes(content)))
-    return names
+    """The names as traces are written with them. Raises KeyError when the roster is gone."""
+    return _ROSTERS.of([digest])[digest]
 
 
 def decisions_refusing(rows: QuerySet[SchedulingDecision], name: str) -> QuerySet[SchedulingDecision]:
@@ -30,12 +60,21 @@ def decisions_refusing(rows: QuerySet[SchedulingDecision], name: str) -> QuerySe
     """
     found = Q(pk__in=())
     bytes_asked: dict[str, Substr] = {}
-    for digest in HostRoster.objects.values_list("digest", flat=True):
-        for row in _rows_by_name(digest).get(name.lower(), ()):
-            alias = f"bits_{row // 8}"
-            bytes_asked[alias] = Substr("refused_hosts__bits", row // 8 + 1, 1, output_field=BinaryField())
-            found |= Q(roster=digest, **{f"{alias}__in": _bytes_with(row % 8)})
+    for row, digests in sorted(_rosters_by_row(name).items()):
+        alias = f"bits_{row // 8}"
+        bytes_asked[alias] = Substr("refused_hosts__bits", row // 8 + 1, 1, output_field=BinaryField())
+        found |= Q(roster__in=digests, **{f"{alias}__in": _bytes_with(row % 8)})
     return rows.alias(**bytes_asked).filter(found)
+
+
+def _rosters_by_row(name: str) -> dict[int, list[str]]:
+    """In which rosters the host stands at which row: mostly at the same one, however often the fleet has grown."""
+    rosters: dict[int, list[str]] = {}
+    digests = HostRoster.objects.order_by().values_list("digest", flat=True)
+    for digest, names in _ROSTERS.of(list(digests)).items():
+        for row in _rows_of(names, name):
+            rosters.setdefault(row, []).append(digest)
+    return rosters
 
 
 @lru_cache(maxsize=8)
@@ -44,13 +83,6 @@ def _bytes_with(bit: int) -> tuple[bytes, ...]:
     return tuple(bytes([value]) for value in range(256) if value & (0x80 >> bit))
 
 
-@lru_cache(maxsize=_KNOWN)
-def _rows_by_name(digest: str) -> dict[str, tuple[int, ...]]:
-    names = roster_names(digest)
-    hosts = names_from_runs(names["hosts"])
-    nodes = hosts if names["nodes"] is None else names_from_runs(names["nodes"])
-    rows: dict[str, set[int]] = {}
-    for row, both in enumerate(zip(hosts, nodes, strict=True)):
-        for one in both:
-            rows.setdefault(one.lower(), set()).add(row)
-    return {one: tuple(sorted(found)) for one, found in rows.items()}
+def _rows_of(names: dict[str, Any], name: str) -> set[int]:
+    hosts = places_in_runs(names["hosts"], name)
+    return {*hosts, *(() if names["nodes"] is None else places_in_runs(names["nodes"], name))}

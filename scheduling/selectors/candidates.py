@@ -1,18 +1,24 @@
-"""Placement's look at the fleet for one request: who is there with what left, and who can serve it."""
+"""One look at the fleet for one request: who is there with what left, and who can serve it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from placement.candidates import FleetColumns
 from placement.candidates.columns import FleetView
 from placement.selectors import fleet_snapshot
-from scheduling.domain.host_rows import AggregateRow
+from scheduling.domain.candidate_query import candidate_query
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import ScheduleRequest
-from scheduling.engine import CandidateSet
-from scheduling.engine.candidate_set import NodeName, request_candidates
+from scheduling.domain.resources import resource_request
+from scheduling.engine import CandidateSet, candidate_set
+from scheduling.engine.candidate_set import NodeName, only_target
 from scheduling.engine.request_filters import Surroundings, filter_request
 from scheduling.models import ComputeNode
+from scheduling.selectors.facts import FleetFacts
+from scheduling.selectors.fleet_changes import Heard
+from scheduling.selectors.fleet_kept import Fleet, fleet_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +29,62 @@ class PlacementLook:
     candidates: CandidateSet | None
 
 
-def surroundings(*, nodes: Iterable[ComputeNode], aggregates: Sequence[AggregateRow], policy: Policy) -> Surroundings:
-    """What request filters go by, before there is a host table."""
-    versions = (node.service.version for node in nodes if not node.service.forced_down)
-    return Surroundings(aggregates, policy.options, min(versions, default=0))
+@dataclass(frozen=True, slots=True)
+class RequestLook:
+    """What the engine needs for one request: the hosts, and what Placement says of them."""
+
+    table: HostTable
+    candidates: CandidateSet | None
 
 
-def placement_look(
-    *, request: ScheduleRequest, nodes: Sequence[ComputeNode], around: Surroundings | None = None
-) -> PlacementLook:
+def request_look(
+    *,
+    request: ScheduleRequest,
+    policy: Policy,
+    facts: FleetFacts,
+    heard: Heard | None = None,
+    max_age_s: float = 0.0,
+) -> RequestLook:
+    """The fleet as of now, and the candidates of the request as this policy's request filters leave it.
+
+    `heard`: what the fleet was just heard to say (`fleet_kept().listen()`); without, it is asked here. `max_age_s`: how
+    old the view of nodes, services and aggregates may be, in seconds; room and candidates are always those of now.
+    Raises Invalid for a flavor that contradicts itself.
+    """
+    found: list[PlacementLook] = []
+
+    def ask(fleet: Fleet) -> FleetView:
+        around = Surroundings(fleet.aggregates, policy.options, fleet.least_service_version)
+        found.append(_placement_look(_filtered(request, around), fleet.names, fleet.uuids))
+        return found[0].fleet
+
+    look = fleet_kept().look(facts=facts, ask=ask, heard=heard, max_age_s=max_age_s)
+    return RequestLook(look.table, found[0].candidates)
+
+
+def placement_look(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementLook:
     """Ask this process's snapshot of Placement, once, so that usage and candidates fit together.
 
-    Request filters are applied first where `around` is given; without, the answer holds for any policy, as the engine
-    applies them again to each host. Raises Invalid for a flavor that contradicts itself.
+    The answer holds for any policy, as the engine applies request filters again to each host. Raises Invalid for a
+    flavor that contradicts itself.
     """
-    if request.is_rebuild:
-        return PlacementLook(fleet_snapshot().read(FleetColumns.view), None)
-    if around is not None:
-        request = filter_request(request, around).request
     named = [NodeName(node.host, node.hypervisor_hostname, node.id) for node in nodes]
-    found = fleet_snapshot().read(lambda columns: request_candidates(columns, request, named))
+    return _placement_look(request, named, {name.uuid: str(name.uuid) for name in named})
+
+
+def placement_view() -> FleetView:
+    """All providers as of now."""
+    return fleet_snapshot().read(FleetColumns.view)
+
+
+def _filtered(request: ScheduleRequest, around: Surroundings) -> ScheduleRequest:
+    return request if request.is_rebuild else filter_request(request, around).request
+
+
+def _placement_look(request: ScheduleRequest, names: Collection[NodeName], uuids: Mapping[UUID, str]) -> PlacementLook:
+    if request.is_rebuild:
+        return PlacementLook(placement_view(), None)
+    target = only_target(request, names)
+    query = candidate_query(request, resource_request(request), in_tree=target)
+    found = fleet_snapshot().read(lambda columns: candidate_set(columns, query, uuids, target=target))
     return PlacementLook(found.fleet, found)

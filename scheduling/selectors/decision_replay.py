@@ -16,9 +16,10 @@ from scheduling.domain.policy import policy_from_dict
 from scheduling.domain.request import ScheduleRequest, request_from_dict
 from scheduling.domain.resources import resource_request
 from scheduling.domain.trace import Trace
-from scheduling.engine import candidate_set, schedule
+from scheduling.engine import candidate_set
 from scheduling.engine.request_filters import filter_request, surroundings_of
 from scheduling.models import SchedulingDecision
+from scheduling.schedulers.run import scheduler_run
 from scheduling.selectors.decision_store import decision_fleet, decision_record_of
 
 
@@ -79,10 +80,10 @@ def replay_of(*, decision: SchedulingDecision) -> Replay:
 
 
 def rerun(record: DecisionRecord, fleet: FleetSeen, *, seed: int, policy_version: str) -> Trace:
-    """The engine's answer to the same question. Raises what the engine raises."""
+    """The scheduler's answer to the same question. Raises what it raises."""
     request, policy = request_from_dict(record.request), policy_from_dict(record.policy, version=policy_version)
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
-    return schedule(
+    return scheduler_run(
         fleet.table,
         request,
         policy,

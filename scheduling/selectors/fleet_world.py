@@ -1,18 +1,20 @@
 """The present fleet as values, for trials in which nothing is written or claimed."""
 
-from placement.candidates import FleetColumns
-from placement.selectors import fleet_snapshot
+from placement.candidates.columns import FleetView
 from scheduling.engine.what_if import World, world_of
+from scheduling.selectors.candidates import placement_view
 from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
+from scheduling.selectors.fleet_kept import Fleet, fleet_kept
 
 
 def fleet_world(*, facts: FleetFacts) -> World:
-    """Hosts, aggregates and providers as they are now. The number of queries does not grow with the fleet.
+    """Hosts, aggregates and providers as they are now, by the same look as a real run's."""
+    views: list[FleetView] = []
 
-    Nodes are read before Placement's snapshot, in the order in which a real run reads them.
-    """
-    nodes = compute_nodes()
-    fleet = fleet_snapshot().read(FleetColumns.view)
-    rows = host_rows(nodes=nodes, fleet=fleet, facts=facts)
-    return world_of(rows, aggregate_rows(), {one.uuid: one for one in fleet.facts if one is not None})
+    def ask(_: Fleet) -> FleetView:
+        views.append(placement_view())
+        return views[0]
+
+    look = fleet_kept().look(facts=facts, ask=ask)
+    providers = {one.uuid: one for one in views[0].facts if one is not None}
+    return world_of(look.rows, look.table.aggregates, providers)

@@ -120,6 +120,12 @@ def host_exists(*, host: str) -> bool:
     return ComputeNode.objects.filter(host=host).exists()
 
 
+def nodes_of_hosts(hosts: Iterable[str]) -> list[tuple[str, str]]:
+    """Each of these hosts with each of its nodes, by names. What is not registered has none."""
+    rows = ComputeNode.objects.filter(host__in=list(hosts)).order_by("host", "hypervisor_hostname")
+    return list(rows.values_list("host", "hypervisor_hostname"))
+
+
 def host_takes_new_instances(*, host: str) -> bool:
     """Whether it is up and enabled now."""
     return ComputeNode.objects.filter(up_condition("service__"), host=host, service__disabled=False).exists()

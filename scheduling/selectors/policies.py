@@ -1,17 +1,19 @@
 """Which policy the scheduler follows, and which runs beside it."""
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from controlplane.kernel.errors import NotFound
-from scheduling.conf import scheduling_options
+from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
 from scheduling.domain.policy_states import PolicyState
 from scheduling.models import SchedulerPolicy
+from scheduling.selectors.fleet_changes import Heard, change_feed
 
 DEFAULTS = "defaults"
 
@@ -26,10 +28,12 @@ class ShadowPolicy:
     share: float
 
 
-def policy_active() -> Policy:
-    """The active version, or the defaults with the options of the settings. One query."""
-    row = _active_row()
-    return policy_of_body({}, version=DEFAULTS) if row is None else policy_of_body(row.body, version=row.label)
+def policy_active(*, heard: Heard | None = None) -> Policy:
+    """The active version, or the defaults with the options of the settings.
+
+    One small query, which reads no table; none for a caller who has just `heard` what changed (`change_feed`).
+    """
+    return _KEPT.look(heard).policy()
 
 
 def policy_of_body(body: Mapping[str, Any], *, version: str) -> Policy:
@@ -47,14 +51,14 @@ def body_completed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def attempts_allowed() -> int:
     """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's."""
-    row = _active_row()
+    row = _KEPT.look(None).active
     most = scheduling_options().max_attempts
     return most if row is None else int(row.body.get("max_attempts", most))
 
 
 def active_id() -> UUID | None:
     """Which version is active; None while the defaults count."""
-    row = _active_row()
+    row = SchedulerPolicy.objects.filter(state=PolicyState.ACTIVE).first()
     return None if row is None else row.id
 
 
@@ -76,16 +80,59 @@ def policy_of_row(row: SchedulerPolicy) -> Policy:
     return policy_of_body(row.body, version=row.label)
 
 
-def shadow_policy() -> ShadowPolicy | None:
-    """The version that is marked as shadow. One query, and no look at plug-ins."""
-    row = SchedulerPolicy.objects.filter(shadow=True).first()
-    if row is None:
-        return None
+def shadow_policy(*, heard: Heard | None = None) -> ShadowPolicy | None:
+    """The version that is marked as shadow, without a look at plug-ins. Queries as `policy_active`."""
+    return _KEPT.look(heard).shadow
+
+
+def shadow_is_known() -> bool:
+    """Whether there was a shadow when this process last asked for a policy. No query."""
+    return _KEPT.known.shadow is not None
+
+
+class _Policies:
+    """The versions that count, as they were read; what the scheduler makes of the active one, for these settings."""
+
+    def __init__(self, rows: Sequence[SchedulerPolicy]) -> None:
+        self.active = next((row for row in rows if row.active), None)
+        shadow = next((row for row in rows if row.shadow), None)
+        self.shadow = None if shadow is None else _shadow(shadow)
+        self._made: tuple[SchedulingOptions, Policy] | None = None
+
+    def policy(self) -> Policy:
+        """The active version as the scheduler takes it."""
+        options, made = scheduling_options(), self._made
+        if made is None or made[0] != options:
+            row = self.active
+            policy = policy_of_body({}, version=DEFAULTS) if row is None else policy_of_row(row)
+            made = self._made = options, policy
+        return made[1]
+
+
+class _PoliciesKept:
+    """Read again when the change feed says that some version changed; `known` are those that were read last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.known = _Policies(())
+
+    def look(self, heard: Heard | None) -> _Policies:
+        """Those that count now, or did when `heard` was asked."""
+        with self._lock:
+            if heard is None:
+                change_feed().look()
+            news = change_feed().take("policies", ("policy",))
+            if news.everything or news.of("policy"):
+                counting = Q(state=PolicyState.ACTIVE) | Q(shadow=True)
+                self.known = _Policies(list(SchedulerPolicy.objects.filter(counting)))
+            return self.known
+
+
+_KEPT = _PoliciesKept()
+
+
+def _shadow(row: SchedulerPolicy) -> ShadowPolicy:
     return ShadowPolicy(id=row.id, body=row.body, version=row.label, share=row.shadow_share)
-
-
-def _active_row() -> SchedulerPolicy | None:
-    return SchedulerPolicy.objects.filter(state=PolicyState.ACTIVE).first()
 
 
 def _options_of_settings() -> dict[str, Any]:

@@ -5,7 +5,7 @@ Where it is not, the request runs twice on the fleet as it is now, under the pol
 in question. Either way the seed is the decision's, and what differs is the policy's doing alone.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,21 +14,22 @@ from uuid import UUID
 
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
 from placement.candidates.columns import FleetView
-from placement.selectors import allocations_by_consumer
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.policy_comparison import Agreement, PolicyComparison
 from scheduling.domain.request import ScheduleRequest, request_from_dict
-from scheduling.engine import host_table_from_rows, schedule
+from scheduling.engine import host_table_from_rows
 from scheduling.engine.policy_check import policy_problems
 from scheduling.engine.policy_compare import policies_compare
 from scheduling.models import ComputeNode, SchedulingDecision
+from scheduling.schedulers.run import scheduler_run
 from scheduling.selectors.candidates import placement_look
 from scheduling.selectors.decision_store import decision_fleet, decision_record_of
-from scheduling.selectors.facts import FleetFacts, HostFacts
+from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
 from scheduling.selectors.policies import body_completed, policy_active, policy_get, policy_of_row
 from scheduling.selectors.policy_trial import policy_trial
+from scheduling.selectors.present_facts import present_facts
 
 MOST_DECISIONS = 200
 ERROR = "error"
@@ -39,8 +40,7 @@ ON_STORED = (
 )
 ON_PRESENT = (
     "{count} of {all} decisions do not have the fleet they saw any more: their requests ran twice on the fleet as it "
-    "is now, under {live} and under {policy}. Instances placed since, their own included, hold their room there, and "
-    "builds in progress are no I/O load."
+    "is now, under {live} and under {policy}. Instances placed since, their own included, hold their room there."
 )
 
 
@@ -101,7 +101,8 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
         raise Invalid(f"last is a whole number from 1 to {MOST_DECISIONS}.", field="last")
     row = policy_get(policy_id=policy_id)
     _refuse_problems(body_completed(row.body))
-    draft, fleet = policy_of_row(row), _PresentFleet()
+    draft = policy_of_row(row)
+    fleet = _PresentFleet(draft)
     cases = tuple(_case(fleet, decision, draft) for decision in SchedulingDecision.objects.all()[:last])
     counts = Counter(case.agreement for case in cases)
     return PolicyPreview(
@@ -117,8 +118,8 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
 class _PresentFleet:
     """The fleet as it is now, looked at only if a decision needs it; Placement is asked again for each request."""
 
-    def __init__(self) -> None:
-        self.live = policy_active()
+    def __init__(self, draft: Policy) -> None:
+        self.live, self.draft = policy_active(), draft
         self._seen: tuple[FleetView, HostTable] | None = None
 
     @cached_property
@@ -129,13 +130,15 @@ class _PresentFleet:
     @cached_property
     def facts(self) -> FleetFacts:
         """Likewise."""
-        return _facts_of_placement(self.nodes)
+        return present_facts(nodes=self.nodes, policies=(self.live, self.draft))
 
     def run(self, request: ScheduleRequest, seed: int, draft: Policy) -> _Run:
         """Both policies on one table and one set of candidates."""
         look = placement_look(request=request, nodes=self.nodes)
         table = self._table(look.fleet)
-        one, two = (schedule(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft))
+        one, two = (
+            scheduler_run(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft)
+        )
         return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)
 
     def _table(self, fleet: FleetView) -> HostTable:
@@ -193,18 +196,6 @@ def _note(cases: Sequence[PreviewCase], draft: Policy, live: Policy) -> str:
         text.format(count=count, all=len(cases), policy=draft.version, live=live.version)
         for text, count in parts
         if count
-    )
-
-
-def _facts_of_placement(nodes: Sequence[ComputeNode]) -> FleetFacts:
-    """Who is on which host, by what consumers hold of compute nodes. Nothing tells who builds, so no I/O load."""
-    hosts = {node.id: node.host for node in nodes}
-    on_host: defaultdict[str, set[str]] = defaultdict(set)
-    for consumer, held in allocations_by_consumer().items():
-        for host in {hosts[one.provider_uuid] for one in held if one.provider_uuid in hosts}:
-            on_host[host].add(str(consumer))
-    return FleetFacts(
-        {host: HostFacts(instance_uuids=frozenset(uuids), num_instances=len(uuids)) for host, uuids in on_host.items()}
     )
 
 

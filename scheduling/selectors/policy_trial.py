@@ -7,17 +7,19 @@ from scheduling.domain.ledger.fleet_columns import FleetSeen
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.trace import Trace
-from scheduling.engine import schedule
 from scheduling.engine.request_filters import filter_request, surroundings_of
+from scheduling.schedulers.run import scheduler_run
 from scheduling.selectors.decision_replay import fleet_candidates
 
 
 def policy_trial(
     *, fleet: FleetSeen, request: ScheduleRequest, policy: Policy, seed: int, excluded: Mapping[str, Refusal] | None
 ) -> Trace:
-    """What the engine says; Placement is asked what the request filters of this policy make of the request.
+    """What the policy's scheduler says; Placement is asked what the request filters of this policy make of the request.
 
     `excluded` are compute nodes that the decision was told to leave out. Raises what the engine raises.
     """
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
-    return schedule(fleet.table, request, policy, seed, candidates=fleet_candidates(fleet, asked), claims_lost=excluded)
+    return scheduler_run(
+        fleet.table, request, policy, seed, candidates=fleet_candidates(fleet, asked), claims_lost=excluded
+    )

@@ -24,6 +24,7 @@ from scheduling.services.selections import (
     selection_to_json,
 )
 from scheduling.services.service_states import service_disable, service_enable, service_force_down
+from scheduling.services.topology_claims import claims_free, devices_allocate
 
 __all__ = [
     "CELL0_ID",
@@ -49,7 +50,9 @@ __all__ = [
     "build_failure_reset",
     "cell_set_disabled",
     "cells_ensure",
+    "claims_free",
     "destinations_select",
+    "devices_allocate",
     "host_delete",
     "host_register",
     "policy_activate",

@@ -1,7 +1,7 @@
 """How many more instances of each flavor fit now, by zone, and what binds. Nothing is written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.policy import Policy
@@ -11,6 +11,7 @@ from scheduling.engine.what_if import World
 from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet_world import fleet_world
+from scheduling.selectors.pci_aliases import pci_requests_of
 from scheduling.selectors.policies import policy_active
 from scheduling.services.decisions import now_us
 
@@ -60,6 +61,7 @@ def capacity_count(
 def _row(world: World, flavor: FlavorSnapshot, project_id: str, policy: Policy) -> CapacityRow:
     request = ScheduleRequest("capacity", project_id, "", ("one",), flavor)
     try:
+        request = replace(request, pci_requests=pci_requests_of(flavor, request.image))
         return CapacityRow(flavor, capacity(world, request, policy))
     except Invalid as error:
         return CapacityRow(flavor, None, error.message)

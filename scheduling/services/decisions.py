@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import numpy as np
-from django.db import transaction
 
 from controlplane.kernel.reasons import Refusal
+from placement.candidates.columns import FleetView
 from scheduling.conf import scheduling_options
 from scheduling.domain.ledger.fleet_columns import FleetSeen
 from scheduling.domain.ledger.record import DecisionRecord, record_to_blob
@@ -25,7 +25,9 @@ from scheduling.models import (
     DecisionRefusedHosts,
     SchedulingDecision,
 )
-from scheduling.services.decision_snapshots import fleet_keep, roster_keep
+from scheduling.services.decision_rows import DecisionRows, decision_write
+from scheduling.services.decision_snapshots import fleet_rows, roster_row
+from scheduling.services.select_notifications import select_told
 
 STAGE_LENGTH = 128
 
@@ -40,6 +42,8 @@ class DecisionDraft:
     """What is known of a decision while it is made. Times in microseconds.
 
     `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
+    `providers` are Placement's of the same look; `chosen_anew` counts how often a chosen host had changed before its
+    claim.
     """
 
     request: ScheduleRequest
@@ -51,6 +55,8 @@ class DecisionDraft:
     started_us: int = field(default_factory=now_us)
     seen: FleetSeen | None = None
     excluded: dict[str, Refusal] = field(default_factory=dict)
+    providers: FleetView | None = None
+    chosen_anew: int = 0
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -105,6 +111,7 @@ def _save(
     selections: Sequence[InstanceSelection],
 ) -> SchedulingDecision:
     request = draft.request
+    began = now_us()
     blob, digest = record_to_blob(_record(draft, trace), bound=scheduling_options().decision_max_bytes)
     decision = SchedulingDecision(
         id=uuid4(),
@@ -124,14 +131,18 @@ def _save(
         timings_us={**({} if trace is None else trace.timings_us), **draft.timings_us},
         duration_us=duration_us,
     )
-    with transaction.atomic():
-        if trace is not None:
-            decision.roster = roster_keep(hosts=trace.hosts, nodes=trace.nodes)
-        if draft.seen is not None:
-            decision.snapshot = fleet_keep(seen=draft.seen)
-        decision.save(force_insert=True)
-        DecisionInstance.objects.bulk_create(_instances(decision.id, request, selections))
-        _index(decision.id, trace)
+    rows = DecisionRows(decision, instances=_instances(decision.id, request, selections))
+    if trace is not None:
+        rows.roster = roster_row(hosts=trace.hosts, nodes=trace.nodes)
+        decision.roster = rows.roster.digest
+        _index(rows, trace)
+    if draft.seen is not None:
+        rows.snapshots = fleet_rows(seen=draft.seen)
+        decision.snapshot = rows.snapshots[-1].digest if rows.snapshots else ""
+    decision.timings_us["record"] = now_us() - began
+    problem = None if outcome is DecisionOutcome.SELECTED else verdict
+    with select_told(request=request, duration_us=duration_us, problem=problem):
+        decision_write(rows)
     return decision
 
 
@@ -148,23 +159,22 @@ def _record(draft: DecisionDraft, trace: Trace | None) -> DecisionRecord:
     )
 
 
-def _index(decision_id: UUID, trace: Trace | None) -> None:
+def _index(rows: DecisionRows, trace: Trace) -> None:
     """What lists are searched by: counts of reasons by stage, and a bit for each refused host."""
-    groups = [] if trace is None else [group for each in trace.rounds for group in each.refusals if len(group)]
-    if trace is None or not groups:
+    groups = [group for each in trace.rounds for group in each.refusals if len(group)]
+    if not groups:
         return
     counts: Counter[tuple[str, str]] = Counter()
     refused = np.zeros(trace.host_count, dtype=np.bool_)
     for group in groups:
         counts[group.refusal.stage[:STAGE_LENGTH], group.refusal.reason.value] += len(group)
         refused[group.rows] = True
-    DecisionReason.objects.bulk_create(
+    decision_id = rows.decision.id
+    rows.reasons = [
         DecisionReason(decision_id=decision_id, stage=stage, reason=reason, hosts=hosts)
         for (stage, reason), hosts in counts.items()
-    )
-    DecisionRefusedHosts.objects.bulk_create(
-        [DecisionRefusedHosts(decision_id=decision_id, bits=np.packbits(refused).tobytes())]
-    )
+    ]
+    rows.refused = DecisionRefusedHosts(decision_id=decision_id, bits=np.packbits(refused).tobytes())
 
 
 def _instances(

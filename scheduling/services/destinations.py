@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -15,29 +16,44 @@ from uuid import UUID
 from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim, CountLimit, Rule
-from placement.services import allocations_claim, allocations_free
+from placement.services import allocations_free
 from scheduling.conf import scheduling_options
-from scheduling.domain.candidates import Amounts, CandidateSet
+from scheduling.domain.candidates import Amounts
 from scheduling.domain.group_counts import group_count_key
 from scheduling.domain.ledger.fleet_columns import fleet_seen
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.topology_grant import TopologyNeeds
+from scheduling.domain.topology_needs import (
+    may_have_topology,
+    needs_from_dict,
+    needs_to_dict,
+    needs_within,
+    topology_needs,
+)
 from scheduling.domain.trace import InstanceSelection, Outcome, Trace
-from scheduling.engine import HostTable, host_table_from_rows, schedule
-from scheduling.selectors.candidates import placement_look, surroundings
+from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
+from scheduling.selectors.candidates import RequestLook, request_look
 from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
+from scheduling.selectors.fleet_kept import fleet_kept
 from scheduling.selectors.hosts import host_takes_new_instances
-from scheduling.selectors.policies import policy_active
+from scheduling.selectors.plan_check import plan_holds
+from scheduling.selectors.policies import policy_active, shadow_is_known
 from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error, now_us
 from scheduling.services.errors import ClaimsExhausted, NoValidHost
 from scheduling.services.policy_shadow import shadow_offer
 from scheduling.services.selections import Destinations, Selection, allocations_of, destinations_of
+from scheduling.services.topology_claims import TopologyWish, claims_free, claims_make
 
 log = logging.getLogger(__name__)
 
-# A host that lost this many claims of one batch is left out, so that the rounds move on to others.
+# A host that lost this many claims of one batch at the same provider is left out, so that the rounds move on to others.
+# One that lost them at several of its children has other candidates: those are tried before the next host is.
 LOSSES_BEFORE_SKIP = 2
+
+_At = tuple[str, str]  # compute node and provider
+# So many of the rounds take a host even if it has changed since it was chosen.
+ROUNDS_UNGUARDED = 2
 
 
 def destinations_select(
@@ -55,26 +71,32 @@ def destinations_select(
         request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=subject or uuids[0]
     )
     with draft.timed("free"):
-        allocations_free(uuids)
-    losses: Counter[str] = Counter()
+        free = claims_free if may_have_topology(request) else allocations_free
+        free(uuids)
+    losses: Counter[_At] = Counter()
     trace: Trace | None = None
     for _ in range(scheduling_options().claim_rounds):
-        trace = _scheduled(draft, fleet_facts, losses)
+        trace = _planned(draft, fleet_facts, losses)
         if trace.outcome is not Outcome.SELECTED:
             raise _no_valid_host(draft, trace)
         if _claimed(draft, trace, losses):
             decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
             log.info("decision=%s request_id=%s %s", decision.id, request.request_id, trace.verdict)
-            shadow_offer(decision_id=decision.id, draft=draft, trace=trace)
-            return destinations_of(trace, decision_id=decision.id, count_limits=_count_limits(request.group))
+            _offer(decision.id, draft, trace)
+            return destinations_of(
+                trace,
+                decision_id=decision.id,
+                count_limits=_count_limits(request.group),
+                topology=needs_to_dict(_topology(draft)),
+            )
     raise _exhausted(draft, trace)
 
 
 def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UUID | str, user_id: UUID | str) -> None:
     """Claim an alternate for one instance that holds nothing now. No new scheduling.
 
-    Raises NoCapacity when the room is gone, the host has as many members of the instance's group as it may have, or it
-    has been disabled or went down since it was ranked.
+    Raises NoCapacity when the room is gone, cells and devices included, the host has as many members of the instance's
+    group as it may have, or it has been disabled or went down since it was ranked.
     """
     if not host_takes_new_instances(host=selection.host):
         raise NoCapacity(f"Host {selection.host} is down or disabled now.", host=selection.host)
@@ -85,7 +107,8 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
         resources=selection.allocations,
         limits=_limits_on(selection.compute_node_uuid, selection.count_limits, selection.allocations),
     )
-    allocations_claim([claim])
+    needs = needs_within(needs_from_dict(selection.topology), selection.limits)
+    claims_make([claim], [TopologyWish(instance_uuid, selection.compute_node_uuid, needs)] if needs else [])
 
 
 def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
@@ -105,46 +128,61 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
     return tuple(CountLimit(node, key, most) for key, most in count_limits.items())
 
 
-def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[str]) -> Trace:
-    """One look at the fleet and one run of the engine. What the engine refuses to do ends as a decision too."""
+def _planned(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At]) -> Trace:
+    """A plan on a view as old as the policy's scheduler allows, or, where it finds none or does not hold, on a new one.
+
+    After a lost claim the view is always new.
+    """
+    is_first = not draft.lost_claims
+    trace = _scheduled(draft, facts, losses, is_first=is_first)
+    if not is_first or not view_age_allowed_s(draft.policy) or plan_holds(trace):
+        return trace
+    return _scheduled(draft, facts, losses, is_first=False)
+
+
+def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *, is_first: bool) -> Trace:
+    """One look at the fleet and one run of the scheduler. What it refuses to do ends as a decision too."""
     try:
-        draft.policy = policy_active()
-        table, candidates = _looked(draft, facts)
-        draft.seen = fleet_seen(table, candidates)
-        draft.excluded = {node: _lost(draft, node) for node, count in losses.items() if count >= LOSSES_BEFORE_SKIP}
-        run = partial(schedule, table, draft.request, draft.policy, draft.seed)
+        look = _looked(draft, facts, is_first=is_first)
+        draft.seen = fleet_seen(look.table, look.candidates)
+        draft.providers = None if look.candidates is None else look.candidates.fleet
+        skipped = {node: None for (node, _), count in losses.items() if count >= LOSSES_BEFORE_SKIP}
+        draft.excluded = {node: _lost(draft, node) for node in skipped}
+        run = partial(scheduler_run, look.table, draft.request, draft.policy, draft.seed)
         with draft.timed("schedule"):
-            return run(candidates=candidates, claims_lost=draft.excluded, stopwatch=now_us)
+            return run(candidates=look.candidates, claims_lost=draft.excluded, stopwatch=now_us)
     except KilonovaError as error:
         raise _failed(draft, error) from error
 
 
-def _looked(draft: DecisionDraft, facts: FleetFacts) -> tuple[HostTable, CandidateSet | None]:
-    """The hosts, and what Placement says of them: its snapshot is asked after the nodes were read."""
+def _looked(draft: DecisionDraft, facts: FleetFacts, *, is_first: bool) -> RequestLook:
+    """The policy that counts now and the fleet as it is now; after a lost claim whatever the scheduler allows."""
     with draft.timed("load"):
-        nodes, aggregates = compute_nodes(), aggregate_rows()
-        around = surroundings(nodes=nodes, aggregates=aggregates, policy=draft.policy)
-    with draft.timed("candidates"):
-        look = placement_look(request=draft.request, nodes=nodes, around=around)
-    with draft.timed("load"):
-        rows = host_rows(nodes=nodes, fleet=look.fleet, facts=facts)
-        return host_table_from_rows(rows, aggregates), look.candidates
+        heard = fleet_kept().listen()
+        draft.policy = policy_active(heard=heard)
+        age_s = view_age_allowed_s(draft.policy) if is_first else 0.0
+        return request_look(request=draft.request, policy=draft.policy, facts=facts, heard=heard, max_age_s=age_s)
 
 
 def _lost(draft: DecisionDraft, node: str) -> Refusal:
     """The newest loss of this compute node, as a reason with its numbers."""
     last = [one for one in draft.lost_claims if one["compute_node_uuid"] == node][-1]
     return Refusal(
-        RefusalReason.CLAIM_LOST, wanted=last["wanted"], available=last["free"], detail=last["resource_class"]
+        RefusalReason.CLAIM_LOST,
+        wanted=last["wanted"],
+        available=last["free"],
+        detail=last.get("sentence", last["resource_class"]),
     )
 
 
-def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
+def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
     request = draft.request
-    claims = _claims(request, trace)
+    claims = [
+        _as_seen(draft, claim, each) for claim, each in zip(_claims(request, trace), trace.selections, strict=True)
+    ]
     try:
         with draft.timed("claim"):
-            allocations_claim(claims)
+            claims_make(claims, _wishes(draft, trace))
     except NoCapacity as error:
         lost = _by_node(error.extra["shortages"], claims, trace)
         draft.lost_claims += lost
@@ -154,9 +192,42 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[str]) -> bool:
     except Conflict as error:
         if "consumer_uuids" in error.extra:
             raise  # another run holds claims for these instances: the caller's lease is over
-        log.info("request_id=%s repeats a claim: %s", request.request_id, error.message)
+        draft.chosen_anew += 1
+        log.info("request_id=%s chooses anew: %s", request.request_id, error.message)
         return False
     return True
+
+
+def _as_seen(draft: DecisionDraft, claim: Claim, each: InstanceSelection) -> Claim:
+    """The claim, void if the chosen node's provider has changed since the look: others' claims count in the choice.
+
+    So schedulers that run at the same time spread as one would. The last rounds claim what there is, whoever came
+    before: a choice that is not the best any more is better than none.
+    """
+    node = UUID(each.selected.compute_node_uuid)
+    is_free = draft.chosen_anew >= scheduling_options().claim_rounds - ROUNDS_UNGUARDED
+    if draft.providers is None or is_free or node not in claim.resources or node not in draft.providers.row_of:
+        return claim
+    return replace(claim, seen={node: draft.providers.fact(draft.providers.row_of[node]).generation})
+
+
+def _topology(draft: DecisionDraft) -> TopologyNeeds:
+    return topology_needs(draft.request, pack=draft.policy.options.packing_host_numa_cells_allocation_strategy)
+
+
+def _wishes(draft: DecisionDraft, trace: Trace) -> list[TopologyWish]:
+    """What the chosen hosts shall give of their cells and devices; nothing for most requests."""
+    needs = _topology(draft)
+    if not needs:
+        return []
+    return [
+        TopologyWish(
+            UUID(each.instance_uuid),
+            UUID(each.selected.compute_node_uuid),
+            needs_within(needs, each.selected.limits),
+        )
+        for each in trace.selections
+    ]
 
 
 def _claims(request: ScheduleRequest, trace: Trace) -> list[Claim]:
@@ -188,29 +259,43 @@ def _by_node(shortages: Sequence[Mapping[str, Any]], claims: Sequence[Claim], tr
         for node, host in dict.fromkeys(
             (selected.compute_node_uuid, selected.host)
             for selected, claim in zip(chosen, claims, strict=True)
-            if UUID(one["provider_uuid"]) in claim.resources
+            if _is_of(one, selected.compute_node_uuid, claim)
         )
     ]
 
 
-def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """One loss for each node; for one that can take no more of the group, as many as make the next round skip it.
+def _is_of(shortage: Mapping[str, Any], node: str, claim: Claim) -> bool:
+    """Cells and devices are a node's own; an inventory may be one of a child, or of somebody who shares."""
+    if "compute_node_uuid" in shortage:
+        return bool(shortage["compute_node_uuid"] == node)
+    return UUID(shortage["provider_uuid"]) in claim.resources
+
+
+def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[_At]:
+    """One loss for each node and provider; of a node that can take no more of the group, as many as make it skipped.
 
     The next look at the fleet would not show that group's new member: its instance may have no row yet.
     """
-    losses: Counter[str] = Counter()
+    losses: Counter[_At] = Counter()
     for one in lost:
         is_full = one["rule"] == Rule.COUNT_LIMIT and one["free"] == 0
         node = one["compute_node_uuid"]
-        losses[node] = max(losses[node], LOSSES_BEFORE_SKIP if is_full else 1)
+        where = (node, str(one.get("provider_uuid", node)))
+        losses[where] = max(losses[where], LOSSES_BEFORE_SKIP if is_full else 1)
     return losses
 
 
 def _no_valid_host(draft: DecisionDraft, trace: Trace) -> NoValidHost:
     decision = decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us())
     log.info("decision=%s request_id=%s %s", decision.id, draft.request.request_id, trace.verdict)
-    shadow_offer(decision_id=decision.id, draft=draft, trace=trace)
+    _offer(decision.id, draft, trace)
     return NoValidHost(trace.verdict_redacted, decision_id=decision.id)
+
+
+def _offer(decision_id: UUID, draft: DecisionDraft, trace: Trace) -> None:
+    """Where no version was marked as shadow when this run began, nobody is asked."""
+    if shadow_is_known():
+        shadow_offer(decision_id=decision_id, draft=draft, trace=trace)
 
 
 def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:

@@ -11,8 +11,8 @@ from scheduling.domain.policy import Policy
 from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
 from scheduling.domain.trace import Trace
 from scheduling.engine.nearest_fit import Fit, fits_anywhere, fits_on_host
+from scheduling.engine.nearest_fit_change import Trial
 from scheduling.engine.nearest_fit_rules import rules_refusing
-from scheduling.engine.nearest_fit_steps import Trial
 from scheduling.engine.nearest_fit_weights import multipliers_to_win
 from scheduling.engine.what_if import World, world_run
 from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited

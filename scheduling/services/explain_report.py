@@ -6,14 +6,17 @@ from typing import Any
 from scheduling.domain.policy import policy_to_dict
 from scheduling.domain.request import ScheduleRequest, request_to_dict
 from scheduling.engine.nearest_fit import Fit
-from scheduling.engine.nearest_fit_steps import ChangeKind, Trial
+from scheduling.engine.nearest_fit_change import ChangeKind, Trial
+from scheduling.engine.nearest_fit_reasons import NO_CHANGE
 from scheduling.engine.what_if_edits import FleetEdits
 from scheduling.selectors.decision_report import explanation_report, refusal_report
 from scheduling.services.explain import Answer, HostAnswer
 from scheduling.services.simulate_report import run_report
 
 # Changes that are made inside the flavor, so that naming it is not enough.
-_INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec"})
+_INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec", "pci_devices"})
+# Changes that no body can say: a group's rules are set when it is made.
+_UNSAYABLE = frozenset({"group_rule"})
 
 
 def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
@@ -24,8 +27,17 @@ def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
         **shown,
         "host": None if answer.host is None or redacted else _host(answer.trial, answer.host),
         "changes": [_fit(answer.trial, fit, redacted=redacted) for fit in fits],
+        "no_changes": _no_changes(answer),
         "duration_us": answer.duration_us,
     }
+
+
+def _no_changes(answer: Answer) -> list[dict[str, str]]:
+    """For each reason against which no change is ever offered, why; in the order of the reasons' names."""
+    reasons = {refusal.reason for _, refusal in answer.trace.refusals()}
+    return [
+        {"reason": reason.value, "sentence": NO_CHANGE[reason]} for reason in sorted(reasons) if reason in NO_CHANGE
+    ]
 
 
 def _is_tenants(fit: Fit) -> bool:
@@ -42,7 +54,9 @@ def _host(before: Trial, answer: HostAnswer) -> dict[str, Any]:
 
 
 def _fit(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
-    """One set of changes. `simulate` is what to say to simulate instead, so that anybody can see it work."""
+    """One set of changes. `simulate` is what to say to simulate instead, so that anybody can see it work; None for
+    changes that it cannot say.
+    """
     return {
         "sentence": fit.sentence,
         "size": round(fit.size, 6),
@@ -52,8 +66,16 @@ def _fit(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
             for step in fit.steps
         ],
         "verdict": fit.trace.verdict_redacted if redacted else fit.trace.verdict,
-        "simulate": _tenants(_asked(before.request, fit)) if redacted else _body(before, fit),
+        "simulate": None if _is_unsayable(fit) else _simulated(before, fit, redacted=redacted),
     }
+
+
+def _is_unsayable(fit: Fit) -> bool:
+    return any(step.what in _UNSAYABLE for step in fit.steps)
+
+
+def _simulated(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
+    return _tenants(_asked(before.request, fit)) if redacted else _body(before, fit)
 
 
 def _body(before: Trial, fit: Fit) -> dict[str, Any]:

@@ -17,8 +17,18 @@ from scheduling.services.providers import (
     node_provider_sync,
 )
 from scheduling.services.reports import HostRegistration, HypervisorReport
+from scheduling.services.topology_reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
+AMOUNTS = (
+    "vcpus",
+    "dedicated_vcpus",
+    "memory_mib",
+    "disk_gib",
+    "vcpus_used",
+    "memory_used_mib",
+    "disk_used_gib",
+)
 
 
 def host_register(*, host: str, report: HypervisorReport) -> HostRegistration:
@@ -32,6 +42,7 @@ def host_register(*, host: str, report: HypervisorReport) -> HostRegistration:
     with transaction.atomic():
         service = _service_seen(host)
         node = _node_write(service, report)
+        topology_store(node, report)
         HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
         node_provider_sync(node=node, disabled=service.disabled)
         host_aggregates_mirror(host=host)
@@ -79,10 +90,11 @@ def _check(host: str, report: HypervisorReport) -> None:
             raise Invalid(f"{field} is a name of 1 to {NAME_MAX} printable characters.", field=field)
     if ":" in host:
         raise Invalid("A host's name has no colon: `zone:host` could not be told apart.", field="host")
-    for field in ("vcpus", "memory_mib", "disk_gib", "vcpus_used", "memory_used_mib", "disk_used_gib"):
+    for field in AMOUNTS:
         if getattr(report, field) < 0:
             raise Invalid(f"{field} is below 0.", field=field)
-    if not report.vcpus or not report.memory_mib:
+    topology_check(report)
+    if not (report.vcpus or report.dedicated_vcpus) or not report.memory_mib:
         raise Invalid("A hypervisor has at least one vCPU and some memory.", field="vcpus")
 
 
@@ -117,7 +129,9 @@ def _columns(report: HypervisorReport) -> dict[str, Any]:
     """The report as column values; tuples as the lists that JSON gives back, so that they compare equal."""
     values = asdict(report)
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
-    values["traits"] = sorted(set(report.traits))
+    values["traits"] = sorted({*report.traits, *topology_traits(report)})
+    # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
+    del values["numa_topology"], values["pci_devices"]
     return values
 
 

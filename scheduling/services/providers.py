@@ -5,7 +5,7 @@ Every call reads first and writes only what differs, so a host that reports the 
 
 from uuid import UUID
 
-from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
+from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
 from placement.domain import InventorySpec
 from placement.selectors import fleet_usage
@@ -24,10 +24,13 @@ from scheduling.models import AggregateHost, ComputeNode
 def node_provider_sync(*, node: ComputeNode, disabled: bool) -> None:
     """Provider, inventories and traits as the node reported them; traits and classes of others stay."""
     provider = provider_ensure(node.id, node.hypervisor_hostname)
-    present = {name: usage.spec for name, usage in fleet_usage({node.id}).get(node.id, {}).items()}
+    usage = fleet_usage({node.id}).get(node.id, {})
+    present = {name: each.spec for name, each in usage.items()}
     wanted = {**present, **_inventories(node, present, scheduling_options())}
-    if not node.disk_gib:
-        wanted.pop(DISK_GB, None)
+    for name, total in ((DISK_GB, node.disk_gib), (VCPU, node.vcpus), (PCPU, node.dedicated_vcpus)):
+        # CPUs in use stay on the books until their instances are gone, whatever the host offers now.
+        if not total and (name == DISK_GB or (name in usage and not usage[name].used)):
+            wanted.pop(name, None)
     if wanted != present:
         # With the generation: an operator's edit between our look and our write makes the agent register again.
         inventory_set(node.id, wanted, expected_generation=provider.generation)
@@ -55,8 +58,12 @@ def host_aggregates_mirror(*, host: str) -> None:
 def _inventories(
     node: ComputeNode, present: dict[str, InventorySpec], options: SchedulingOptions
 ) -> dict[str, InventorySpec]:
-    """Totals from the report, reserved from settings; a ratio once set stays, as with Nova's initial ratios."""
+    """Totals from the report, reserved from settings; a ratio once set stays, as with Nova's initial ratios.
+
+    Nobody shares a dedicated CPU: the ratio of PCPU is 1, whatever was set.
+    """
     stated = {
+        PCPU: (node.dedicated_vcpus, 0, 1.0),
         VCPU: (node.vcpus, options.reserved_host_cpus, options.initial_cpu_allocation_ratio),
         MEMORY_MB: (node.memory_mib, options.reserved_host_memory_mib, options.initial_ram_allocation_ratio),
         DISK_GB: (node.disk_gib, options.reserved_host_disk_gib, options.initial_disk_allocation_ratio),
@@ -66,7 +73,7 @@ def _inventories(
             total=total,
             reserved=min(reserved, total),
             max_unit=total,
-            allocation_ratio=present[name].allocation_ratio if name in present else ratio,
+            allocation_ratio=present[name].allocation_ratio if name in present and name != PCPU else ratio,
         )
         for name, (total, reserved, ratio) in stated.items()
         if total

@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class HypervisorReport:
-    """One hypervisor as its driver sees it. Memory MiB, disk GiB; traits by their standard names."""
+    """One hypervisor as its driver sees it. Memory MiB, disk GiB; traits by their standard names.
+
+    `vcpus` are the CPUs that guests share, `dedicated_vcpus` those they get pinned. `numa_topology` has the form of
+    `scheduling.domain.numa.codec.host_to_dict`, without usage. Each of `pci_devices` has address, vendor_id,
+    product_id, dev_type, numa_node, parent_address and, where the device spec says more, label and tags.
+    """
 
     hypervisor_hostname: str
     hypervisor_type: str
@@ -26,6 +31,9 @@ class HypervisorReport:
     traits: tuple[str, ...] = ()
     stats: dict[str, object] = field(default_factory=dict)
     metrics: dict[str, object] = field(default_factory=dict)
+    numa_topology: dict[str, object] | None = None
+    pci_devices: tuple[dict[str, object], ...] = ()
+    dedicated_vcpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

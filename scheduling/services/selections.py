@@ -15,7 +15,8 @@ class Selection:
 
     `allocations` is {provider: {class: amount}}: the same by provider, which are the compute node's own and those
     below it or shared with it. `count_limits` is {key: most}: how many instances with that key the host may have,
-    this one included.
+    this one included. `topology` is what is claimed of the host's cells and devices besides, in the form of
+    `scheduling.domain.topology_needs`; empty where nothing is.
     """
 
     host: str
@@ -29,6 +30,7 @@ class Selection:
     rank: int = 1
     count_limits: Mapping[str, int] = field(default_factory=dict)
     allocations: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict)
+    topology: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +50,22 @@ class Destinations:
     instances: tuple[InstanceDestination, ...]
 
 
-def destinations_of(trace: Trace, *, decision_id: UUID, count_limits: Mapping[str, int] | None = None) -> Destinations:
+def destinations_of(
+    trace: Trace,
+    *,
+    decision_id: UUID,
+    count_limits: Mapping[str, int] | None = None,
+    topology: Mapping[str, Any] | None = None,
+) -> Destinations:
     """The selections of a trace, with what each claims."""
-    limits = count_limits or {}
+    limits, cells = count_limits or {}, topology or {}
     return Destinations(
         decision_id=decision_id,
         instances=tuple(
             InstanceDestination(
                 instance_uuid=UUID(each.instance_uuid),
-                selected=_selection(each.selected, trace.resources, limits),
-                alternates=tuple(_selection(one, trace.resources, limits) for one in each.alternates),
+                selected=_selection(each.selected, trace.resources, limits, cells),
+                alternates=tuple(_selection(one, trace.resources, limits, cells) for one in each.alternates),
             )
             for each in trace.selections
         ),
@@ -71,20 +79,34 @@ def allocations_of(chosen: TraceSelection, resources: Mapping[str, int]) -> dict
     return {UUID(provider): dict(classes) for provider, classes in chosen.allocations.items()}
 
 
-def _selection(chosen: TraceSelection, resources: Mapping[str, int], count_limits: Mapping[str, int]) -> Selection:
+def _selection(
+    chosen: TraceSelection,
+    resources: Mapping[str, int],
+    count_limits: Mapping[str, int],
+    topology: Mapping[str, Any],
+) -> Selection:
     return Selection(
         host=chosen.host,
         node=chosen.nodename,
         compute_node_uuid=UUID(chosen.compute_node_uuid),
         cell_uuid=UUID(chosen.cell_uuid),
         availability_zone=chosen.availability_zone,
-        resources=dict(resources),
+        resources=_sums(allocations_of(chosen, resources)),
         limits=dict(chosen.limits),
         score=chosen.score,
         rank=chosen.rank,
         count_limits=dict(count_limits),
         allocations=allocations_of(chosen, resources),
+        topology=dict(topology),
     )
+
+
+def _sums(allocations: Mapping[UUID, Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for classes in allocations.values():
+        for name, amount in classes.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def selection_to_json(selection: Selection) -> dict[str, Any]:
@@ -101,6 +123,7 @@ def selection_to_json(selection: Selection) -> dict[str, Any]:
         "rank": selection.rank,
         "count_limits": dict(selection.count_limits),
         "allocations": {str(provider): dict(classes) for provider, classes in selection.allocations.items()},
+        "topology": dict(selection.topology),
     }
 
 

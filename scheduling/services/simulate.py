@@ -10,7 +10,7 @@ from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.trace import Trace
-from scheduling.engine import validate_policy
+from scheduling.engine.policy_check import policy_validate
 from scheduling.engine.what_if import World, world_run
 from scheduling.engine.what_if_edits import MOST_ADDED, NO_EDITS, FleetEdits, world_edited
 from scheduling.models import SchedulerPolicy
@@ -67,7 +67,7 @@ def policy_wanted(reference: str | Mapping[str, Any] | None) -> Policy | None:
     else:
         row = _policy_row(reference)
         policy = policy_of_body(row.body, version=row.label)
-    validate_policy(policy)
+    policy_validate(policy)
     return policy
 
 

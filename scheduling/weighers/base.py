@@ -11,7 +11,9 @@ from scheduling.domain.aggregates import least_numbers
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.host_state import HostState
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
+from scheduling.domain.plugin_guard import plugin_failure, shown
 from scheduling.domain.request_spec import RequestSpec
 
 Multiplier = float | FloatArray
@@ -37,6 +39,12 @@ class Weigher(ABC):
     def name(self) -> str:
         """How policies and traces name it."""
         return type(self).__name__
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...] | None:
+        """All of the table that its answer depends on. While these very objects stay, and the hosts, the answer for one
+        instance of a batch stands for the next. None: ask anew for every instance.
+        """
+        return None
 
     @abstractmethod
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
@@ -111,11 +119,11 @@ def _ask_all(name: str, hosts: Hosts, ask: Callable[[HostState], object]) -> Flo
 def _number(name: str, state: HostState, ask: Callable[[HostState], object]) -> float:
     try:
         answer = ask(state)
-    except Exception as error:
-        raise PluginFailed(
-            f"the weigher {name} failed on {state.host}: {error!r}", plugin=name, host=state.host
-        ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise plugin_failure("weigher", name, error, host=state.host) from error
     if isinstance(answer, int | float | np.integer | np.floating) and math.isfinite(answer):
         return float(answer)
-    message = f"the weigher {name} answered {answer!r} for {state.host}; a number expected"
+    message = f"the weigher {name} answered {shown(answer)} for {state.host}; a number expected"
     raise PluginFailed(message, plugin=name, host=state.host)

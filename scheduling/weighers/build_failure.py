@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
@@ -14,6 +15,10 @@ class BuildFailureWeigher(Weigher):
     multiplier_key = "build_failure_weight_multiplier"
     default_multiplier = 1000000.0
     direction = -1.0
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """Failed builds, which placing changes nothing about."""
+        return (table.failed_builds,)
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Builds failed since the last that worked."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
@@ -13,6 +14,10 @@ class CrossCellWeigher(Weigher):
 
     multiplier_key = "cross_cell_move_weight_multiplier"
     default_multiplier = 1000000.0
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """Nothing but the request, and cells that stay what they are."""
+        return ()
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Whether each host is in the preferred cell, as 1 or -1."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
@@ -12,6 +13,10 @@ class HypervisorVersionWeigher(Weigher):
     """Raw value hypervisor_version, 0 if unset; any difference spans the whole scale."""
 
     multiplier_key = "hypervisor_version_weight_multiplier"
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """Versions, which placing changes nothing about."""
+        return (table.hypervisor_version,)
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """The version as Nova's integer."""

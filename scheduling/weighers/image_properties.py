@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Multiplier, Weigher
@@ -18,6 +19,10 @@ class ImagePropertiesWeigher(Weigher):
 
     multiplier_key = "image_props_weight_multiplier"
     default_multiplier = 0.0
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """The images of the hosts' instances, and which of the batch went where."""
+        return table.image_properties, table.placed
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Weighted occurrences of the request's properties."""

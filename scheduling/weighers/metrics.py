@@ -7,6 +7,7 @@ import numpy as np
 
 from scheduling.domain.columns import BoolArray, FloatArray
 from scheduling.domain.errors import PluginFailed
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.policy import PolicyOptions
 from scheduling.domain.request_spec import RequestSpec
@@ -22,6 +23,10 @@ class MetricsWeigher(Weigher):
     """
 
     multiplier_key = "metrics_weight_multiplier"
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """Metrics, as of the snapshot."""
+        return (table.metrics,)
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """The weighted sums at the weigher's own multiplier. Raises PluginFailed for a required metric that lacks."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
@@ -19,6 +20,10 @@ class PCIWeigher(Weigher):
 
     multiplier_key = "pci_weight_multiplier"
     least_multiplier = 0.0
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+        """Pools, which change only where devices are taken."""
+        return (table.pci_pools,)
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """The more free devices, the less."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
+from scheduling.domain.host_table import HostTable
 from scheduling.domain.hosts import Hosts
 from scheduling.domain.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
@@ -13,6 +14,10 @@ class ServerGroupSoftAffinityWeigher(Weigher):
 
     multiplier_key = "soft_affinity_weight_multiplier"
     least_multiplier = 0.0
+
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...] | None:
+        """Who is where, and nothing at all without such a group."""
+        return None if _applies(spec, "soft-affinity") else ()
 
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Members on the host."""
@@ -25,6 +30,10 @@ class ServerGroupSoftAntiAffinityWeigher(Weigher):
     multiplier_key = "soft_anti_affinity_weight_multiplier"
     least_multiplier = 0.0
 
+    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...] | None:
+        """Who is where, and nothing at all without such a group."""
+        return None if _applies(spec, "soft-anti-affinity") else ()
+
     def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
         """Members on the host, negated (and never -0)."""
         return 0.0 - _members(hosts, spec, "soft-anti-affinity")
@@ -32,6 +41,10 @@ class ServerGroupSoftAntiAffinityWeigher(Weigher):
 
 def _members(hosts: Hosts, spec: RequestSpec, policy: str) -> FloatArray:
     group = spec.instance_group
-    if group is None or group.policy != policy:
+    if group is None or not _applies(spec, policy):
         return np.zeros(len(hosts), dtype=np.float64)
     return hosts.of(hosts.table.counts_of_instances(group.members)).astype(np.float64)
+
+
+def _applies(spec: RequestSpec, policy: str) -> bool:
+    return spec.instance_group is not None and spec.instance_group.policy == policy

@@ -30,6 +30,8 @@ from controlplane.infra.models import Work
 from controlplane.infra.work import Lease as RowLease
 from controlplane.infra.work import compute_queue, open_work_subjects, untaken_work, work_fence, work_take
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from scheduling.selectors.topologies import topologies_of_instances
+from scheduling.selectors.topology_claims import topology_of_instance
 from scheduling.services import HypervisorReport, host_register, service_heartbeat
 from servers.conductor_api.guest_spec import guest_spec, guest_state
 from servers.domain.states import TaskState, VmState
@@ -136,7 +138,11 @@ class DatabaseConductor:
         return WorkOrder(
             lease=Lease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"]),
             kind=WorkKind(work.kind),
-            guest=guest_spec(instance, list(Port.objects.filter(instance_uuid=instance.pk))),
+            guest=guest_spec(
+                instance,
+                list(Port.objects.filter(instance_uuid=instance.pk)),
+                topology_of_instance(instance.pk),
+            ),
             request_id=work.request_id,
             power_state_wanted=wanted,
             arguments=work.arguments,
@@ -217,13 +223,14 @@ class DatabaseConductor:
 
     @_reaching
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
-        """See Conductor. Three queries, however many instances."""
+        """See Conductor. Four queries, however many instances."""
         instances = list(Instance.objects.filter(host=host, deleted_at__isnull=True))
         ids = [instance.pk for instance in instances]
         busy = open_work_subjects(subjects=ids)
         ports: dict[uuid.UUID, list[Port]] = defaultdict(list)
         for port in Port.objects.filter(instance_uuid__in=ids):
             ports[port.instance_uuid].append(port)
+        placed = topologies_of_instances(ids)
         return [
             InstanceOnHost(
                 uuid=str(instance.pk),
@@ -232,7 +239,7 @@ class DatabaseConductor:
                 task_state=instance.task_state,
                 power_state=PowerState(instance.power_state),
                 has_open_work=instance.pk in busy,
-                guest=guest_spec(instance, ports[instance.pk]),
+                guest=guest_spec(instance, ports[instance.pk], placed.get(instance.pk)),
             )
             for instance in instances
         ]

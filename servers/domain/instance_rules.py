@@ -95,6 +95,16 @@ def user_data_reasons(user_data: object) -> Reasons:
     return []
 
 
+ALL_OR_NOTHING, BEST_EFFORT = "all_or_nothing", "best_effort"
+
+
+def batch_reasons(batch: object) -> Reasons:
+    """What becomes of a batch when there is not room for all of it: nothing, or as many as fit, min_count at least."""
+    if batch in (ALL_OR_NOTHING, BEST_EFFORT):
+        return []
+    return [f"Is one of {ALL_OR_NOTHING}, {BEST_EFFORT}."]
+
+
 def count_problems(min_count: object, max_count: object) -> Problems:
     """1 <= min_count <= max_count <= COUNT_MAX."""
     problems = problems_found(

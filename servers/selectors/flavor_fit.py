@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from controlplane.kernel.errors import Invalid
 from placement.domain import InventoryUsage, ProviderKind
 from placement.selectors.inventory_effect import StatedAnew
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, derive_resources
+from scheduling.domain.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, derive_resources
 from servers.models import Flavor
 from servers.selectors.flavor import flavor_snapshot
 
@@ -23,7 +24,7 @@ def effect_notes(change: StatedAnew) -> list[str]:
     if change.provider.kind is not ProviderKind.COMPUTE:
         return []
     flavors = list(Flavor.objects.filter(disabled=False).order_by("-vcpus", "-memory_mib", "-root_gib", "name"))
-    wanted = {flavor.name: _amounts(flavor) for flavor in flavors}
+    wanted = {flavor.name: _amounts(flavor, has_pcpu=PCPU in change.after) for flavor in flavors}
     then = {name: rooms(amounts, change.after) for name, amounts in wanted.items()}
     lost = [name for name, amounts in wanted.items() if rooms(amounts, change.before) and not then[name]]
     return [*_flavor_notes(then, lost), *_agent_notes(change)]
@@ -40,8 +41,13 @@ def _rooms_of(amount: int, usage: InventoryUsage | None) -> int:
     return usage.free // amount
 
 
-def _amounts(flavor: Flavor) -> Mapping[str, int]:
-    return derive_resources(FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot()).amounts
+def _amounts(flavor: Flavor, *, has_pcpu: bool) -> Mapping[str, int]:
+    """Nothing for a flavor that contradicts itself: it fits nowhere."""
+    try:
+        found = derive_resources(FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot())
+    except Invalid:
+        return {}
+    return found.on(has_pcpu=has_pcpu).amounts
 
 
 def _flavor_notes(then: Mapping[str, int], lost: Sequence[str]) -> list[str]:

@@ -2,15 +2,21 @@
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
+from scheduling.domain.pci.codec import requests_from_list
 from scheduling.domain.request import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.selectors import attempts_allowed, policy_active, trust_levels
+from scheduling.selectors.claimed_hosts import claimed_hosts
+from scheduling.selectors.facts import NOTHING
+from scheduling.selectors.fleet_changes import change_feed
+from scheduling.selectors.host_loads import host_loads, load_source_register
 from scheduling.services import FleetFacts, HostFacts
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.domain.states import TaskState, VmState
@@ -45,24 +51,34 @@ def schedule_request(
         availability_zone=body.get("availability_zone") or None,
         ignore_hosts=ignore_hosts,
         force_hosts=(force_host,) if force_host else (),
+        pci_requests=requests_from_list(body.get("pci_requests", ())),
         hints={key: tuple(values) for key, values in body.get("hints", {}).items()},
-        group=_group(body.get("group_id")),
+        group=_group(body.get("group_id"), uuids),
         num_alternates=attempts_allowed() - 1,
+        min_count=_least_count(body, len(uuids)),
     )
 
 
-def _group(group_id: str | None) -> GroupSnapshot | None:
+def _least_count(body: Mapping[str, Any], count: int) -> int | None:
+    """How many of these instances must find a host; None: all. One that is scheduled again by itself must."""
+    least = body.get("min_count")
+    return min(int(least), count) if least is not None and count > 1 else None
+
+
+def _group(group_id: str | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | None:
+    """Its members as they are now; those on their way, with a claim and no row yet, are where their claim is."""
     group = ServerGroup.objects.filter(pk=group_id).first() if group_id else None
     if group is None:
         return None
     members = list(ServerGroupMember.objects.filter(group=group).values_list("instance_uuid", flat=True))
-    hosts = Instance.objects.filter(pk__in=members, deleted_at__isnull=True).exclude(host="")
+    placed = dict(_living().filter(pk__in=members).values_list("pk", "host"))
+    on_their_way = [member for member in members if member not in placed and member not in uuids]
     return GroupSnapshot(
         uuid=str(group.pk),
         policy=group.policy,
         rules=group.rules,
         members=tuple(str(one) for one in members),
-        hosts=tuple(hosts.values_list("host", flat=True).distinct()),
+        hosts=tuple(sorted({*placed.values(), *claimed_hosts(on_their_way)})),
         name=group.name,
     )
 
@@ -70,35 +86,60 @@ def _group(group_id: str | None) -> GroupSnapshot | None:
 def fleet_facts(spec: RequestSpec) -> FleetFacts:
     """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of.
 
-    Three queries. Naming every instance of the fleet would cost as much as the fleet is large, so only those that a
-    hint or the group names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks
-    at them, their images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
+    One small query for most requests, however large the fleet: hosts are counted again only where that changed.
+    Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
+    names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
+    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
     """
-    named = _named_instances(spec)
-    on_host: dict[str, set[str]] = defaultdict(set)
-    living = Instance.objects.filter(deleted_at__isnull=True).exclude(host="")
-    if named:
-        for pk, host in living.filter(pk__in=named).values_list("pk", "host"):
-            on_host[host].add(str(pk))
-    is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
-    policy = policy_active()
-    flavors = _flavors_by_host(living) if TYPE_AFFINITY in policy.filters else {}
+    heard = change_feed().look()
+    hosts, policy = host_loads().read(_loads, heard=heard), policy_active(heard=heard)
+    flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     is_weighed = any(each.name == IMAGE_PROPERTIES and each.multiplier for each in policy.weighers)
-    images = _image_properties_by_host(living) if is_weighed else {}
-    counts = living.values("host").annotate(instances=Count("pk"), io_ops=Count("pk", filter=is_busy)).order_by("host")
+    images = _image_properties_by_host(_living()) if is_weighed else {}
+    on_host = _named_by_host(spec)
+    told = {
+        host: replace(
+            hosts.get(host, NOTHING),
+            instance_uuids=on_host.get(host, frozenset()),
+            flavor_ids=flavors.get(host, frozenset()),
+            image_properties=images.get(host, {}),
+        )
+        for host in {*on_host, *flavors, *images}
+    }
     return FleetFacts(
-        hosts={
-            row["host"]: HostFacts(
-                instance_uuids=frozenset(on_host[row["host"]]),
-                num_instances=row["instances"],
-                num_io_ops=row["io_ops"],
-                flavor_ids=flavors.get(row["host"], frozenset()),
-                image_properties=images.get(row["host"], {}),
-            )
-            for row in counts
-        },
+        hosts={**hosts, **told} if told else hosts,
         trust_levels=trust_levels() if TRUST_KEY in spec.body.get("flavor", {}).get("extra_specs", {}) else {},
     )
+
+
+def loads_watch() -> None:
+    """Let the database tell which hosts get or lose instances, or busy ones. Called when the apps are ready."""
+    tasks = ", ".join(f"'{task.value}'" for task in IO_TASKS)
+    is_busy = f"({{row}}.vm_state = '{VmState.BUILDING.value}' OR {{row}}.task_state IN ({tasks}))"
+    parts = ("{row}.host", "({row}.deleted_at IS NULL)", is_busy)
+    load_source_register(table=Instance._meta.db_table, key="host", parts=parts)
+
+
+def _living() -> QuerySet[Instance]:
+    return Instance.objects.filter(deleted_at__isnull=True).exclude(host="")
+
+
+def _loads(hosts: Collection[str] | None) -> dict[str, HostFacts]:
+    """Counts of these hosts, or of all that have instances. One query."""
+    is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
+    rows = _living() if hosts is None else Instance.objects.filter(deleted_at__isnull=True, host__in=hosts)
+    counts = rows.order_by().values_list("host").annotate(instances=Count("pk"), io_ops=Count("pk", filter=is_busy))
+    return {host: HostFacts(num_instances=instances, num_io_ops=io_ops) for host, instances, io_ops in counts if host}
+
+
+def _named_by_host(spec: RequestSpec) -> dict[str, frozenset[str]]:
+    """Those that a hint or the group names, as text."""
+    named = _named_instances(spec)
+    found: dict[str, set[str]] = defaultdict(set)
+    if named:
+        for pk, host in _living().filter(pk__in=named).values_list("pk", "host"):
+            found[host].add(str(pk))
+    return {host: frozenset(uuids) for host, uuids in found.items()}
 
 
 def _image_properties_by_host(living: QuerySet[Instance]) -> dict[str, Counter[tuple[str, str]]]:

@@ -15,6 +15,7 @@ from placement.services import audit_inventory_usage
 from servers.domain.states import DELETING_TASKS, TaskState, VmState
 from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
 from servers.services.instance_allocations import compute_roots
+from servers.services.topology_audit import topology_faults
 
 OVERDUE_GRACE_S = 30.0
 
@@ -38,10 +39,12 @@ def audit_findings() -> list[Finding]:
     pending = set(BuildRequest.objects.values_list("instance_uuid", flat=True))
     open_work = set(Work.objects.filter(state__in=OPEN_STATES).values_list("subject", flat=True))
     held = {pk: {one.provider_uuid for one in rows} for pk, rows in allocations_by_consumer().items()}
+    owners = {one.pk for one in instances} | pending
     return [
         *_placement(),
         *_allocations_of_instances(instances, held),
-        *_allocations_without_owner(held, {one.pk for one in instances} | pending | client_consumers(), open_work),
+        *_allocations_without_owner(held, owners | client_consumers(), open_work),
+        *(Finding(*fault) for fault in topology_faults(instances, owners, open_work)),
         *_requests_without_end(instances, pending, open_work),
         *_leftovers(),
     ]

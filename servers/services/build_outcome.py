@@ -8,9 +8,9 @@ from django.db.models.functions import Coalesce, Now
 
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
-from placement.services import allocations_free
+from scheduling.domain.pci.request import ALIAS_KEY
 from scheduling.selectors import attempts_allowed
-from scheduling.services import build_failure_count, build_failure_reset
+from scheduling.services import build_failure_count, build_failure_reset, claims_free, devices_allocate
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
 from servers.selectors.instance import instance_row, is_host_forced
@@ -50,7 +50,10 @@ def build_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
         )
         attempt_close(instance_id=work.subject, outcome="active")
         action_close(instance_id=work.subject, actions=("create",), result="success")
-    build_failure_reset(host=instance_row(work.subject).host)
+    instance = instance_row(work.subject)
+    if ALIAS_KEY in instance.flavor.get("extra_specs", {}):
+        devices_allocate(consumer_uuid=instance.pk)
+    build_failure_reset(host=instance.host)
 
 
 def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, message: str, details: str) -> None:
@@ -58,10 +61,10 @@ def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, mes
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         instance = instance_row(work.subject)
-        allocations_free([instance.pk])
-        steps_cut(instance_id=instance.pk, error=message)
         if failure_class == HOST:
-            build_failure_count(host=instance.host)
+            build_failure_count(host=instance.host)  # locks the host's node, which comes before Placement's rows
+        claims_free([instance.pk])
+        steps_cut(instance_id=instance.pk, error=message)
         if _may_go_on(instance, failure_class):
             _hand_back(instance, f"{step} on {instance.host}: {message}", details)
         else:

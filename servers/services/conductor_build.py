@@ -8,22 +8,25 @@ from django.db import transaction
 from controlplane.infra.models import Work
 from controlplane.infra.work import Lease, work_fence, work_finish
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity
-from placement.services import allocations_free
 from scheduling.selectors import attempts_allowed
 from scheduling.services import (
     CELL0_ID,
     Destinations,
     NoValidHost,
     alternate_claim,
+    claims_free,
     destinations_select,
     selection_from_json,
 )
 from servers.domain.states import TaskState
 from servers.models import BuildRequest, Instance, RequestSpec
 from servers.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.selectors.tried_hosts import not_again_on
 from servers.services.instance_dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
-from servers.services.instance_journal import action_close, attempt_close, fault_record
+from servers.services.instance_journal import action_close, attempt_close, fault_record, step_failed
 from servers.services.instance_state import instance_error_set
+
+SELECT = "select_destinations"
 
 
 def schedule_and_build(work: Work, lease: Lease) -> None:
@@ -36,7 +39,7 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
     if not requests:
         work_finish(lease=lease, outcome={"note": "nothing left to build"})
         return
-    work_fence(lease=lease, step="select_destinations")
+    work_fence(lease=lease, step=SELECT)
     spec = RequestSpec.objects.get(instance_uuid=requests[0].instance_uuid)
     uuids = [request.instance_uuid for request in requests]
     try:
@@ -49,11 +52,17 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
 
 
 def _dispatch(lease: Lease, requests: Sequence[BuildRequest], found: Destinations) -> None:
+    """To their hosts. Of a batch that was to be placed as far as it fits, the rest ends as if it had been refused."""
     chosen = {one.instance_uuid: [one.selected, *one.alternates] for one in found.instances}
+    placed = [request for request in requests if request.instance_uuid in chosen]
+    left = [request for request in requests if request.instance_uuid not in chosen]
     with transaction.atomic():
         work_fence(lease=lease, step="dispatch")
-        build_requests_dispatch(requests, chosen, found.decision_id)
-        work_finish(lease=lease, outcome={"decision": str(found.decision_id)})
+        build_requests_dispatch(placed, chosen, found.decision_id)
+        if left:
+            text = f"No host was left for this instance: {len(placed)} of the {len(requests)} of its batch were placed."
+            _to_cell0(left, text, found.decision_id)
+        work_finish(lease=lease, outcome={"decision": str(found.decision_id), "placed": len(placed)})
 
 
 def bury(
@@ -63,15 +72,20 @@ def bury(
     with transaction.atomic():
         if lease is not None:
             work_finish(lease=lease, outcome={"error": error.message, "decision": str(decision_id)})
-        instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=error.message)
-        for instance in instances:
-            fault_record(instance_id=instance.pk, message=error.message, step="select_destinations")
+        _to_cell0(requests, error.message, decision_id)
+
+
+def _to_cell0(requests: Sequence[BuildRequest], message: str, decision_id: uuid.UUID | None) -> None:
+    instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
+    for instance in instances:
+        fault_record(instance_id=instance.pk, message=message, step=SELECT)
+        step_failed(instance_id=instance.pk, name=SELECT, error=message)
 
 
 def schedule_and_build_overdue(work: Work, reason: str) -> None:
     """The batch was not scheduled in time: its claims go back, its instances are buried."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
-    allocations_free([request.instance_uuid for request in requests])
+    claims_free([request.instance_uuid for request in requests])
     bury(None, requests, KilonovaError(f"Scheduling did not finish: {reason}."), decision_id=None)
 
 
@@ -82,7 +96,7 @@ def reschedule(work: Work, lease: Lease) -> None:
         work_finish(lease=lease, outcome={"note": "nothing to reschedule"})
         return
     work_fence(lease=lease, step="reschedule")
-    allocations_free([instance.pk])  # of an earlier run that was cut off after its claim
+    claims_free([instance.pk])  # of an earlier run that was cut off after its claim
     if not _try_alternates(instance, lease):
         _schedule_again(instance, lease, work.request_id)
 
@@ -107,7 +121,7 @@ def _try_alternates(instance: Instance, lease: Lease) -> bool:
 
 def _schedule_again(instance: Instance, lease: Lease, request_id: str) -> None:
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
-    request = schedule_request(spec, [instance.pk], request_id, ignore_hosts=tuple(instance.hosts_tried))
+    request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
     try:
         found = destinations_select(request=request, fleet_facts=fleet_facts(spec))
     except NoValidHost as error:
@@ -126,7 +140,7 @@ def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uui
     except Fenced:
         # Deleted while we chose, or another attempt runs: a claim without an owner is swept by the reconciler.
         if not Instance.objects.filter(pk=instance.pk, deleted_at__isnull=True).exists():
-            allocations_free([instance.pk])
+            claims_free([instance.pk])
         raise
 
 
@@ -144,7 +158,7 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     """Nobody could reschedule it in time."""
     if not Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").exists():
         return
-    allocations_free([work.subject])
+    claims_free([work.subject])
     message = f"Rescheduling did not finish: {reason}."
     instance_error_set(work.subject)
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)

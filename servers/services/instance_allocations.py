@@ -2,19 +2,19 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
 
-from controlplane.kernel.errors import Conflict
+from controlplane.kernel.errors import Conflict, Invalid
 from placement.domain import MAX_INT, AllocationView, ConsumerState, CountLimit, ProviderKind
-from placement.selectors import allocations_by_consumer, provider_views
+from placement.selectors import allocations_by_consumer, fleet_usage, provider_views
 from placement.selectors.allocations import consumer_holdings
 from placement.services import allocations_replace
 from scheduling.domain.group_counts import group_count_key
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.domain.resources import derive_resources
+from scheduling.domain.resources import PCPU, derive_resources
 from servers.domain.groups import GroupPolicy
 from servers.domain.placement_findings import AuditKind, amounts_text
 from servers.domain.states import DELETING_TASKS
@@ -52,10 +52,11 @@ def mismatch_of(
     node = instance.compute_node_uuid
     if not instance.host or node is None or instance.task_state in DELETING_TASKS:
         return None
-    wanted, sums = wanted_amounts(instance.flavor, instance.image), _sums(held)
+    ways, sums = wanted_amounts(instance.flavor, instance.image), _sums(held)
     is_elsewhere = any(roots.get(one.provider_uuid, node) != node for one in held)
-    if not is_elsewhere and sums == wanted:
+    if not is_elsewhere and sums in ways:
         return None
+    wanted = ways[0] if len(ways) == 1 or PCPU in fleet_usage({node}).get(node, {}) else ways[1]
     names = tuple(sorted({one.provider_name for one in held}))
     is_by_hand = any(roots.get(one.provider_uuid) != one.provider_uuid for one in held)
     kind, said = _said(instance, is_elsewhere=is_elsewhere, wanted=wanted, sums=sums, names=names)
@@ -75,10 +76,18 @@ def _said(
     return AuditKind.OTHER_AMOUNTS, told
 
 
-def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> dict[str, int]:
-    """Amounts per resource class, from the snapshots that the instance keeps."""
+def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
+    """Amounts per resource class, from the snapshots that the instance keeps; a second way for hosts without PCPU.
+
+    What contradicts itself needs what its sizes say: nobody would schedule it today.
+    """
+    asked = FlavorSnapshot(**flavor)
     known = {name: image[name] for name in ("id", "name", "properties") if name in image}
-    return dict(derive_resources(FlavorSnapshot(**flavor), ImageSnapshot(**known)).amounts)
+    try:
+        found = derive_resources(asked, ImageSnapshot(**known))
+    except Invalid:
+        found = derive_resources(replace(asked, extra_specs={}), ImageSnapshot())
+    return tuple(dict(each.amounts) for each in (found, found.fallback) if each is not None)
 
 
 def _sums(held: Sequence[AllocationView]) -> dict[str, int]:

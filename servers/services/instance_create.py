@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
@@ -13,8 +13,12 @@ from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
 from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, work_create
 from controlplane.kernel.errors import InvalidFields
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 from servers.domain.instance_rules import (
+    ALL_OR_NOTHING,
+    BEST_EFFORT,
     ZoneRequest,
+    batch_reasons,
     hostname_from_name,
     instance_names,
     instance_problems,
@@ -36,14 +40,25 @@ from servers.selectors.image import image_for_instance, image_snapshot
 from servers.selectors.keypair import keypair_for_instance
 from servers.selectors.pending import pending_instance
 from servers.services.kinds import SCHEDULE_AND_BUILD
+from servers.services.legacy_group import legacy_group_store
 from servers.services.quota import quota_count_allowed, quota_lock
-from servers.services.request_parts import fit_problems, group_hinted, hints_checked, looked_up, zone_problems
+from servers.services.request_parts import (
+    devices_requested,
+    fit_problems,
+    group_hinted,
+    hints_checked,
+    looked_up,
+    zone_problems,
+)
 from servers.services.server_group import server_group_members_add
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceCreate:
-    """What a caller asks for. `flavor` and `image` by id or name; `user_data` in base64; counts for a batch."""
+    """What a caller asks for. `flavor` and `image` by id or name; `user_data` in base64; counts for a batch.
+
+    `batch`: all_or_nothing, or best_effort: as many as find a host, min_count at least; the others end in ERROR.
+    """
 
     name: str
     flavor: str
@@ -57,6 +72,7 @@ class InstanceCreate:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: Sequence[Any] = ()
     description: str = ""
+    batch: str = ALL_OR_NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +103,28 @@ def instances_create(*, caller: Caller, wanted: InstanceCreate) -> list[Instance
             vcpus=parts.flavor.vcpus,
             memory_mib=parts.flavor.memory_mib,
         )
+        if parts.group is not None:
+            parts = replace(parts, group=legacy_group_store(caller=caller, group=parts.group))
         requests = _rows_write(caller, wanted, parts, count)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, requests[0].reservation_id, deadline_s))
     return [pending_instance(request) for request in requests]
+
+
+def instances_create_check(*, caller: Caller, wanted: InstanceCreate) -> None:
+    """Raise what `instances_create` would raise now: the same checks, with nothing written and nothing held.
+
+    Quota is looked at last, so that QuotaExceeded means that all else is right.
+    """
+    require(caller, "instances:create")
+    parts = _found(caller, wanted)
+    quota_count_allowed(
+        project_id=caller.project_id,
+        min_count=wanted.min_count,
+        max_count=wanted.max_count or wanted.min_count,
+        vcpus=parts.flavor.vcpus,
+        memory_mib=parts.flavor.memory_mib,
+    )
 
 
 def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
@@ -105,6 +139,8 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
         description=wanted.description,
         availability_zone=wanted.availability_zone,
     )
+    if reasons := batch_reasons(wanted.batch):
+        problems["batch"] = reasons
     zone, zone_reasons = zone_parse(wanted.availability_zone)
     flavor = looked_up(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
     image = looked_up(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
@@ -123,7 +159,7 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
 
 def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: int) -> list[BuildRequest]:
     reservation = uuid.uuid4()
-    spec_body = _spec_body(parts)
+    spec_body = _spec_body(parts) | _batch_body(wanted)
     names = instance_names(wanted.name, count)
     requests = [
         _build_request(caller, wanted, parts, reservation=reservation, index=index, name=name)
@@ -192,13 +228,21 @@ def _build_request(
     )
 
 
+def _batch_body(wanted: InstanceCreate) -> dict[str, Any]:
+    """How many of the batch must find a host; nothing where all must."""
+    return {"min_count": wanted.min_count} if wanted.batch == BEST_EFFORT else {}
+
+
 def _spec_body(parts: _Parts) -> dict[str, Any]:
     image = image_snapshot(parts.image)
     image.pop("checksum_sha256")
     image.pop("virtual_size_bytes")
+    flavor = flavor_snapshot(parts.flavor)
+    properties = ImageSnapshot(properties=parts.image.properties)
     return {
-        "flavor": flavor_snapshot(parts.flavor),
+        "flavor": flavor,
         "image": image,
+        "pci_requests": devices_requested(FlavorSnapshot(**flavor), properties, {}),
         "availability_zone": parts.zone.zone,
         "force_host": parts.zone.host,
         "hints": parts.hints,

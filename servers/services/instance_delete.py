@@ -8,7 +8,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.models import Work
 from controlplane.infra.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish
 from controlplane.kernel.errors import Conflict
-from placement.services import allocations_free
+from scheduling.services import claims_free
 from servers.domain.states import DELETING_TASKS, TaskState
 from servers.models import (
     BuildRequest,
@@ -54,7 +54,7 @@ def _build_request_deleted(instance_id: uuid.UUID) -> bool:
     """Before it has a row: without its build request the conductor gives the claim back and skips it."""
     deleted, _ = BuildRequest.objects.filter(instance_uuid=instance_id).delete()
     if deleted:
-        allocations_free([instance_id])
+        claims_free([instance_id])
         _traces_remove(instance_id)
     return bool(deleted)
 
@@ -97,7 +97,7 @@ def delete_overdue(work: Work, reason: str) -> None:
 def _finish(instance_id: uuid.UUID) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
-    allocations_free([instance_id])
+    claims_free([instance_id])
     _traces_remove(instance_id)
 
 

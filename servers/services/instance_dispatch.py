@@ -8,8 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.infra.work import NewWork, compute_queue, works_create
-from placement.services import allocations_free
-from scheduling.services import Selection, selection_to_json
+from scheduling.services import Selection, claims_free, selection_to_json
 from servers.domain.instance_rules import new_mac
 from servers.domain.states import TaskState, VmState
 from servers.models import (
@@ -38,7 +37,7 @@ def build_requests_dispatch(
     kept = _still_there(requests)
     gone = [request.instance_uuid for request in requests if request.instance_uuid not in kept]
     if gone:
-        allocations_free(gone)
+        claims_free(gone)
     alive = [request for request in requests if request.instance_uuid in kept]
     instances = [_placed(_instance_of(request), chosen[request.instance_uuid], decision_id) for request in alive]
     Instance.objects.bulk_create(instances)
@@ -82,7 +81,7 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
     )
     if not changed:
         # It was deleted while we chose: deletion could not know of the claim we had just made.
-        allocations_free([instance.pk])
+        claims_free([instance.pk])
         return
     instance.refresh_from_db()
     _build_work([instance])

@@ -58,6 +58,20 @@ def step_close(*, instance_id: uuid.UUID, name: str, attempt: int, error: str = 
     rows.update(finished_at=Now(), result="error" if error else "success", details=error[:4000])
 
 
+def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
+    """A step of the newest action, begun with it, that has ended in this error already."""
+    action = InstanceAction.objects.filter(instance_uuid=instance_id).order_by("-started_at", "-id").first()
+    if action is not None:
+        InstanceActionEvent.objects.create(
+            action=action,
+            name=name,
+            started_at=action.started_at,
+            finished_at=Now(),
+            result="error",
+            details=error[:4000],
+        )
+
+
 def steps_cut(*, instance_id: uuid.UUID, error: str) -> None:
     """End all open steps: the work they belong to ended without them."""
     rows = InstanceActionEvent.objects.filter(action__instance_uuid=instance_id, finished_at__isnull=True)

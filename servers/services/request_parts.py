@@ -7,8 +7,10 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from scheduling.domain.pci.codec import requests_to_list
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 from scheduling.selectors.hosts import host_exists
+from scheduling.selectors.pci_aliases import pci_requests_of
 from scheduling.selectors.zones import zone_exists, zone_list
 from servers.domain.flavor_image import flavor_image_problems
 from servers.domain.hint_rules import TEXT_HINTS, text_hints
@@ -17,6 +19,7 @@ from servers.models import Flavor, Image, ServerGroup
 from servers.selectors.flavor import flavor_snapshot
 from servers.selectors.instance import instances_unknown
 from servers.selectors.server_group import server_group_for_instance
+from servers.services.legacy_group import legacy_group_hinted
 
 T = TypeVar("T")
 HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)
@@ -32,8 +35,12 @@ def looked_up(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None
 
 
 def group_hinted(caller: Caller, hints: Mapping[str, Any]) -> ServerGroup | None:
-    """The group that the hint `group` names, if it is there. Raises Invalid."""
-    return server_group_for_instance(caller=caller, reference=str(hints["group"])) if "group" in hints else None
+    """The group that the hint `group` names, if it is there; a legacy one may not be stored yet. Raises Invalid."""
+    if "group" not in hints:
+        return None
+    reference = str(hints["group"])
+    legacy = legacy_group_hinted(caller=caller, name=reference)
+    return legacy or server_group_for_instance(caller=caller, reference=reference)
 
 
 def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
@@ -46,10 +53,22 @@ def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
         flavor_memory_mib=flavor.memory_mib,
         flavor_root_gib=flavor.root_gib,
     )
-    contradictions = flavor_image_problems(
-        FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
-    )
-    return problems | ({"image": contradictions} if contradictions else {})
+    asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
+    contradictions = flavor_image_problems(asked, properties)
+    problems |= {"image": contradictions} if contradictions else {}
+    devices_requested(asked, properties, problems)
+    return problems
+
+
+def devices_requested(
+    flavor: FlavorSnapshot, image: ImageSnapshot, problems: dict[str, list[str]]
+) -> list[dict[str, Any]]:
+    """The PCI devices that the flavor asks for, as a request spec keeps them; an unknown alias is a problem of it."""
+    try:
+        return requests_to_list(pci_requests_of(flavor, image))
+    except Invalid as error:
+        problems.setdefault("flavor", []).append(f"{error.message}.")
+        return []
 
 
 def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:

@@ -25,7 +25,14 @@ from servers.models import Flavor, Image, RequestSpec
 from servers.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
 from servers.selectors.image import image_for_instance, image_snapshot
 from servers.selectors.scheduling_facts import fleet_facts, schedule_request
-from servers.services.request_parts import fit_problems, group_hinted, hints_checked, looked_up, zone_problems
+from servers.services.request_parts import (
+    devices_requested,
+    fit_problems,
+    group_hinted,
+    hints_checked,
+    looked_up,
+    zone_problems,
+)
 
 EDITS = "schedule:simulate:edits"
 Problems = dict[str, list[str]]
@@ -92,12 +99,16 @@ def capacity_matrix(
     zone: str | None = None,
     project_id: uuid.UUID | None = None,
     policy: str | None = None,
+    name_part: str = "",
 ) -> dict[str, Any]:
-    """How many more of each flavor (id or name; all enabled ones where none is named) fit, by zone and in all."""
+    """How many more of each flavor (id or name; all enabled ones where none is named) fit, by zone and in all.
+
+    `name_part` leaves, of all enabled ones, those that have it in their name.
+    """
     require(caller, "capacity:read")
     named = [_flavor_named(caller, reference) for reference in flavors]
     report = capacity_count(
-        flavors=named or _offers(caller),
+        flavors=named or _offers(caller, name_part),
         fleet_facts=fleet_facts(RequestSpec(body={})),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
@@ -109,9 +120,9 @@ def _flavor_named(caller: Caller, reference: str) -> FlavorSnapshot:
     return FlavorSnapshot(**flavor_snapshot(flavor_for_instance(caller=caller, reference=reference)))
 
 
-def _offers(caller: Caller) -> list[FlavorSnapshot]:
+def _offers(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
     """Flavors that the caller could ask for. One query."""
-    rows = flavors_visible(caller=caller).filter(disabled=False)
+    rows = flavors_visible(caller=caller).filter(disabled=False, name__icontains=name_part)
     return [FlavorSnapshot(**flavor_snapshot(row)) for row in rows]
 
 
@@ -145,11 +156,16 @@ def _body(caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     hints = hints_checked(caller, wanted.hints, problems)
     if isinstance(flavor, Flavor) and isinstance(image, Image):
         problems |= fit_problems(flavor, image)
+    devices: list[dict[str, Any]] = []
+    if flavor is not None and image is not None and "flavor" not in problems:
+        asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
+        devices = devices_requested(asked, ImageSnapshot(properties=image.properties), problems)
     if problems or flavor is None or image is None:
         raise InvalidFields(problems)
     return {
         "flavor": flavor_snapshot(flavor) if isinstance(flavor, Flavor) else asdict(flavor),
         "image": _image_body(image),
+        "pci_requests": devices,
         "availability_zone": zone.zone,
         "force_host": zone.host,
         "hints": hints,

@@ -24,7 +24,7 @@ def server_group_create(
     refuse_if(group_problems(name=name, policy=policy, rules=rules or {}))
     with transaction.atomic():
         quota_lock(caller.project_id)
-        _check_quota(caller.project_id)
+        server_group_quota_check(project_id=caller.project_id)
         return ServerGroup.objects.create(
             name=name, policy=policy, rules=dict(rules or {}), project_id=caller.project_id, user_id=caller.user_id
         )
@@ -64,7 +64,8 @@ def server_group_members_remove(*, instance_uuids: Iterable[uuid.UUID]) -> None:
     ServerGroupMember.objects.filter(instance_uuid__in=list(instance_uuids)).delete()
 
 
-def _check_quota(project_id: uuid.UUID) -> None:
+def server_group_quota_check(*, project_id: uuid.UUID) -> None:
+    """Whether the project may have one more, under its quota lock. Raises QuotaExceeded."""
     limit = server_options().server_groups_per_project
     used = ServerGroup.objects.filter(project_id=project_id).count()
     if used >= limit:

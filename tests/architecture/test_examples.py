@@ -9,9 +9,12 @@ from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.host_rows import InventoryRow
 from scheduling.domain.policy import PolicyOptions
 from scheduling.filters.registry import filter_get
-from tests.units.scheduling.worlds import flavor, host, refused, request, table
+from scheduling.schedulers.registry import scheduler_get
+from scheduling.schedulers.run import scheduler_run
+from tests.units.scheduling.worlds import chosen, flavor, host, policy, refused, request, table
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+GET = {"kilonova.filters": filter_get, "kilonova.schedulers": scheduler_get}
 SPARE = PolicyOptions(extra={"spare_memory_mib": 4096})
 
 
@@ -29,7 +32,15 @@ def test_spare_memory_refuses_the_host_that_would_keep_too_little(monkeypatch: p
 def test_entry_points_of_an_example_can_be_loaded(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES / package))
     declared = tomllib.loads((EXAMPLES / package / "pyproject.toml").read_text())["project"]["entry-points"]
-    for name, target in declared["kilonova.filters"].items():
-        module, _, class_name = target.partition(":")
-        assert class_name == name
-        assert filter_get(f"{module}.{class_name}") is not None
+    for group, names in declared.items():
+        for target in names.values():
+            module, _, class_name = target.partition(":")
+            assert GET[group](f"{module}.{class_name}") is not None
+
+
+def test_scheduler_that_packs_small_instances_spreads_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES / "pack_small"))
+    fleet = table(host("empty"), host("fuller", ram=InventoryRow(32768, used=8192)))
+    rules = policy(scheduler="pack_small.PackSmall", options=PolicyOptions(extra={"small_vcpus": 2}))
+    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=2)), rules, 1)) == ["fuller"]
+    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=4)), rules, 1)) == ["empty"]

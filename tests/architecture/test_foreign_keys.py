@@ -15,6 +15,8 @@ LAYERS = ("dashboard", "computeagent", "servers", "scheduling", "placement", "id
 CELL_SCOPE = {
     "scheduling.Service",
     "scheduling.ComputeNode",
+    "scheduling.PciDevice",
+    "scheduling.TopologyClaim",
     "servers.Instance",
     "servers.InstanceTag",
     "servers.InstanceAction",

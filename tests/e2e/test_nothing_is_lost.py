@@ -16,8 +16,8 @@ Start = Callable[..., Installation]
 
 @pytest.fixture
 def start(processes: Processes, tmp_path: Path) -> Start:
-    def started(driver: str, **env: str) -> Installation:
-        return Installation(processes, tmp_path / "s", driver=driver, env=env).start()
+    def started(driver: str, *, qemu_answers: Path | None = None, **env: str) -> Installation:
+        return Installation(processes, tmp_path / "s", driver=driver, env=env, qemu_answers=qemu_answers).start()
 
     return started
 
@@ -68,8 +68,8 @@ def test_kills_in_a_row_while_requests_come_in_lose_nothing(start: Start) -> Non
 
 @pytest.mark.qemu
 @pytest.mark.processes
-def test_real_guests_survive_the_death_of_every_process(start: Start) -> None:
-    cloud = start("qemu")
+def test_real_guests_survive_the_death_of_every_process(start: Start, qemu_answers: Path) -> None:
+    cloud = start("qemu", qemu_answers=qemu_answers)
     cloud.create("vm", min_count=10)
     for victim in VICTIMS:
         time.sleep(0.7)

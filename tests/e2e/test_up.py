@@ -18,6 +18,12 @@ pytestmark = pytest.mark.processes
 STOP_LIMIT_S = 10
 
 
+@pytest.fixture(scope="module")
+def running(module_processes: Processes) -> Installation:
+    """One that is up, for tests after which it still is."""
+    return Installation(module_processes, module_processes.directory / "state", driver="fake", hypervisors=1).start()
+
+
 def test_one_command_gives_an_active_instance_and_one_signal_ends_all(processes: Processes, tmp_path: Path) -> None:
     here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=2).start()
     assert _created(here, "first")["host"] in {"hv-1", "hv-2"}
@@ -25,9 +31,8 @@ def test_one_command_gives_an_active_instance_and_one_signal_ends_all(processes:
     assert here.pids() == []
 
 
-def test_ready_answer_has_no_reasons_left(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
-    with urllib.request.urlopen(f"http://127.0.0.1:{here.port}/readyz") as answer:
+def test_ready_answer_has_no_reasons_left(running: Installation) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{running.port}/readyz") as answer:
         assert b'"reasons": []' in answer.read()
 
 
@@ -54,11 +59,10 @@ def test_postgres_and_redis_come_by_environment(
 
 
 @pytest.mark.parametrize("part", ["gunicorn", "conductor", "compute_agent"])
-def test_killed_part_is_started_again_and_work_goes_on(processes: Processes, tmp_path: Path, part: str) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
-    killed = here.kill_nine(part)
-    here.wait_for(lambda: bool(set(here.pids(part)) - set(killed)))
-    _created(here, "after")
+def test_killed_part_is_started_again_and_work_goes_on(running: Installation, part: str) -> None:
+    killed = running.kill_nine(part)
+    running.wait_for(lambda: bool(set(running.pids(part)) - set(killed)))
+    _created(running, f"after {part}")
 
 
 def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Path) -> None:
@@ -69,26 +73,26 @@ def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Pat
     wait_until(lambda: not here.pids(), timeout_s=10, what="all parts died with it")
 
 
-def test_second_up_on_a_state_in_use_names_the_first(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
-    assert here.up is not None
-    second = here.manage("up", "--state", str(here.state), "--port", "1")
+def test_second_up_on_a_state_in_use_names_the_first(running: Installation) -> None:
+    assert running.up is not None
+    second = running.manage("up", "--state", str(running.state), "--port", "1")
     assert second.returncode == 1
-    assert f"already runs on {here.state} (process {here.up.pid})" in second.stderr
+    assert f"already runs on {running.state} (process {running.up.pid})" in second.stderr
 
 
-def test_used_port_is_refused_before_anything_starts(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
-    other = here.manage("up", "--state", str(tmp_path / "other"), "--port", str(here.port), "--driver", "fake")
+def test_used_port_is_refused_before_anything_starts(running: Installation, tmp_path: Path) -> None:
+    other = running.manage("up", "--state", str(tmp_path / "other"), "--port", str(running.port), "--driver", "fake")
     assert other.returncode == 1
-    assert f"port {here.port} cannot be used" in other.stderr
+    assert f"port {running.port} cannot be used" in other.stderr
     assert not list((tmp_path / "other").glob("*.sqlite3"))
 
 
 @pytest.mark.qemu
 @pytest.mark.libvirt
-def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="qemu", hypervisors=2).start()
+def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(
+    processes: Processes, tmp_path: Path, qemu_answers: Path
+) -> None:
+    here = Installation(processes, tmp_path / "state", driver="qemu", hypervisors=2, qemu_answers=qemu_answers).start()
     try:
         instance_id = _created(here, "first")["id"]
         here.wait_for(lambda: "Hello from first" in here.call(f"instances/{instance_id}/console-log/")["output"], 90)

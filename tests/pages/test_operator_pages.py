@@ -49,10 +49,10 @@ def test_a_decision_shows_scores_and_leaves_out_weighers_that_said_nothing(peopl
 
     scores = as_person(people.admin).get(f"/decisions/{instance.decision_id}/").context["scores"]
 
-    assert {one.host for one in scores.rows} == {"h1", "h2"}
-    assert "RAM" in scores.weighers
+    assert {one.host for one in scores} == {"h1", "h2"}
+    assert "RAM" in {one.title for one in scores.columns}
     assert "IoOps" in scores.silent
-    assert [len(one.scores) for one in scores.rows] == [len(scores.weighers)] * 2
+    assert [len(one.scores) for one in scores] == [len(scores.columns)] * 2
 
 
 def test_a_decision_that_found_no_host_tells_an_admin_why_for_each(people: People, as_person: AsPerson) -> None:
@@ -60,7 +60,7 @@ def test_a_decision_that_found_no_host_tells_an_admin_why_for_each(people: Peopl
 
     page = as_person(people.admin).get(f"/decisions/{decision_id}/")
 
-    assert {one["host"] for one in page.context["refused"]} == {"h1", "h2"}
+    assert {one.host for group in page.context["refused_groups"] for one in group.shown} == {"h1", "h2"}
     assert "disk: wants 5000 GB" in page.text
 
 
@@ -79,7 +79,7 @@ def test_a_tenant_learns_the_reasons_but_no_host(people: People, as_person: AsPe
 def test_why_not_a_host_is_answered(asked: str, told: str, people: People, as_person: AsPerson) -> None:
     decision_id = unplaced(people).decision_id
 
-    assert told in as_person(people.admin).get(f"/decisions/{decision_id}/?host={asked}").context["answer"]
+    assert told in as_person(people.admin).get(f"/decisions/{decision_id}/?host={asked}").context["answer"].sentence
 
 
 @pytest.mark.parametrize("number", ["0", "99", "-1", "x", "²"])

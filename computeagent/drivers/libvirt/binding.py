@@ -64,6 +64,16 @@ def is_not_running(error: Exception) -> bool:
     return bool(_code(error) == libvirt.VIR_ERR_OPERATION_INVALID)
 
 
+def is_no_node_device(error: Exception) -> bool:
+    """Whether libvirt says that there is no such device of the machine."""
+    return bool(_code(error) == libvirt.VIR_ERR_NO_NODE_DEVICE)
+
+
+def is_unsupported(error: Exception) -> bool:
+    """Whether this kind of hypervisor cannot do what was asked."""
+    return bool(_code(error) == libvirt.VIR_ERR_NO_SUPPORT)
+
+
 def _code(error: Exception) -> int | None:
     get_code: Callable[[], int | None] | None = getattr(error, "get_error_code", None)
     return get_code() if get_code else None

@@ -4,6 +4,9 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
+from computeagent.cpu_lists import cpus_parse
+from computeagent.drivers.host_cells import MachineCell, MachineCells, MachineCpu, has_threads
+
 # Names of os_traits, by libvirt's names of CPU features. Only features that guests are known to ask for.
 CPU_TRAITS = {
     "aes": "HW_CPU_X86_AESNI",
@@ -25,9 +28,10 @@ CPU_TRAITS = {
     "vmx": "HW_CPU_X86_VMX",
 }
 
-# What `guest_hardware` can give, in os_traits' names.
+# What `guest_hardware` and `guest_tuning` can give, in os_traits' names.
 DEVICE_TRAITS = (
     "COMPUTE_NODE",
+    "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
     "COMPUTE_FIRMWARE_BIOS",
     "COMPUTE_GRAPHICS_MODEL_CIRRUS",
     "COMPUTE_GRAPHICS_MODEL_NONE",
@@ -42,15 +46,17 @@ DEVICE_TRAITS = (
     "COMPUTE_STORAGE_BUS_SATA",
     "COMPUTE_STORAGE_BUS_VIRTIO",
 )
+THREADS_TRAIT = "HW_CPU_HYPERTHREADING"
 ARCH_TRAITS = {
     "x86_64": ("COMPUTE_ARCH_X86_64", "HW_ARCH_X86_64"),
     "aarch64": ("COMPUTE_ARCH_AARCH64", "HW_ARCH_AARCH64"),
 }
+_UNITS_KIB = {"KiB": 1, "MiB": 1024, "GiB": 1024**2}
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The host's CPU and the kinds of guests it can run, as (arch, hypervisor type, vm_mode)."""
+    """The host's CPUs and the kinds of guests it can run, as (arch, hypervisor type, vm_mode)."""
 
     arch: str
     cpu_model: str
@@ -60,6 +66,7 @@ class Capabilities:
     cores: int
     threads: int
     supported_instances: tuple[tuple[str, str, str], ...]
+    cells: MachineCells = ()
 
     @property
     def cpu_info(self) -> dict[str, object]:
@@ -89,13 +96,37 @@ def capabilities_parse(text: str) -> Capabilities:
         cores=int(sizes.get("cores", "1")),
         threads=int(sizes.get("threads", "1")),
         supported_instances=_supported(root),
+        cells=tuple(_cell(cell) for cell in root.findall("host/topology/cells/cell")),
     )
 
 
-def traits_of(arch: str, cpu_features: tuple[str, ...]) -> tuple[str, ...]:
-    """The traits of a host with this architecture, whose guests see these CPU features."""
+def traits_of(arch: str, cpu_features: tuple[str, ...], cells: MachineCells = ()) -> tuple[str, ...]:
+    """The traits of a host with this architecture and these cells, whose guests see these CPU features."""
     cpu = {CPU_TRAITS[name] for name in cpu_features if name in CPU_TRAITS}
-    return tuple(sorted({*DEVICE_TRAITS, *ARCH_TRAITS.get(arch, ()), *cpu}))
+    threads = {THREADS_TRAIT} if has_threads(cells) else set()
+    return tuple(sorted({*DEVICE_TRAITS, *ARCH_TRAITS.get(arch, ()), *cpu, *threads}))
+
+
+def _cell(element: ET.Element) -> MachineCell:
+    pages = [(_kib(each, each.get("size", "0")), int(each.text or "0")) for each in element.findall("pages")]
+    memory = element.find("memory")
+    return MachineCell(
+        id=int(element.get("id", "0")),
+        cpus=tuple(_cpu(cpu) for cpu in element.findall("cpus/cpu") if cpu.get("siblings")),
+        memory_mib=0 if memory is None else _kib(memory, memory.text or "0") // 1024,
+        pages=tuple(sorted(pages)),
+    )
+
+
+def _cpu(element: ET.Element) -> MachineCpu:
+    """A CPU that is online; libvirt gives one that is not neither socket nor siblings."""
+    cpu = int(element.get("id", "0"))
+    return MachineCpu(cpu, int(element.get("socket_id", "0")), cpus_parse(element.get("siblings", "")) | {cpu})
+
+
+def _kib(element: ET.Element, amount: str) -> int:
+    """An amount in the element's unit, as KiB; libvirt writes these documents in KiB."""
+    return int(amount) * _UNITS_KIB[element.get("unit", "KiB")]
 
 
 def _supported(root: ET.Element) -> tuple[tuple[str, str, str], ...]:

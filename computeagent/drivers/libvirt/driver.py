@@ -1,10 +1,13 @@
 """The Driver of libvirt hosts: the verbs of `drivers.base`, each idempotent by instance uuid."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from computeagent.conductor import GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import GuestOnHypervisor, ImageSource
+from computeagent.drivers.host_cells import host_cells, online_cpus
+from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.domains import (
@@ -16,21 +19,25 @@ from computeagent.drivers.libvirt.domains import (
     power_state,
     vnc_port,
 )
+from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestMark, guest_xml
 from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, SizeOverrides
+from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
+from computeagent.topology import host_cells_to_json
 
 VNC_HOST = "127.0.0.1"
 NO_OVERRIDES = SizeOverrides()
+NO_OPTIONS = HostOptions()
 
 
 class LibvirtDriver:
     """One libvirt URI. All files of its guests are below `state_dir`, which must be this driver's alone.
 
     `shared_dir` (default: `state_dir`) may be shared by the drivers of one machine: base images, and what was
-    learnt of its QEMU and KVM. `overrides` are sizes to report instead of the measured ones. `has_nat_network`
-    defines and starts libvirt's default network.
+    learnt of its QEMU and KVM. `overrides` are sizes to report instead of the measured ones, `options` what the
+    operator sets aside. `has_nat_network` defines and starts libvirt's default network.
     """
 
     def __init__(
@@ -43,9 +50,11 @@ class LibvirtDriver:
         shared_dir: Path | None = None,
         has_nat_network: bool = False,
         host_ip: str = "127.0.0.1",
+        options: HostOptions = NO_OPTIONS,
     ) -> None:
         self._hostname = hypervisor_hostname
         self._overrides = overrides
+        self._options = options
         self._host_ip = host_ip
         state_dir = state_dir.absolute()
         self._profile: HostProfile = (
@@ -80,11 +89,13 @@ class LibvirtDriver:
             active = [domain.info() for domain, _ in ours if domain.isActive()]
             facts = self._profile.host_facts(conn, [mark for _, mark in ours])
             hypervisor_type, version = conn.getType(), conn.getVersion()
+            pci = self._pci_devices(conn)
+        online = online_cpus(facts.cells, facts.vcpus)
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type=hypervisor_type,
             hypervisor_version=version,
-            vcpus=_or(self._overrides.vcpus, facts.vcpus),
+            vcpus=_shared_vcpus(self._overrides, self._options, online, facts),
             memory_mib=_or(self._overrides.memory_mib, facts.memory_mib),
             vcpus_used=sum(info[3] for info in active),
             memory_used_mib=sum(info[1] for info in active) // 1024,
@@ -95,6 +106,9 @@ class LibvirtDriver:
             cpu_info=facts.cpu_info,
             supported_instances=facts.supported_instances,
             traits=facts.traits,
+            numa_topology=host_cells_to_json(host_cells(facts.cells, self._options)),
+            pci_devices=pci,
+            dedicated_vcpus=len(self._options.dedicated_cpus(online)),
             **_disk_sizes(self._overrides, facts, [mark for _, mark in ours]),
         )
 
@@ -170,10 +184,22 @@ class LibvirtDriver:
         with translated(doing):
             domain = domain_lookup(conn, guest.uuid)
             if domain is None or not domain.isActive():
-                domain = conn.defineXML(guest_xml(self._profile.definition(conn, guest)))
+                definition = replace(self._profile.definition(conn, guest), tuning=self._tuning(conn, guest))
+                domain = conn.defineXML(guest_xml(definition))
                 domain_start(domain)
                 self._profile.started(guest.uuid)
             return self._facts(conn, domain)
+
+    def _tuning(self, conn: Any, guest: GuestSpec) -> GuestTuning:
+        """Where the guest goes; the host is only asked for what the guest needs of it."""
+        cells = host_cells(self._profile.machine_cells(conn), self._options) if guest.numa_topology else ()
+        pci = self._pci_devices(conn) if guest.pci_devices else ()
+        return guest_tuning(guest, HostView(cells, self._options.cpu_shared_set, pci))
+
+    def _pci_devices(self, conn: Any) -> tuple[dict[str, object], ...]:
+        """The devices that guests may have."""
+        choice = self._options.pci_choice
+        return () if choice is None else choice(pci_devices(conn))
 
     def _forget(self, domain: Any) -> None:
         try:
@@ -207,6 +233,14 @@ def _state_or_none(domain: Any) -> PowerState | None:
         if is_no_domain(error):
             return None
         raise
+
+
+def _shared_vcpus(overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HostFacts) -> int:
+    """How many CPUs floating vCPUs share. A share of the machine is at most what its CPU sets leave."""
+    if not options.has_cpu_sets:
+        return _or(overrides.vcpus, facts.vcpus)
+    shared = len(options.shared_cpus(online))
+    return shared if overrides.vcpus is None else min(shared, overrides.vcpus)
 
 
 def _or(override: int | None, measured: int) -> int:

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.conductor import GuestSpec
+from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_tuning import GuestTuning
+from computeagent.drivers.libvirt.tuning_xml import (
+    add_cpu_shape,
+    add_cpu_tuning,
+    add_memory_backing,
+    add_numa_tuning,
+    host_device,
+)
 from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"
@@ -22,6 +31,8 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 # libvirt puts the name into socket paths, which may have 107 bytes in all: hence not the whole uuid.
 DOMAIN_NAME_LENGTH = len("i-") + 12
+
+NO_TUNING = GuestTuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ class GuestDefinition:
     has_vnc: bool = False
     has_rng: bool = False
     cpu_features_off: tuple[str, ...] = field(default=())
+    tuning: GuestTuning = NO_TUNING
 
 
 def xml_text(text: str) -> str:
@@ -115,7 +127,10 @@ def guest_xml(definition: GuestDefinition) -> str:
     _text(domain, "uuid", definition.mark.uuid)
     ET.SubElement(domain, "metadata").append(mark_element(definition.mark))
     _text(domain, "memory", str(definition.memory_mib), unit="MiB")
-    _text(domain, "vcpu", str(definition.vcpus))
+    add_memory_backing(domain, definition.tuning)
+    _vcpu(domain, definition)
+    add_cpu_tuning(domain, definition.tuning)
+    add_numa_tuning(domain, definition.tuning)
     _os(domain, definition)
     features = ET.SubElement(domain, "features")
     for name in ("acpi", "apic"):
@@ -164,6 +179,13 @@ def _text(parent: ET.Element, tag: str, text: str, **attributes: str) -> None:
     ET.SubElement(parent, tag, attributes).text = xml_text(text)
 
 
+def _vcpu(domain: ET.Element, definition: GuestDefinition) -> None:
+    vcpu = ET.SubElement(domain, "vcpu")
+    vcpu.text = str(definition.vcpus)
+    if definition.tuning.vcpu_set:
+        vcpu.set("cpuset", cpus_format(definition.tuning.vcpu_set))
+
+
 def _os(domain: ET.Element, definition: GuestDefinition) -> None:
     os_element = ET.SubElement(domain, "os")
     kind = ET.SubElement(os_element, "type")
@@ -176,9 +198,14 @@ def _os(domain: ET.Element, definition: GuestDefinition) -> None:
 
 
 def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
-    if not definition.cpu_mode:
+    tuning = definition.tuning
+    if not (definition.cpu_mode or tuning.cpu_topology or tuning.cells):
         return
-    cpu = ET.SubElement(domain, "cpu", mode=definition.cpu_mode, check="none")
+    cpu = ET.SubElement(domain, "cpu")
+    if definition.cpu_mode:
+        cpu.set("mode", definition.cpu_mode)
+        cpu.set("check", "none")
+    add_cpu_shape(cpu, tuning)
     for name in definition.cpu_features_off:
         ET.SubElement(cpu, "feature", policy="disable", name=name)
 
@@ -189,6 +216,8 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         devices.append(_disk(disk))
     for interface in definition.interfaces:
         devices.append(_interface(interface))
+    for device in definition.tuning.devices:
+        devices.append(host_device(device))
     if definition.serial_path is not None:
         serial = ET.SubElement(devices, "serial", type="file")
         # Appending keeps what was said before a restart, and lets the log be cut while QEMU has it open.

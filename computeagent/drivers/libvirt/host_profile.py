@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from computeagent.conductor import GuestSpec
 from computeagent.drivers.base import ImageSource
+from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark
 
 
@@ -31,6 +32,7 @@ class HostFacts:
     cpu_info: dict[str, object]
     supported_instances: tuple[tuple[str, str, str], ...]
     traits: tuple[str, ...]
+    cells: MachineCells = ()
 
 
 class HostProfile(Protocol):
@@ -48,6 +50,9 @@ class HostProfile(Protocol):
 
     def host_facts(self, conn: Any, marks: list[GuestMark]) -> HostFacts:
         """Measure the host, which has the guests with these marks."""
+
+    def machine_cells(self, conn: Any) -> MachineCells:
+        """The NUMA cells of the machine; none where it reports none."""
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """Have the base image."""

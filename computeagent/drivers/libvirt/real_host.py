@@ -8,6 +8,7 @@ from typing import Any
 
 from computeagent.conductor import GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.libvirt import qemu_img
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt, translated
 from computeagent.drivers.libvirt.capabilities import Capabilities, capabilities_parse, traits_of
@@ -81,8 +82,16 @@ class RealHost:
             cpu_info=capabilities.cpu_info,
             supported_instances=self._supported(capabilities),
             # Under emulation guests see an emulated CPU, not the host's.
-            traits=traits_of(capabilities.arch, capabilities.cpu_features if self._virt_type == "kvm" else ()),
+            traits=traits_of(
+                capabilities.arch, capabilities.cpu_features if self._virt_type == "kvm" else (), capabilities.cells
+            ),
+            cells=capabilities.cells,
         )
+
+    def machine_cells(self, conn: Any) -> MachineCells:
+        """As libvirt's capabilities have them."""
+        with translated("reading the host's capabilities"):
+            return capabilities_parse(conn.getCapabilities()).cells
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """Have the base file, verified, and look at it before any guest is made of it."""

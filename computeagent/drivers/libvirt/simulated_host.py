@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from computeagent.conductor import GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.host_cells import MachineCells, evenly
 from computeagent.drivers.libvirt.binding import translated
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
 from computeagent.drivers.libvirt.files import file_replace, host_errors
@@ -23,6 +24,8 @@ SIMULATED_ARCH = "x86_64"
 DEFAULT_DISK_GIB = 1000
 CONSOLE_TEXT = b"This host is simulated: the instance runs nothing and says nothing.\n"
 _DISK_TAG = "{urn:kilonova:host:1}disk"
+_PAGES_TAG = "{urn:kilonova:host:1}pages"
+HUGE_PAGE_KIB = 2048
 ET.register_namespace("kilonova-host", "urn:kilonova:host:1")
 
 
@@ -31,22 +34,38 @@ def is_simulated(uri: str) -> bool:
     return urlsplit(uri).scheme.startswith("test")
 
 
-def simulated_host_write(path: Path, *, vcpus: int, memory_mib: int, disk_gib: int = DEFAULT_DISK_GIB) -> str:
-    """Write the file of a simulated host of this size, and give the URI that opens it."""
+def simulated_host_write(
+    path: Path,
+    *,
+    vcpus: int,
+    memory_mib: int,
+    disk_gib: int = DEFAULT_DISK_GIB,
+    numa_cells: int = 2,
+    threads: int = 2,
+    huge_pages: int | None = None,
+) -> str:
+    """Write the file of a simulated host of this size, and give the URI that opens it.
+
+    The host has one socket in each NUMA cell, `threads` in each core, and `huge_pages` pages of 2 MiB in each cell
+    (default: a quarter of its memory).
+    """
+    if huge_pages is None:
+        huge_pages = memory_mib * 1024 // numa_cells // 4 // HUGE_PAGE_KIB
     node = ET.Element("node")
     cpu = ET.SubElement(node, "cpu")
     for name, value in (
         ("mhz", "2500"),
         ("model", SIMULATED_ARCH),
         ("active", str(vcpus)),
-        ("nodes", "1"),
+        ("nodes", str(numa_cells)),
         ("sockets", "1"),
-        ("cores", str(vcpus)),
-        ("threads", "1"),
+        ("cores", str(-(-vcpus // (numa_cells * threads)))),
+        ("threads", str(threads)),
     ):
         ET.SubElement(cpu, name).text = value
     ET.SubElement(node, "memory").text = str(memory_mib * 1024)
     ET.SubElement(node, _DISK_TAG, unit="GiB").text = str(disk_gib)
+    ET.SubElement(node, _PAGES_TAG, size=str(HUGE_PAGE_KIB)).text = str(huge_pages)
     with host_errors(f"writing {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         file_replace(path, ET.tostring(node, encoding="utf-8", xml_declaration=True))
@@ -78,7 +97,8 @@ class SimulatedHost:
         with translated("reading the simulated host"):
             capabilities = capabilities_parse(conn.getCapabilities())
             info = conn.getInfo()
-        disk_gib = self._disk_gib()
+        cells = capabilities.cells or self._made_up(info)
+        disk_gib = self._number(_DISK_TAG, DEFAULT_DISK_GIB)
         disk_used_gib = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
         return HostFacts(
             vcpus=info[2],
@@ -91,8 +111,14 @@ class SimulatedHost:
             virt_type="test",
             cpu_info={**capabilities.cpu_info, "arch": SIMULATED_ARCH},
             supported_instances=((SIMULATED_ARCH, "test", "hvm"),),
-            traits=traits_of(SIMULATED_ARCH, ()),
+            traits=traits_of(SIMULATED_ARCH, (), cells),
+            cells=cells,
         )
+
+    def machine_cells(self, conn: Any) -> MachineCells:
+        """libvirt's, of its own simulated host; of a host with a file, made of the sizes in it."""
+        with translated("reading the simulated host"):
+            return capabilities_parse(conn.getCapabilities()).cells or self._made_up(conn.getInfo())
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """Nothing reads the image of a guest that does not run."""
@@ -132,13 +158,19 @@ class SimulatedHost:
     def housekeeping(self) -> None:
         """Nothing grows."""
 
-    def _disk_gib(self) -> int:
-        """The size that `simulated_host_write` put into the host's file, which libvirt passes over."""
+    def _made_up(self, info: list[Any]) -> MachineCells:
+        """libvirt gives a simulated host that has a file no cells, but passes on their number."""
+        _, memory_mib, cpus, _, nodes, _, _, threads = info
+        huge = (HUGE_PAGE_KIB, self._number(_PAGES_TAG, 0))
+        return evenly(nodes, cpus=cpus, threads=threads, memory_mib=memory_mib, huge_pages=(huge,) if huge[1] else ())
+
+    def _number(self, tag: str, default: int) -> int:
+        """A number that `simulated_host_write` put into the host's file, which libvirt passes over."""
         path = Path(unquote(urlsplit(self._uri).path))
         if not path.is_file():
-            return DEFAULT_DISK_GIB
+            return default
         try:
-            text = ET.parse(path).findtext(_DISK_TAG)  # noqa: S314 - the operator's own configuration
+            text = ET.parse(path).findtext(tag)  # noqa: S314 - the operator's own configuration
         except (ET.ParseError, OSError) as error:
             raise DriverError(f"cannot read the simulated host {path}: {error}") from error
-        return int(text) if text and text.strip().isdigit() else DEFAULT_DISK_GIB
+        return int(text) if text and text.strip().isdigit() else default

@@ -20,9 +20,11 @@ from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.drivers.factory import driver_open
+from computeagent.drivers.host_options import HostOptions
+from computeagent.management.host_settings import host_arguments_add, host_options
 from controlplane.infra.request_id import request_id_scope
 from controlplane.infra.work import compute_queue, leases_void
-from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.errors import Invalid, Unavailable
 from servers.conductor_api import conductor_connect
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
@@ -53,17 +55,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--keep-orphans", action="store_true", help="Never remove guests that no instance explains."
         )
+        host_arguments_add(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run, and end the process at once: a thread may still hang in a call that does not come back."""
         host: str = options["host"]
         if HOST.fullmatch(host) is None:
             raise CommandError(f"{host!r} is no name for a host: letters, digits, '.', '_' and '-', at most 92")
+        set_aside = _set_aside(options)
         state_dir = (options["state"] or settings.STATE_DIR / "agents" / host).absolute()
         agent = Agent(
             host=host,
             conductor=conductor_connect(),
-            open_driver=_driver_source(host, state_dir, options),
+            open_driver=_driver_source(host, state_dir, options, set_aside),
             state_dir=state_dir,
             options=AgentOptions(
                 max_concurrent_builds=options["max_concurrent_builds"], reap_orphans=not options["keep_orphans"]
@@ -83,7 +87,14 @@ def _run(agent: Agent) -> int:
         raise CommandError(error.message) from error
 
 
-def _driver_source(host: str, state_dir: Path, options: dict[str, Any]) -> Callable[[], Driver]:
+def _set_aside(options: dict[str, Any]) -> HostOptions:
+    try:
+        return host_options(options, settings.KILONOVA)
+    except Invalid as error:
+        raise CommandError(error.message) from error
+
+
+def _driver_source(host: str, state_dir: Path, options: dict[str, Any], set_aside: HostOptions) -> Callable[[], Driver]:
     """Opens the driver when called; its files are apart from the agent's own."""
     return lambda: driver_open(
         options["libvirt_uri"],
@@ -95,6 +106,7 @@ def _driver_source(host: str, state_dir: Path, options: dict[str, Any]) -> Calla
         shared_dir=options["image_cache"],
         has_nat_network=options["nat_network"],
         host_ip=options["host_ip"],
+        options=set_aside,
     )
 
 

@@ -107,6 +107,18 @@ def hypervisor_version(value: int) -> str:
 
 
 @register.filter
+def percent(part: float) -> str:
+    """A part of 1 in percent, to four digits: '10 %', '12.5 %', '33.33 %'."""
+    return f"{part * 100:.4g} %"
+
+
+@register.filter
+def points(difference: float) -> str:
+    """A difference of scores, to three places, with its sign: '+0.25', '-1.5', '0'."""
+    return f"{difference:+.3f}".rstrip("0").rstrip(".") if abs(difference) >= 0.0005 else "0"
+
+
+@register.filter
 def lookup(mapping: Mapping[Any, Any], key: Any) -> Any:
     """The entry of a mapping, empty when there is none."""
     return mapping.get(key, "")

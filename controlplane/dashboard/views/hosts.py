@@ -6,9 +6,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from controlplane.dashboard.fate_rows import fate_rows
 from controlplane.dashboard.views.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
+from scheduling.selectors.host_record import host_record
 from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
 from scheduling.services.service_states import service_disable, service_enable
 from servers.selectors.instance import instances_on
@@ -31,8 +33,15 @@ def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_safe
 @page("hosts:read")
 def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
-    """One hypervisor: facts, usage, instances."""
-    context = {"host": host_get(host=host), "instances": instances_on(host=host)}
+    """One hypervisor: facts, usage, instances, and why decisions chose it or did not."""
+    shown = host_get(host=host)
+    record = host_record(host=shown.host)
+    context = {
+        "host": shown,
+        "instances": instances_on(host=host),
+        "record": record,
+        "fates": fate_rows(record),
+    }
     return show(request, caller, "dashboard/host_detail.html", "hosts", **context)
 
 

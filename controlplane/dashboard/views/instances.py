@@ -11,12 +11,14 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from controlplane.dashboard.console_text import console_text
+from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.forms import InstanceForm
 from controlplane.dashboard.timeline import is_changing, progress, timeline
+from controlplane.dashboard.trial import create_try, simulate_query
 from controlplane.dashboard.views.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import projects_of_user
-from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
+from controlplane.kernel.errors import KilonovaError, NotFound
 from scheduling.selectors.zones import zone_list
 from servers.domain.actions import allowed_actions
 from servers.domain.states import STATUSES, api_status
@@ -71,18 +73,39 @@ def instance_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @page("instances:create")
 def instance_create(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """The form, with what is left of the quota; the service's refusals appear at their fields."""
+    """The form, with what is left of the quota; the service's refusals appear at their fields.
+
+    Its second button only tries: the answer appears below the form, and nothing is written.
+    """
     form = _form(request, caller)
+    if "try" in request.POST:
+        return _tried(request, caller, form)
     if request.method == "POST" and form.is_valid():
         try:
             made = instances_create(caller=caller, wanted=InstanceCreate(**form.wanted()))
         except KilonovaError as error:
-            _add_errors(form, error)
+            errors_add(form, error, FORM_FIELDS)
         else:
             names = made[0].name if len(made) == 1 else f"{len(made)} instances, {made[0].name} to {made[-1].name},"
             messages.success(request, f"{names} requested.", extra_tags="good")
             return redirect("instance", instance_id=made[0].pk) if len(made) == 1 else redirect("instances")
     context = {"form": form.ready(), "quota": quota_state(project_id=caller.project_id)}
+    return show(request, caller, "dashboard/instance_create.html", "instances", **context)
+
+
+def _tried(request: HttpRequest, caller: Caller, form: InstanceForm) -> HttpResponse:
+    """The form again, with its errors at their fields or with what a create would do."""
+    context: dict[str, Any] = {"is_trial": True}
+    if form.is_valid():
+        try:
+            wanted = InstanceCreate(**form.wanted())
+            context |= {"trial": create_try(caller=caller, wanted=wanted), "trial_query": simulate_query(wanted)}
+        except KilonovaError as error:
+            errors_add(form, error, FORM_FIELDS)
+    context["form"] = form.ready() if form.errors else form
+    if is_htmx(request):
+        return show(request, caller, "dashboard/instance_form.html", "instances", **context)
+    context["quota"] = quota_state(project_id=caller.project_id)
     return show(request, caller, "dashboard/instance_create.html", "instances", **context)
 
 
@@ -95,22 +118,12 @@ def _form(request: HttpRequest, caller: Caller) -> InstanceForm:
         groups=list(server_groups_visible(caller=caller)),
         zones=[zone.name for zone in zone_list()],
         may_name_host=caller.is_admin,
+        is_trial="try" in request.POST,
     )
 
 
 # Where the service's names of fields differ from the form's.
-FORM_FIELDS = {"max_count": "min_count", "hints": "group"}
-
-
-def _add_errors(form: InstanceForm, error: KilonovaError) -> None:
-    reasons = error.errors if isinstance(error, InvalidFields) else {error.field or "": [error.message]}
-    for field, texts in reasons.items():
-        root = field.split(".")[0]
-        name = FORM_FIELDS.get(root, root)
-        known = name if name in form.fields else None
-        for text in texts:
-            if text not in form.errors.get(known or "__all__", []):
-                form.add_error(known, text)
+FORM_FIELDS = {"max_count": "min_count", "count": "min_count", "hints": "group"}
 
 
 @require_safe

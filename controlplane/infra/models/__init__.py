@@ -2,7 +2,30 @@
 
 from controlplane.infra.models.base import Timestamped, UuidKeyed
 from controlplane.infra.models.doorbell import Doorbell
+from controlplane.infra.models.notification import (
+    OPEN_DELIVERIES,
+    Delivery,
+    DeliveryAttempt,
+    DeliveryState,
+    Notification,
+    Priority,
+    Webhook,
+)
 from controlplane.infra.models.solo_lease import SoloLease
 from controlplane.infra.models.work import Work, WorkState
 
-__all__ = ["Doorbell", "SoloLease", "Timestamped", "UuidKeyed", "Work", "WorkState"]
+__all__ = [
+    "OPEN_DELIVERIES",
+    "Delivery",
+    "DeliveryAttempt",
+    "DeliveryState",
+    "Doorbell",
+    "Notification",
+    "Priority",
+    "SoloLease",
+    "Timestamped",
+    "UuidKeyed",
+    "Webhook",
+    "Work",
+    "WorkState",
+]

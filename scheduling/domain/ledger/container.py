@@ -14,6 +14,7 @@ from scheduling.domain.ledger.arrays import Array, array_from_bytes, array_to_by
 
 MAGIC = b"KN"
 _ZLIB, _LZMA = b"z", b"x"
+_SHORT = 4096
 # A blob is a few ten kB: a small dictionary keeps the compressor from touching megabytes for it.
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 18}]
 
@@ -24,9 +25,18 @@ class ChunkWriter:
 
     chunks: list[bytes] = field(default_factory=list)
     places: dict[bytes, int] = field(default_factory=dict)
+    _written: dict[tuple[str, bytes], list[Any]] = field(default_factory=dict)
 
     def array(self, array: Array) -> list[Any]:
-        """A column of numbers: its form and the place of its bytes."""
+        """A column of numbers: its form and the place of its bytes. Equal short ones are worked out once."""
+        if len(array) > _SHORT:
+            return self._array(array)
+        key = array.dtype.char, array.tobytes()
+        if key not in self._written:
+            self._written[key] = self._array(array)
+        return self._written[key]
+
+    def _array(self, array: Array) -> list[Any]:
         form, content = array_to_bytes(array)
         return [self.chunk(content), *form]
 

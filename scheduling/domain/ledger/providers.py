@@ -6,6 +6,8 @@ from the table's (exclusive or): nearly always zero.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import compress, count
+from operator import is_not
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage
-from scheduling.domain.columns import IntArray, InventoryColumns
+from scheduling.domain.columns import IntArray
 from scheduling.domain.host_table import HostTable
 
 PROVIDERS = "providers/rows"
@@ -33,6 +35,7 @@ class ProviderColumns:
     places: tuple[Any, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     _beside: "_Beside | None" = None
+    _news: dict[str, tuple[IntArray, Any, IntArray, IntArray]] = field(default_factory=dict)
 
     def beside(self, table: HostTable) -> "_Beside":
         """Which row of the table each provider stands beside; made again when either side has changed."""
@@ -40,39 +43,48 @@ class ProviderColumns:
             self._beside = _Beside.of(self.places, table)
         return self._beside
 
+    def news(self, table: HostTable, name: str, part: str, rows: IntArray) -> IntArray:
+        """One column as its difference to the table's; the same object while neither side has changed."""
+        column, beside = self.numbers[name][part], getattr(table.inventory(name), part)
+        known = self._news.get(f"{name}.{part}")
+        if known is None or known[0] is not column or known[1] is not beside or known[2] is not rows:
+            made = column ^ _spread(beside, rows)
+            known = self._news[f"{name}.{part}"] = column, beside, rows, made
+        return known[3]
+
     def look(self, facts: Sequence[ProviderFacts | None]) -> None:
         """Take over what differs by identity: whatever changes about a provider, another object takes its place."""
         now = tuple(facts)
         if len(now) < len(self.facts) or not self.facts:
             self.facts, self.numbers, self.places, self.names = (), {}, (), ()
         before = self.facts
-        changed = [at for at, each in enumerate(now) if at >= len(before) or each is not before[at]]
+        changed = [*compress(count(), map(is_not, now, before)), *range(len(before), len(now))]
         self.facts = now
         if changed:
             self._take(changed)
 
     def _take(self, changed: list[int]) -> None:
-        count = len(self.facts)
+        size = len(self.facts)
         names, places = list(self.names), list(self.places)
-        more = count - len(names)
+        more = size - len(names)
         names += [()] * more
         places += [None] * more
         for at in changed:
             each = self.facts[at]
-            names[at] = () if each is None else tuple(each.inventories)
+            names[at] = () if each is None else tuple(sorted(each.inventories))
             places[at] = None if each is None else _place(each)
-        self.names = self.names if names == list(self.names) else tuple(names)
-        self.places = self.places if places == list(self.places) else tuple(places)
-        self._take_numbers(changed, {name for at in changed for name in names[at]}, count)
+        is_same = not more and all(names[at] == self.names[at] for at in changed)
+        self.names = self.names if is_same else tuple(names)
+        is_same = not more and all(places[at] == self.places[at] for at in changed)
+        self.places = self.places if is_same else tuple(places)
+        self._take_numbers(changed, {name for at in changed for name in names[at]}, size)
 
-    def _take_numbers(self, changed: list[int], classes: Iterable[str], count: int) -> None:
-        """New arrays, because the old ones may be held by a snapshot."""
+    def _take_numbers(self, changed: list[int], classes: Iterable[str], size: int) -> None:
+        """New arrays for what differs, because the old ones may be held by a snapshot; the others stay as they are."""
         for name in sorted({*self.numbers, *classes}):
             old = self.numbers.get(name) or {part: np.zeros(0, dtype=np.int64) for part in _NUMBERS}
-            grown = {part: _grown(column, count) for part, column in old.items()}
-            for at in changed:
-                _write(grown, at, self._usage(at, name))
-            self.numbers[name] = grown
+            usages = [self._usage(at, name) for at in changed]
+            self.numbers[name] = {part: _written(column, part, changed, usages, size) for part, column in old.items()}
 
     def _usage(self, at: int, name: str) -> InventoryUsage | None:
         each = self.facts[at]
@@ -111,10 +123,9 @@ def providers_to_columns(seen: ProviderColumns, table: HostTable) -> dict[str, C
         "providers/names": seen.names,
         "providers/classes": tuple(sorted(seen.numbers)),
     }
-    for name, numbers in seen.numbers.items():
-        expected = _expected(table, name, rows)
-        for part, column in numbers.items():
-            columns[f"{_OF}{name}.{part}"] = column ^ expected[part]
+    for name in seen.numbers:
+        for part in _NUMBERS:
+            columns[f"{_OF}{name}.{part}"] = seen.news(table, name, part, rows)
     return columns
 
 
@@ -167,26 +178,36 @@ def _row(table: HostTable, place: Any) -> int:
 
 
 def _expected(table: HostTable, name: str, rows: IntArray) -> dict[str, IntArray]:
-    """What the table says of one class, by provider; 0 where the provider is no compute node of the table."""
-    known, inventory = rows >= 0, table.inventory(name)
-    return {part: _spread(inventory, part, rows, known) for part in _NUMBERS}
+    """What the table says of one class, by provider."""
+    inventory = table.inventory(name)
+    return {part: _spread(getattr(inventory, part), rows) for part in _NUMBERS}
 
 
-def _spread(inventory: InventoryColumns, part: str, rows: IntArray, known: Any) -> IntArray:
-    column = getattr(inventory, part)
+def _spread(column: Any, rows: IntArray) -> IntArray:
+    """A column of the table by provider, as bits; 0 where the provider is no compute node of the table."""
     bits = column.view(np.int64) if column.dtype.kind == "f" else column
     spread = np.zeros(len(rows), dtype=np.int64)
+    known = rows >= 0
     spread[known] = bits[rows[known]]
     return spread
 
 
-def _write(columns: Mapping[str, IntArray], at: int, usage: InventoryUsage | None) -> None:
-    for part, column in columns.items():
-        value = 0 if usage is None else getattr(usage, part)
-        column[at] = np.float64(value).view(np.int64) if part == _RATIO and usage is not None else value
+def _written(
+    column: IntArray, part: str, rows: Sequence[int], usages: Sequence[InventoryUsage | None], size: int
+) -> IntArray:
+    values = [0 if usage is None else _bits(part, getattr(usage, part)) for usage in usages]
+    if len(column) == size and all(column[at] == value for at, value in zip(rows, values, strict=True)):
+        return column
+    changed = _grown(column, size)
+    changed[list(rows)] = values
+    return changed
 
 
-def _grown(column: IntArray, count: int) -> IntArray:
-    grown = np.zeros(count, dtype=np.int64)
+def _bits(part: str, value: Any) -> int:
+    return int(np.float64(value).view(np.int64)) if part == _RATIO else int(value)
+
+
+def _grown(column: IntArray, size: int) -> IntArray:
+    grown = np.zeros(size, dtype=np.int64)
     grown[: len(column)] = column
     return grown

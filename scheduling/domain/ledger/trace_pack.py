@@ -18,7 +18,7 @@ from scheduling.domain.compact import (
     rows_to_text,
 )
 from scheduling.domain.ledger.container import ChunkReader, ChunkWriter, reader_of
-from scheduling.domain.trace import Round, Trace
+from scheduling.domain.trace import Round, Stage, Trace
 from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
 
 _LONG_TEXT = 96
@@ -66,7 +66,10 @@ def _rounds(trace: Trace) -> list[Round]:
 
 
 def _timed(each: Round, micros: list[int]) -> Round:
-    stages = tuple(replace(stage, micros=spent) for stage, spent in zip(each.stages, micros, strict=False))
+    stages = tuple(
+        Stage(stage.name, stage.hosts_in, stage.hosts_out, spent)
+        for stage, spent in zip(each.stages, micros, strict=False)
+    )
     return replace(each, stages=stages, weigh_micros=micros[-1])
 
 

@@ -11,8 +11,11 @@ from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 
 @dataclass(frozen=True, slots=True)
 class CpuAmounts:
-    """Of the un-suffixed group, before `resources:` overrides. `fallback_vcpu` is what a host that offers no PCPU
-    (it pins on CPUs it reports as VCPU) must have instead; None when nothing is pinned.
+    """Of the un-suffixed group, before `resources:` overrides.
+
+    `fallback_vcpu` is what a host that offers no PCPU (it pins on CPUs it reports as VCPU) must have instead, without
+    the traits and without a CPU for emulator threads, as in Nova; None where there is no such way: nothing is pinned,
+    or only some of the CPUs are.
     """
 
     vcpu: int
@@ -36,7 +39,8 @@ def cpu_amounts(flavor: FlavorSnapshot, image: ImageSnapshot) -> CpuAmounts:
         return CpuAmounts(0)
     required, forbidden = _thread_traits(wishes)
     vcpu, pcpu = _split(rules, flavor.vcpus)
-    return CpuAmounts(vcpu, pcpu, required, forbidden, vcpu + pcpu if pcpu else None)
+    fallback = flavor.vcpus if rules.policy is CpuPolicy.DEDICATED else None
+    return CpuAmounts(vcpu, pcpu, required, forbidden, fallback)
 
 
 def _split(rules: CpuRules, vcpus: int) -> tuple[int, int]:

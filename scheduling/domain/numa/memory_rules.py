@@ -14,6 +14,9 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _LOCKING_MODELS = ("amd-sev", "amd-sev-es")
 
 
+_LARGEST_KIB = 2**40  # a pebibyte: no hardware has such pages, and arithmetic is exact below
+
+
 def page_size(wishes: Wishes) -> int | None:
     """The page size in KiB or as a symbol; None for no wish.
 
@@ -38,8 +41,8 @@ def parse_page_size(text: str, field: str = PAGE_SIZE) -> int:
         return PAGE_WORDS[text]
     match = _SIZE.match(text)
     size = 0.0 if match is None else _kib(text, match)
-    if size < 1 or size != int(size):
-        raise Invalid(f"{field}: {text!r} is no page size (small, large, any, or a size such as 2MB)", field=field)
+    if not 1 <= size <= _LARGEST_KIB or size != int(size):
+        raise Invalid(f"{field}: {text[:80]!r} is no page size (small, large, any, or a size such as 2MB)", field=field)
     return int(size)
 
 

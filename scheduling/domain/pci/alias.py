@@ -1,5 +1,6 @@
 """Aliases: names an operator gives to kinds of PCI devices, for flavors to ask for. Source: Nova's `[pci]alias`."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -55,6 +56,23 @@ def parse_aliases(entries: Iterable[Mapping[str, Any]], *, pci_in_placement: boo
     for alias in found.values():
         _check_ids(alias, pci_in_placement=pci_in_placement)
     return found
+
+
+def aliases_of_text(text: str) -> dict[str, Alias]:
+    """Aliases by name, of JSON text: a list of objects with Nova's keys, or one such object; '' is none.
+
+    Raises Invalid, saying what is wrong with it.
+    """
+    if not text.strip():
+        return {}
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"is no JSON: {error}", field=FIELD) from error
+    entries = [found] if isinstance(found, Mapping) else found
+    if not isinstance(entries, list) or not all(isinstance(each, Mapping) for each in entries):
+        raise Invalid("is a list of objects, each with name, vendor_id and product_id", field=FIELD)
+    return parse_aliases(entries)
 
 
 def _alias(entry: Mapping[str, Any]) -> Alias:

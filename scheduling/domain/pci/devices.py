@@ -126,7 +126,7 @@ def _changed(devices: Devices, addresses: set[str], state: DeviceState, owner: s
     changed = tuple(
         replace(each, state=_after(each, state), owner=owner) if each.address in addresses else each for each in devices
     )
-    return _settled(changed)
+    return settled(changed)
 
 
 def _after(device: PciDevice, state: DeviceState) -> DeviceState:
@@ -134,7 +134,7 @@ def _after(device: PciDevice, state: DeviceState) -> DeviceState:
     return DeviceState.DELETED if is_gone else state
 
 
-def _settled(devices: Devices) -> Devices:
+def settled(devices: Devices) -> Devices:
     """Devices nobody owns get the state that their relatives, the card or its functions, leave them."""
     owned: dict[str, list[PciDevice]] = {}
     for each in devices:

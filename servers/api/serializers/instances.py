@@ -16,6 +16,12 @@ class InstanceInput(serializers.Serializer[Any]):
     image = serializers.CharField(help_text="Id or name.", max_length=255)
     min_count = serializers.IntegerField(default=1)
     max_count = serializers.IntegerField(required=False, help_text="Defaults to min_count.")
+    batch = serializers.CharField(
+        required=False,
+        default="all_or_nothing",
+        max_length=40,
+        help_text="all_or_nothing, or best_effort: as many as find a host, min_count at least.",
+    )
     availability_zone = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
     )

@@ -219,14 +219,23 @@ class RunOutput(serializers.Serializer[Any]):
 
 
 class ChangeOutput(serializers.Serializer[Any]):
-    """Changes that make it fit; a run showed it. `simulate` holds the fields of a body that tries them."""
+    """Changes that make it fit; a run showed it. `simulate` holds the fields of a body that tries them; null where no
+    body can say them.
+    """
 
     sentence = serializers.CharField()
     size = serializers.FloatField(help_text="How much is given up, in parts of a whole: smaller is nearer.")
     kinds = serializers.ListField(child=serializers.ChoiceField(choices=["request", "policy", "fleet"]))
     steps = serializers.ListField(child=serializers.DictField())
     verdict = serializers.CharField()
-    simulate = serializers.DictField()
+    simulate = serializers.DictField(allow_null=True)
+
+
+class NoChangeOutput(serializers.Serializer[Any]):
+    """A reason of refusals against which no change is ever offered, and why."""
+
+    reason = serializers.CharField()
+    sentence = serializers.CharField()
 
 
 class HostAnswerOutput(serializers.Serializer[Any]):
@@ -249,6 +258,7 @@ class ExplainOutput(RunOutput):
 
     host = HostAnswerOutput(allow_null=True)
     changes = ChangeOutput(many=True)
+    no_changes = NoChangeOutput(many=True)
 
 
 class RoomOutput(serializers.Serializer[Any]):

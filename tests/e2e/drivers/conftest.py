@@ -16,6 +16,7 @@ from computeagent.drivers.base import Driver
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.drivers.libvirt.driver import LibvirtDriver
+from tests.fixtures.hypervisors import answers_known
 
 WORDS = "hello from the boot sector"
 IMAGE = boot_sector(WORDS + "\r\n").ljust(2**20, b"\0")
@@ -72,13 +73,14 @@ def wait_for(condition: Callable[[], bool], timeout_s: float = 15.0) -> bool:
 
 
 @pytest.fixture(scope="session")
-def embedded() -> Iterator[Hypervisor]:
+def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
     """One embedded QEMU per test process: libvirt allows a process only one root."""
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("qemu-system-x86_64 is not installed")
     # Not under pytest's own directory, whose paths are too long for the sockets of QEMU.
     with tempfile.TemporaryDirectory(prefix="kn-") as directory:
         state_dir = Path(directory)
+        answers_known(qemu_answers, state_dir / "hv")
         driver = LibvirtDriver(f"qemu:///embed?root={state_dir / 'hv'}", state_dir, "node-qemu")
         driver.open()
         yield Hypervisor("qemu", driver, state_dir)

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from computeagent.conductor import FailureClass, PowerState
+from computeagent.cpu_lists import cpus_parse
 from computeagent.drivers.base import DriverError
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.fixtures.hypervisors import answers_known
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 
@@ -60,6 +62,17 @@ def said(hypervisor: Hypervisor, guest_uuid: str) -> int:
 
 def test_boot_sector_speaks_on_the_serial_log(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_guest_pinned_to_a_cpu_and_a_numa_cell_boots(qemu: Hypervisor) -> None:
+    cells = (qemu.driver.host_report().numa_topology or {}).get("cells")
+    if not isinstance(cells, list):
+        pytest.skip("this machine reports no NUMA cells")
+    cpu = min(cpus_parse(cells[0]["pcpuset"]))
+    cell = {"id": 0, "cpuset": "", "pcpuset": "0", "memory_mib": 32, "pinning": [[0, cpu]], "page_size": 4}
+    guest = qemu.build(qemu.guest(numa_topology={"cells": [cell | {"host_cell": cells[0]["id"]}]}))
 
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
 
@@ -183,8 +196,9 @@ def test_text_declared_qcow2_is_the_users_fault(qemu: Hypervisor) -> None:
     assert caught.value.failure_class is FailureClass.USER
 
 
-def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed() -> None:
+def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed(qemu_answers: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="kn-") as state:
+        answers_known(qemu_answers, Path(state) / "hv")
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]

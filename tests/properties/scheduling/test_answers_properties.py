@@ -12,7 +12,7 @@ from scheduling.domain.trace import Outcome
 from scheduling.engine import AggregateRow, FlavorSnapshot, HostRow, Policy, PolicyOptions, ScheduleRequest
 from scheduling.engine.capacity import capacity
 from scheduling.engine.nearest_fit import fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_steps import Trial
+from scheduling.engine.nearest_fit_change import Trial
 from scheduling.engine.nearest_fit_weights import multipliers_to_win
 from scheduling.engine.what_if import World, world_run
 from scheduling.engine.what_if_edits import world_edited

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,8 @@ import pytest
 from tests.fixtures.processes import Processes
 from tests.races.infra.test_doorbells_between_processes import environment, run, wait_for
 
-CANARY_HELD = """
-import django
-django.setup()
-from controlplane.infra.models import SoloLease
-print(SoloLease.objects.filter(name="conductor-canary").values_list("until", flat=True).first())
-"""
+CANARY_HELD = "SELECT until FROM infra_sololease WHERE name = 'conductor-canary'"
+PLACES = {"sentinel": 0, "worker": 1, "monitor": 2, "pusher": 3}
 
 
 def children(pid: int) -> list[int]:
@@ -31,44 +29,60 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-@pytest.fixture
-def env(tmp_path: Path, sqlite_file_url: str) -> dict[str, str]:
-    found = environment(tmp_path, sqlite_file_url)
-    run(found, "manage.py", "migrate", "-v0")
-    return found
+@dataclass
+class Conductor:
+    """A conductor on a database of its own, started anew when it has ended."""
+
+    processes: Processes
+    env: dict[str, str]
+    database: Path
+    main: subprocess.Popen[bytes] | None = None
+    tree: list[int] = field(default_factory=list)
+
+    def running(self) -> subprocess.Popen[bytes]:
+        """One that has all its children: sentinel, worker, monitor, pusher."""
+        if self.main is None or self.main.poll() is not None:
+            self.main = self.processes.manage("conductor", "--workers", "1", env=self.env)
+            wait_for(self._is_complete)
+            time.sleep(0.5)
+        return self.main
+
+    def canary(self) -> list[tuple[object, ...]]:
+        """Until when the last answered canary counts."""
+        with closing(sqlite3.connect(self.database)) as rows:
+            return rows.execute(CANARY_HELD).fetchall()
+
+    def _is_complete(self) -> bool:
+        assert self.main is not None
+        self.tree = [pid for sentinel in children(self.main.pid) for pid in [sentinel, *children(sentinel)]]
+        return len(self.tree) == 4
 
 
-def started(env: dict[str, str], processes: Processes) -> tuple[subprocess.Popen[bytes], list[int]]:
-    """A conductor, and its whole tree once it has all its children: sentinel, worker, monitor, pusher."""
-    conductor = processes.manage("conductor", "--workers", "1", env=env)
-    tree: list[int] = []
-
-    def is_complete() -> bool:
-        tree[:] = [pid for sentinel in children(conductor.pid) for pid in [sentinel, *children(sentinel)]]
-        return len(tree) == 4
-
-    wait_for(is_complete)
-    time.sleep(0.5)
-    return conductor, list(tree)
+@pytest.fixture(scope="module")
+def conductor(module_processes: Processes) -> Conductor:
+    directory = module_processes.directory
+    database = directory / "kilonova.sqlite3"
+    env = environment(directory, f"sqlite:///{database}")
+    run(env, "manage.py", "migrate", "-v0")
+    return Conductor(module_processes, env, database)
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("victim", ["sentinel", "worker", "monitor", "pusher", "main"])
-def test_killing_any_process_ends_the_whole_tree(victim: str, env: dict[str, str], processes: Processes) -> None:
-    conductor, tree = started(env, processes)
-    place = {"sentinel": 0, "worker": 1, "monitor": 2, "pusher": 3}
-    os.kill(conductor.pid if victim == "main" else tree[place[victim]], signal.SIGKILL)
-    conductor.wait(15)
+@pytest.mark.parametrize("victim", [*PLACES, "main"])
+def test_killing_any_process_ends_the_whole_tree(victim: str, conductor: Conductor) -> None:
+    main, tree = conductor.running(), list(conductor.tree)
+    os.kill(main.pid if victim == "main" else tree[PLACES[victim]], signal.SIGKILL)
+    main.wait(15)
     wait_for(lambda: not any(is_alive(pid) for pid in tree), 10)
-    again, _ = started(env, processes)
-    before = run(env, "-c", CANARY_HELD)
-    wait_for(lambda: run(env, "-c", CANARY_HELD) != before, 20)
+    before = conductor.canary()
+    again = conductor.running()
+    wait_for(lambda: conductor.canary() != before, 20)
     assert again.poll() is None
 
 
 @pytest.mark.processes
-def test_sigterm_stops_it_cleanly_within_ten_seconds(env: dict[str, str], processes: Processes) -> None:
-    conductor, tree = started(env, processes)
-    conductor.terminate()
-    assert conductor.wait(10) == 0, processes.log(conductor)
-    assert not any(is_alive(pid) for pid in tree)
+def test_sigterm_stops_it_cleanly_within_ten_seconds(conductor: Conductor) -> None:
+    main = conductor.running()
+    main.terminate()
+    assert main.wait(10) == 0, conductor.processes.log(main)
+    assert not any(is_alive(pid) for pid in conductor.tree)

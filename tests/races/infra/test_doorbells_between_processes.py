@@ -16,23 +16,31 @@ TAKERS = 6
 WORKS = 40
 
 TAKER = """
-import sys, time, django
+import json, multiprocessing, sys, time, django
 django.setup()
 from controlplane.infra.doorbells import bell_open
 from controlplane.infra.work import work_take, work_finish, untaken_work
-won = []
-bell = bell_open("race")
-print("ready", flush=True)
-quiet_since = time.monotonic()
-while time.monotonic() - quiet_since < 1.5:
-    refs = [ring.ref for ring in bell.wait(0.3)] + [str(pk) for _, pk in untaken_work(queue="race")]
-    for ref in refs:
-        taken = work_take(work_id=ref, owner=sys.argv[1])
-        if taken:
-            work_finish(lease=taken[1])
-            won.append(ref)
-            quiet_since = time.monotonic()
-print(__import__("json").dumps(won), flush=True)
+def take(name):
+    won = []
+    bell = bell_open("race")
+    print("ready", flush=True)
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < 1.5:
+        refs = [ring.ref for ring in bell.wait(0.3)] + [str(pk) for _, pk in untaken_work(queue="race")]
+        for ref in refs:
+            taken = work_take(work_id=ref, owner=name)
+            if taken:
+                work_finish(lease=taken[1])
+                won.append(ref)
+                quiet_since = time.monotonic()
+    print(json.dumps(won), flush=True)
+fork = multiprocessing.get_context("fork")
+takers = [fork.Process(target=take, args=(f"taker-{number}",)) for number in range(int(sys.argv[1]))]
+for taker in takers:
+    taker.start()
+for taker in takers:
+    taker.join()
+sys.exit(any(taker.exitcode for taker in takers))
 """
 RINGER = """
 import uuid, django
@@ -81,24 +89,34 @@ def run(env: dict[str, str], *args: str) -> str:
     return done.stdout.decode()
 
 
-@pytest.fixture(params=["sqlite", "postgres", "postgres+redis"])
-def env(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
-    name = request.param
-    url = request.getfixturevalue("postgres_url" if name.startswith("postgres") else "sqlite_file_url")
-    redis_url = request.getfixturevalue("redis_url") if name.endswith("redis") else ""
-    found = environment(tmp_path, url, redis_url)
-    run(found, "manage.py", "migrate", "-v0")
+@pytest.fixture(scope="module")
+def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A migrated database of each kind, for the whole module."""
+    directory = tmp_path_factory.mktemp("doorbells")
+    found = {
+        "sqlite": f"sqlite:///{directory / 'kilonova.sqlite3'}",
+        "postgres": request.getfixturevalue("postgres_url"),
+    }
+    for url in found.values():
+        run(environment(directory, url), "manage.py", "migrate", "-v0")
     return found
+
+
+@pytest.fixture(params=["sqlite", "postgres", "postgres+redis"])
+def env(request: pytest.FixtureRequest, urls: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    database, _, queue = request.param.partition("+")
+    return environment(tmp_path, urls[database], request.getfixturevalue("redis_url") if queue else "")
 
 
 @pytest.mark.processes
 def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str], processes: Processes) -> None:
-    takers = [processes.python("-c", TAKER, f"taker-{number}", env=env) for number in range(TAKERS)]
-    wait_for(lambda: all("ready" in processes.log(taker) for taker in takers))
+    takers = processes.python("-c", TAKER, str(TAKERS), env=env)
+    wait_for(lambda: processes.log(takers).count("ready") == TAKERS)
     run(env, "-c", RINGER, str(WORKS))
-    for taker in takers:
-        assert taker.wait(60) == 0, processes.log(taker)
-    won = [ref for taker in takers for ref in json.loads(processes.log(taker).splitlines()[-1])]
+    assert takers.wait(60) == 0, processes.log(takers)
+    told = [json.loads(line) for line in processes.log(takers).splitlines() if line != "ready"]
+    won = [ref for one in told for ref in one]
+    assert len(told) == TAKERS
     assert len(won) == len(set(won)) == WORKS
 
 

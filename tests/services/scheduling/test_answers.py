@@ -17,10 +17,12 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
-from scheduling.domain.request import Destination, FlavorSnapshot, ScheduleRequest
+from scheduling.domain.policy import DEFAULT_POLICY
+from scheduling.domain.request import Destination, FlavorSnapshot, GroupSnapshot, ScheduleRequest
 from scheduling.domain.trace import Outcome
 from scheduling.engine.what_if_edits import FleetEdits, FreedEdit, HostAddEdit, RatioEdit
 from scheduling.models import ComputeNode, SchedulingDecision
+from scheduling.selectors.facts import FleetFacts, HostFacts
 from scheduling.services import NoValidHost, aggregate_create, aggregate_host_add, destinations_select, service_disable
 from scheduling.services.capacity import MOST_FLAVORS, capacity_count
 from scheduling.services.capacity_report import capacity_report
@@ -185,6 +187,27 @@ def test_redacted_answer_has_changes_of_the_request_alone() -> None:
     assert {tuple(one["kinds"]) for one in shown["changes"]} == {("request",)}
     assert "cmp-" not in str(shown)
     assert "cmp-" in str(answer_report(answer, redacted=False))
+
+
+def test_reason_that_no_change_takes_away_is_told_with_why_not() -> None:
+    fleet(1)
+    node = str(ComputeNode.objects.get().hypervisor_hostname)
+    rules = replace(DEFAULT_POLICY, filters=("RetryFilter",))
+    asked = replace(request(), retry=(("cmp-00", node),))
+    answer = schedule_explain(request=asked, fleet_facts=NO_FACTS, policy=rules)
+    told = answer_report(answer, redacted=True)["no_changes"]
+    assert [one["reason"] for one in told] == ["tried_before"]
+    assert "new request" in told[0]["sentence"]
+
+
+def test_change_that_no_body_can_say_has_nothing_to_simulate() -> None:
+    fleet(1)
+    members = GroupSnapshot("g", "anti-affinity", members=("i",))
+    facts = FleetFacts({"cmp-00": HostFacts(frozenset({"i"}), 1)})
+    answer = schedule_explain(request=request(group=members), fleet_facts=facts)
+    changes = {one["steps"][0]["what"]: one["simulate"] for one in answer_report(answer, redacted=True)["changes"]}
+    assert changes["group_rule"] is None
+    assert changes["group"] is not None
 
 
 def test_redacted_simulation_names_no_host() -> None:

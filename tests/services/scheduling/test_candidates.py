@@ -1,7 +1,6 @@
 """Hosts with nested and shared providers: chosen by Placement's search, claimed as it says, refused with reasons."""
 
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +30,7 @@ from scheduling.services import (
     selection_from_json,
     selection_to_json,
 )
+from tests.services.scheduling.between import BetweenLookAndClaim
 from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
@@ -87,17 +87,10 @@ def refusals(asked: ScheduleRequest, *hosts: str) -> dict[str, Refusal | None]:
     return {host: decision_why_not(decision=decision, host=host).refusal for host in hosts}
 
 
-class Rival:
-    """Claims when Placement has been asked and the hosts' cells are about to be; look by look, the next of `takes`."""
-
-    def __init__(self, *takes: tuple[uuid.UUID, dict[str, int]]) -> None:
-        self.takes = list(takes)
-
-    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self.takes and 'FROM "scheduling_hostmapping"' in sql:
-            provider, amounts = self.takes.pop(0)
-            allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {provider: amounts})])
-        return execute(sql, params, many, context)
+def rival(provider: uuid.UUID, amounts: dict[str, int]) -> BetweenLookAndClaim:
+    """Somebody who claims once, after the first look and before the claim that follows it."""
+    takes = [Claim(uuid.uuid4(), PROJECT, USER, {provider: amounts})]
+    return BetweenLookAndClaim(lambda: allocations_claim([takes.pop()]) if takes else None)
 
 
 def test_suffixed_group_lands_on_the_host_with_the_device_and_claims_child_and_root() -> None:
@@ -244,7 +237,7 @@ def test_claim_lost_on_a_device_moves_on_to_another_host() -> None:
     gpus = {host: device(host) for host in ("cmp-00", "cmp-01")}
     # The host with more memory free is tried first.
     allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node_of("cmp-01"): {"MEMORY_MB": 512}})])
-    with connection.execute_wrapper(Rival((gpus["cmp-00"], {"VGPU": 1}))):
+    with connection.execute_wrapper(rival(gpus["cmp-00"], {"VGPU": 1})):
         found = select(asking(VGPU))
     assert found.instances[0].selected.host == "cmp-01"
     (lost,) = decision_content(decision=SchedulingDecision.objects.get(pk=found.decision_id)).lost_claims
@@ -252,21 +245,10 @@ def test_claim_lost_on_a_device_moves_on_to_another_host() -> None:
     assert (lost["host"], lost["compute_node_uuid"]) == ("cmp-00", str(node_of("cmp-00")))
 
 
-def test_host_that_loses_its_devices_twice_is_left_alone() -> None:
-    fleet(1)
-    takes = [(device("cmp-00"), {"VGPU": 1}) for _ in range(3)]
-    with connection.execute_wrapper(Rival(*takes)), pytest.raises(NoValidHost) as caught:
-        select(asking(VGPU))
-    decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
-    refusal = decision_why_not(decision=decision, host="cmp-00").refusal
-    assert refusal is not None
-    assert (refusal.reason, refusal.detail) == (RefusalReason.CLAIM_LOST, "VGPU")
-
-
 def test_claim_lost_on_a_shared_pool_is_a_loss_of_the_host_that_wanted_it() -> None:
     fleet(1, disk_gib=0)
     pool = pool_for("cmp-00", disk_gib=10)
-    with connection.execute_wrapper(Rival((pool, {"DISK_GB": 10}))), pytest.raises(NoValidHost) as caught:
+    with connection.execute_wrapper(rival(pool, {"DISK_GB": 10})), pytest.raises(NoValidHost) as caught:
         select(request())
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     (lost,) = decision_content(decision=decision).lost_claims

@@ -1,7 +1,6 @@
 """Somebody else takes the room between the look at the fleet and the claim."""
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,40 +12,34 @@ from placement.services import allocations_claim, allocations_free
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
 from scheduling.selectors import decision_content, decision_why_not
 from scheduling.services import ClaimsExhausted, NoValidHost, destinations_select
+from tests.services.scheduling.between import BetweenLookAndClaim
 from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
 
-class Rival:
-    """Claims memory for itself at the worst moment: when Placement has been asked and the hosts' cells are about to be.
+def rival(*takes: dict[uuid.UUID, int]) -> BetweenLookAndClaim:
+    """Somebody who claims memory at the worst moment; `takes` says, look by look, of which nodes how much."""
+    rest = list(takes)
 
-    `takes` says, look by look, which nodes it claims how much of.
-    """
+    def take() -> None:
+        for node, memory_mib in rest.pop(0).items() if rest else ():
+            allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": memory_mib}})])
 
-    def __init__(self, *takes: dict[uuid.UUID, int]) -> None:
-        self.takes = list(takes)
-
-    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self.takes and 'FROM "scheduling_hostmapping"' in sql:
-            for node, memory_mib in self.takes.pop(0).items():
-                allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": memory_mib}})])
-        return execute(sql, params, many, context)
+    return BetweenLookAndClaim(take)
 
 
-class Blinking:
+def blinking(node: uuid.UUID) -> BetweenLookAndClaim:
     """Gives its claim back before each look and takes all memory again after it: the fleet always looks free."""
+    consumer = uuid.uuid4()
 
-    def __init__(self, node: uuid.UUID) -> None:
-        self.node = node
-        self.consumer = uuid.uuid4()
+    def give_back() -> None:
+        allocations_free([consumer])
 
-    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if 'FROM "scheduling_computenode"' in sql:
-            allocations_free([self.consumer])
-        if 'FROM "scheduling_hostmapping"' in sql:
-            allocations_claim([Claim(self.consumer, PROJECT, USER, {self.node: {"MEMORY_MB": 4096}})])
-        return execute(sql, params, many, context)
+    def take() -> None:
+        allocations_claim([Claim(consumer, PROJECT, USER, {node: {"MEMORY_MB": 4096}})])
+
+    return BetweenLookAndClaim(take, before=give_back)
 
 
 def nodes() -> list[uuid.UUID]:
@@ -56,7 +49,7 @@ def nodes() -> list[uuid.UUID]:
 def test_lost_claim_moves_on_to_a_host_that_has_room() -> None:
     fleet(2)
     first, _ = nodes()
-    with connection.execute_wrapper(Rival({first: 4096})):
+    with connection.execute_wrapper(rival({first: 4096})):
         found = destinations_select(request=request(), fleet_facts=NO_FACTS)
     assert found.instances[0].selected.host == "cmp-01"
 
@@ -64,7 +57,7 @@ def test_lost_claim_moves_on_to_a_host_that_has_room() -> None:
 def test_lost_claim_is_kept_in_the_decision_with_its_numbers() -> None:
     fleet(2)
     first, _ = nodes()
-    with connection.execute_wrapper(Rival({first: 4096})):
+    with connection.execute_wrapper(rival({first: 4096})):
         found = destinations_select(request=request(), fleet_facts=NO_FACTS)
     (lost,) = decision_content(decision=SchedulingDecision.objects.get(pk=found.decision_id)).lost_claims
     assert (lost["provider_uuid"], lost["resource_class"]) == (str(first), "MEMORY_MB")
@@ -74,7 +67,7 @@ def test_lost_claim_is_kept_in_the_decision_with_its_numbers() -> None:
 def test_room_that_is_gone_after_a_lost_claim_is_a_shortage() -> None:
     fleet(1)
     (only,) = nodes()
-    with connection.execute_wrapper(Rival({only: 4096})), pytest.raises(NoValidHost) as caught:
+    with connection.execute_wrapper(rival({only: 4096})), pytest.raises(NoValidHost) as caught:
         destinations_select(request=request(), fleet_facts=NO_FACTS)
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     assert decision.outcome == DecisionOutcome.NO_VALID_HOST
@@ -84,7 +77,7 @@ def test_room_that_is_gone_after_a_lost_claim_is_a_shortage() -> None:
 def test_host_that_loses_twice_is_left_alone() -> None:
     fleet(1)
     (only,) = nodes()
-    with connection.execute_wrapper(Blinking(only)), pytest.raises(NoValidHost) as caught:
+    with connection.execute_wrapper(blinking(only)), pytest.raises(NoValidHost) as caught:
         destinations_select(request=request(), fleet_facts=NO_FACTS)
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     refusal = decision_why_not(decision=decision, host="cmp-00").refusal
@@ -96,7 +89,7 @@ def test_claims_lost_in_every_round_end_as_an_error(settings: Any) -> None:
     fleet(1)
     (only,) = nodes()
     settings.KILONOVA = {**settings.KILONOVA, "CLAIM_ROUNDS": 2}
-    with connection.execute_wrapper(Blinking(only)), pytest.raises(ClaimsExhausted) as caught:
+    with connection.execute_wrapper(blinking(only)), pytest.raises(ClaimsExhausted) as caught:
         destinations_select(request=request(), fleet_facts=NO_FACTS)
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     assert (decision.outcome, decision.host_count) == (DecisionOutcome.ERROR, 1)

@@ -24,6 +24,8 @@ def test_options_of_the_settings_have_no_problem() -> None:
         (SchedulingOptions(initial_cpu_allocation_ratio=0), "scheduling.E002"),
         (SchedulingOptions(max_attempts=0), "scheduling.E003"),
         (SchedulingOptions(max_attempts=101), "scheduling.E003"),
+        (SchedulingOptions(pci_aliases="gpu"), "scheduling.E005"),
+        (SchedulingOptions(pci_aliases='[{"name": "gpu"}]'), "scheduling.E005"),
     ],
 )
 def test_options_that_cannot_work_are_named(options: SchedulingOptions, problem: str) -> None:

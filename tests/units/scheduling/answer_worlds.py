@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
 from scheduling.engine import AggregateRow, HostRow, Policy, ScheduleRequest, Trace
-from scheduling.engine.nearest_fit_steps import Trial
+from scheduling.engine.nearest_fit_change import Trial
 from scheduling.engine.what_if import World, world_of, world_run
 from tests.units.scheduling.worlds import policy, request
 

@@ -12,6 +12,7 @@ class MemoryDriver:
 
     def __init__(self, *, memory_mib: int = 4096) -> None:
         self.memory_mib = memory_mib
+        self.numa_topology: dict[str, object] | None = None
         self.running: dict[str, PowerState] = {}
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}
@@ -53,7 +54,9 @@ class MemoryDriver:
 
     def host_report(self) -> HostReport:
         """See Driver."""
-        return HostReport("h1", "memory", 1, vcpus=4, memory_mib=self.memory_mib, disk_gib=100)
+        return HostReport(
+            "h1", "memory", 1, vcpus=4, memory_mib=self.memory_mib, disk_gib=100, numa_topology=self.numa_topology
+        )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""

@@ -8,6 +8,7 @@ from scheduling.domain.compact import (
     letters_unshared,
     names_from_runs,
     names_to_runs,
+    places_in_runs,
     rows_from_text,
     rows_to_text,
 )
@@ -35,6 +36,27 @@ def test_rows_are_ranges(rows: list[int], text: str) -> None:
 )
 def test_names_come_back(names: list[str]) -> None:
     assert names_from_runs(names_to_runs(names)) == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("cmp-09.lab", (1,)),
+        ("CMP-10.LAB", (2,)),
+        ("cmp-9.lab", ()),
+        ("cmp-009.lab", ()),
+        ("cmp-11.lab", ()),
+        ("cmp-٠٩.lab", ()),
+        ("cmp-.lab", ()),
+        ("twin", (3, 5)),
+        ("n7", (4,)),
+        ("", ()),
+        ("cmp-" + "9" * 9999 + ".lab", ()),
+    ],
+)
+def test_name_is_found_in_its_run(name: str, places: tuple[int, ...]) -> None:
+    runs = names_to_runs(["cmp-08.lab", "cmp-09.lab", "cmp-10.lab", "Twin", "n7", "twin"])
+    assert places_in_runs(runs, name) == places
 
 
 def test_numbered_names_fold() -> None:

@@ -38,7 +38,8 @@ def test_zero_amounts_are_dropped() -> None:
         ({"resources:VCPU": "-1"}, "VCPU", 2),
         ({"resources:VCPU": "many"}, "VCPU", 2),
         ({"resources1:CUSTOM_GPU": "1", "resources_b:CUSTOM_GPU": "2"}, "CUSTOM_GPU", 3),
-        ({"resources1:VCPU": "1"}, "VCPU", 3),
+        ({"resources1:VCPU": "1"}, "VCPU", 1),
+        ({"resources1:MEMORY_MB": "64"}, "MEMORY_MB", 64),
     ],
 )
 def test_overrides_change_amounts(specs: dict[str, str], resource_class: str, amount: int | None) -> None:

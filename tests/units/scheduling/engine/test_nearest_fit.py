@@ -8,8 +8,8 @@ import pytest
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.engine import GroupSnapshot, HostRow, ImageSnapshot, InventoryRow, Policy, PolicyOptions
 from scheduling.engine.nearest_fit import Fit, fits_anywhere, fits_on_host
+from scheduling.engine.nearest_fit_change import ChangeKind, Trial
 from scheduling.engine.nearest_fit_rules import rules_refusing
-from scheduling.engine.nearest_fit_steps import ChangeKind, Trial
 from scheduling.engine.nearest_fit_weights import multipliers_to_win
 from scheduling.engine.what_if import World
 from tests.units.scheduling.answer_worlds import trial, world
@@ -110,16 +110,20 @@ def test_hint_is_dropped_or_its_filter_is_off(hints: dict[str, tuple[str, ...]],
 
 
 @pytest.mark.parametrize(
-    ("members", "name"),
+    ("members", "name", "others"),
     [
-        (group("affinity", hosts=("b",)), "ServerGroupAffinityFilter"),
-        (group("anti-affinity", members=("i2",)), "ServerGroupAntiAffinityFilter"),
+        (group("affinity", hosts=("b",)), "ServerGroupAffinityFilter", []),
+        (
+            group("anti-affinity", members=("i2",)),
+            "ServerGroupAntiAffinityFilter",
+            ["use a server group with max_server_per_host 2 instead of 1"],
+        ),
     ],
 )
-def test_group_is_left_or_its_filter_is_off(members: GroupSnapshot, name: str) -> None:
+def test_group_is_left_or_changed_or_its_filter_is_off(members: GroupSnapshot, name: str, others: list[str]) -> None:
     where = world(host("a", instances=frozenset({"i2"})), host("b"))
     fits = told(where, trial(request(group=members), policy(name)))
-    assert sentences(fits, ChangeKind.REQUEST) == ["ask outside the server group group-1"]
+    assert sentences(fits, ChangeKind.REQUEST) == ["ask outside the server group group-1", *others]
     assert sentences(fits, ChangeKind.POLICY) == [f"switch the filter {name} off"]
 
 

@@ -22,8 +22,8 @@ def test_dedicated_are_pcpu_with_vcpu_as_fallback() -> None:
     assert amounts(cpu_policy="dedicated") == CpuAmounts(0, 4, fallback_vcpu=4)
 
 
-def test_mixed_are_pcpu_by_the_mask() -> None:
-    assert amounts(cpu_policy="mixed", cpu_dedicated_mask="3") == CpuAmounts(3, 1, fallback_vcpu=4)
+def test_mixed_are_pcpu_by_the_mask_without_fallback() -> None:
+    assert amounts(cpu_policy="mixed", cpu_dedicated_mask="3") == CpuAmounts(3, 1)
 
 
 def test_mixed_are_pcpu_by_realtime() -> None:
@@ -33,7 +33,7 @@ def test_mixed_are_pcpu_by_realtime() -> None:
 
 def test_isolated_emulator_threads_are_one_pcpu_more() -> None:
     found = amounts(cpu_policy="dedicated", emulator_threads_policy="isolate")
-    assert (found.vcpu, found.pcpu) == (0, 5)
+    assert (found.vcpu, found.pcpu, found.fallback_vcpu) == (0, 5, 4)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from scheduling.domain.pci.codec import pools_to_list
 from scheduling.domain.pci.pool import NumaPolicy, PciPool
 from scheduling.domain.request import request_from_dict, request_to_dict
 from scheduling.domain.topologies import topology_of
+from scheduling.domain.topology_needs import CPU_LIMIT
 from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
@@ -144,3 +145,12 @@ def test_plugins_see_topology_and_pools() -> None:
 def test_request_with_devices_and_networks_survives_its_row() -> None:
     asked = asks(pci_requests=(GPU,), networks=NetworkNeeds(frozenset({"fast"}), tunneled=True))
     assert request_from_dict(request_to_dict(asked)) == asked
+
+
+def test_every_instance_of_a_batch_takes_the_limits_of_its_host_along() -> None:
+    ratios = {"a": 2.0, "b": 3.0, "c": 4.0}
+    rows = [numa_host(name, cell(), vcpu=InventoryRow(16, allocation_ratio=ratio)) for name, ratio in ratios.items()]
+    trace = run(table(*rows), asks(3, specs={"hw:numa_nodes": "1"}), policy("NUMATopologyFilter"))
+    assert sorted(chosen(trace)) == ["a", "b", "c"]
+    taken = {each.selected.host: each.selected.limits[CPU_LIMIT] for each in trace.selections}
+    assert taken == ratios

@@ -1,4 +1,4 @@
-"""What every app's admin stands on: rows only to look at, writing through services. And the ground floor's own rows."""
+"""What every app's admin stands on: rows only to look at, writing through services."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,7 +7,6 @@ from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from controlplane.infra.models import Doorbell, SoloLease, Work
 from controlplane.kernel.errors import KilonovaError
 
 
@@ -107,38 +106,3 @@ class ThroughServicesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not g
         except KilonovaError as error:
             self.message_user(request, error.message, messages.ERROR)
             return self.response_post_save_change(request, self.get_object(request, object_id))
-
-
-@admin.register(Work)
-class WorkAdmin(ReadOnlyAdmin):
-    """What waits, runs and ended."""
-
-    list_display = [
-        "kind",
-        "subject",
-        "queue",
-        "state",
-        "attempt",
-        "step",
-        "lease_owner",
-        "lease_until",
-        "created_at",
-    ]
-    list_filter = ["state", "kind", "queue"]
-    search_fields = ["id", "subject", "request_id", "lease_owner"]
-
-
-@admin.register(Doorbell)
-class DoorbellAdmin(ReadOnlyAdmin):
-    """Bells not yet answered."""
-
-    list_display = ["queue", "code", "ref", "rung_at"]
-    list_filter = ["code"]
-    search_fields = ["queue", "ref"]
-
-
-@admin.register(SoloLease)
-class SoloLeaseAdmin(ReadOnlyAdmin):
-    """Who does what periodic work now."""
-
-    list_display = ["name", "owner", "until"]

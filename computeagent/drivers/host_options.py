@@ -1,0 +1,112 @@
+"""What an operator sets aside on one host: CPUs to pin to, CPUs to share, pages to keep, PCI devices to give away.
+
+Source: Nova's options [compute]cpu_dedicated_set and cpu_shared_set, reserved_huge_pages, [pci]device_spec.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from computeagent.cpu_lists import cpus_format
+from computeagent.drivers.base import DriverError
+from controlplane.kernel.errors import Invalid
+
+_UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+_SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)i?b?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PciFound:
+    """A PCI device as the hypervisor's machine has it. `dev_type` is one of Nova's: type-PCI, type-PF, type-VF, vdpa.
+
+    `parent_address` is the card of a virtual function, `devname` the name of its network interface.
+    """
+
+    address: str
+    vendor_id: str
+    product_id: str
+    dev_type: str
+    numa_node: int | None = None
+    parent_address: str = ""
+    devname: str = ""
+    parent_devname: str = ""
+
+    @property
+    def label(self) -> str:
+        """The label that Nova gives to devices of this kind."""
+        return f"label_{self.vendor_id}_{self.product_id}"
+
+
+PciChoice = Callable[[Sequence[PciFound]], tuple[dict[str, object], ...]]
+"""Which devices guests may have, as `HostReport.pci_devices` has them, tags included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedPages:
+    """Pages of one size on one NUMA cell that guests never get."""
+
+    cell: int
+    size_kib: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostOptions:
+    """Without a CPU set every CPU is offered shared, and to be pinned to as well, as Nova's default is.
+
+    `pci_choice` None: guests get no PCI device.
+    """
+
+    cpu_dedicated_set: frozenset[int] = frozenset()
+    cpu_shared_set: frozenset[int] = frozenset()
+    reserved_pages: tuple[ReservedPages, ...] = ()
+    pci_choice: PciChoice | None = None
+
+    def __post_init__(self) -> None:
+        both = self.cpu_dedicated_set & self.cpu_shared_set
+        if both:
+            raise Invalid(f"CPUs {cpus_format(both)} are in the dedicated and in the shared set")
+
+    @property
+    def has_cpu_sets(self) -> bool:
+        """Whether CPUs are divided."""
+        return bool(self.cpu_dedicated_set or self.cpu_shared_set)
+
+    def shared_cpus(self, online: frozenset[int]) -> frozenset[int]:
+        """The CPUs that floating vCPUs run on. Raises DriverError when the set names a CPU that is not online."""
+        if not self.has_cpu_sets:
+            return online
+        return _present(self.cpu_shared_set, online, "shared")
+
+    def dedicated_cpus(self, online: frozenset[int]) -> frozenset[int]:
+        """The CPUs of PCPU inventory. Raises DriverError when the set names a CPU that is not online."""
+        return _present(self.cpu_dedicated_set, online, "dedicated")
+
+    def pinnable_cpus(self, online: frozenset[int]) -> frozenset[int]:
+        """The CPUs that vCPUs may be pinned to: the dedicated ones, or all of a host that divides nothing."""
+        return self.dedicated_cpus(online) if self.has_cpu_sets else online
+
+
+def reserved_pages_parse(text: str) -> ReservedPages:
+    """From Nova's form 'node:0,size:2048,count:64'; the size is KiB or has a unit, such as 1GB. Raises Invalid."""
+    pairs = dict(part.strip().partition(":")[::2] for part in text.split(","))
+    size = _SIZE.fullmatch(pairs.get("size", "").strip())
+    if set(pairs) != {"node", "size", "count"} or size is None:
+        raise Invalid(
+            f"{text[:80]!r} does not reserve pages: node:0,size:2048,count:64 expected, size in KiB or as 1GB"
+        )
+    if not (pairs["node"].isdecimal() and pairs["count"].isdecimal()):
+        raise Invalid(f"{text[:80]!r}: node and count must be whole numbers")
+    size_kib = int(size[1]) * _UNITS_KIB[size[2].lower()]
+    if not size_kib:
+        raise Invalid(f"{text[:80]!r}: a page has at least 1 KiB")
+    return ReservedPages(int(pairs["node"]), size_kib, int(pairs["count"]))
+
+
+def _present(wanted: frozenset[int], online: frozenset[int], kind: str) -> frozenset[int]:
+    missing = wanted - online
+    if missing:
+        raise DriverError(
+            f"CPUs {cpus_format(missing)} of the {kind} set are not online here; online are {cpus_format(online)}"
+        )
+    return wanted

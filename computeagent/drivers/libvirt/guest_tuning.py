@@ -1,0 +1,205 @@
+"""Where a guest's CPUs and memory are on its host: from a placed guest to typed values for its definition. Pure.
+
+Source of the rules: Nova's libvirt guests with NUMA, pinning, huge pages and PCI devices.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from computeagent.conductor import FailureClass, GuestSpec
+from computeagent.cpu_lists import cpus_format, cpus_parse
+from computeagent.drivers.base import DriverError
+from computeagent.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
+from controlplane.kernel.errors import Invalid
+
+REALTIME_PRIORITY = 1
+"""Of the guest's real-time vCPUs under SCHED_FIFO; Nova's default."""
+
+# cgroup limits as libvirt knows them: https://libvirt.org/formatdomain.html#cpu-tuning
+QUOTAS = {
+    "cpu_shares": (2, 262_144),
+    "cpu_period": (1_000, 1_000_000),
+    "cpu_quota": (1_000, 17_592_186_044_415),
+}
+NO_QUOTA = "-1"
+_PCI_ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class GuestCell:
+    """A NUMA cell that the guest sees. `page_kib` 0: ordinary pages."""
+
+    id: int
+    vcpus: frozenset[int]
+    memory_mib: int
+    host_cell: int
+    page_kib: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostDevice:
+    """A PCI device handed through. `is_managed`: libvirt takes it from the host's driver, and gives it back."""
+
+    domain: str
+    bus: str
+    slot: str
+    function: str
+    is_managed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTuning:
+    """All that a definition says of CPUs, memory and devices of the host. Empty for a guest that wishes nothing.
+
+    `vcpu_set` confines the whole guest where it has no cells. `quotas` are pairs of libvirt's element and amount.
+    """
+
+    vcpu_set: frozenset[int] = frozenset()
+    cpu_topology: tuple[int, int, int] | None = None
+    cells: tuple[GuestCell, ...] = ()
+    vcpu_pins: tuple[tuple[int, frozenset[int]], ...] = ()
+    emulator_cpus: frozenset[int] = frozenset()
+    realtime_vcpus: frozenset[int] = frozenset()
+    quotas: tuple[tuple[str, int], ...] = ()
+    is_locked: bool = False
+    devices: tuple[HostDevice, ...] = ()
+
+    @property
+    def has_huge_pages(self) -> bool:
+        """Whether any cell's memory is in huge pages."""
+        return any(cell.page_kib for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """What the rules need to know of the host. `pci_devices`: those that guests may have, as it reports them."""
+
+    cells: tuple[HostCell, ...] = ()
+    shared_set: frozenset[int] = frozenset()
+    pci_devices: tuple[dict[str, object], ...] = ()
+
+
+def guest_tuning(guest: GuestSpec, host: HostView) -> GuestTuning:
+    """The values for one guest on this host.
+
+    Raises DriverError of class HOST where the host does not have what the guest was placed on, and of class USER for
+    a wish that cannot be.
+    """
+    placed = placed_guest(guest)
+    realtime = _cpus(guest.realtime_vcpus)
+    tuning = GuestTuning(
+        cpu_topology=_cpu_topology(guest),
+        quotas=_quotas(guest),
+        is_locked=guest.has_locked_memory or bool(realtime),
+        devices=_devices(guest, host),
+    )
+    if placed is None:
+        return replace(tuning, vcpu_set=host.shared_set)
+    pairs = [(cell, _host_cell(cell, host)) for cell in placed.cells]
+    pins = tuple(pin for cell, on in pairs for pin in _pins(cell, on))
+    return replace(
+        tuning,
+        cells=tuple(_guest_cell(at, cell, on) for at, (cell, on) in enumerate(pairs)),
+        vcpu_pins=tuple(sorted(pins, key=lambda pin: pin[0])),
+        emulator_cpus=_emulator_cpus(placed, pins, realtime, host),
+        realtime_vcpus=realtime,
+    )
+
+
+def placed_guest(guest: GuestSpec) -> PlacedGuest | None:
+    """The guest's cells with their places. Raises DriverError when they cannot be read."""
+    try:
+        return placed_guest_from_json(guest.numa_topology)
+    except Invalid as error:
+        raise DriverError(error.message) from error
+
+
+def _cpus(text: str) -> frozenset[int]:
+    try:
+        return cpus_parse(text)
+    except Invalid as error:
+        raise DriverError(error.message) from error
+
+
+def _host_cell(cell: PlacedCell, host: HostView) -> HostCell:
+    found = next((each for each in host.cells if each.id == cell.host_cell), None)
+    if found is None:
+        has = cpus_format(each.id for each in host.cells) or "none"
+        raise DriverError(f"the guest was placed on NUMA cell {cell.host_cell}; this host has {has}")
+    return found
+
+
+def _guest_cell(at: int, cell: PlacedCell, on: HostCell) -> GuestCell:
+    """Cells are numbered from 0 in the guest. libvirt takes no page size for ordinary pages."""
+    is_huge = cell.page_kib is not None and cell.page_kib > on.smallest_page_kib
+    return GuestCell(at, cell.vcpus, cell.memory_mib, on.id, (cell.page_kib or 0) if is_huge else 0)
+
+
+def _pins(cell: PlacedCell, on: HostCell) -> list[tuple[int, frozenset[int]]]:
+    """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
+    if cell.floating and not on.shared:
+        raise DriverError(f"vCPUs {cpus_format(cell.floating)} float, and NUMA cell {on.id} of this host shares no CPU")
+    own = [(vcpu, frozenset({cpu})) for vcpu, cpu in cell.pins]
+    return own + [(vcpu, on.shared) for vcpu in cell.floating]
+
+
+def _emulator_cpus(
+    placed: PlacedGuest, pins: tuple[tuple[int, frozenset[int]], ...], realtime: frozenset[int], host: HostView
+) -> frozenset[int]:
+    """Where the hypervisor's own threads run: on their reserved CPU (isolate), on the host's shared set (share, if it
+    has one), else where the guest's vCPUs run, those at real time left out.
+    """
+    if placed.emulator_threads == "isolate":
+        return frozenset().union(*(cell.reserved for cell in placed.cells))
+    if placed.emulator_threads == "share" and host.shared_set:
+        return host.shared_set
+    if placed.emulator_threads == "share" and realtime:
+        raise DriverError(
+            "the guest has real-time vCPUs and shares its emulator threads; this host has no shared CPU set for them"
+        )
+    return frozenset().union(*(cpus for vcpu, cpus in pins if vcpu not in realtime))
+
+
+def _cpu_topology(guest: GuestSpec) -> tuple[int, int, int] | None:
+    wanted = guest.cpu_topology
+    if wanted is None:
+        return None
+    sockets, cores, threads = (int(wanted[part]) for part in ("sockets", "cores", "threads"))
+    if sockets * cores * threads != guest.vcpus:
+        raise DriverError(f"{sockets} sockets of {cores} cores of {threads} threads are not {guest.vcpus} vCPUs")
+    return sockets, cores, threads
+
+
+def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
+    """`quota:cpu_shares`, `cpu_period` and `cpu_quota` of the flavor. Raises DriverError (USER)."""
+    found = []
+    for name, (least, most) in QUOTAS.items():
+        text = guest.extra_specs.get(f"quota:{name}", "").strip()
+        if not text or (name == "cpu_quota" and text == NO_QUOTA):
+            continue
+        number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
+        if number is None or not least <= number <= most:
+            raise DriverError(
+                f"quota:{name}={text[:40]!r} must be a whole number from {least} to {most}",
+                failure_class=FailureClass.USER,
+            )
+        found.append((name.removeprefix("cpu_"), number))
+    return tuple(found)
+
+
+def _devices(guest: GuestSpec, host: HostView) -> tuple[HostDevice, ...]:
+    offered = {str(device.get("address")): device for device in host.pci_devices}
+    return tuple(_device(str(each.get("address", "")), offered) for each in guest.pci_devices)
+
+
+def _device(address: str, offered: dict[str, dict[str, object]]) -> HostDevice:
+    parts = _PCI_ADDRESS.fullmatch(address)
+    if parts is None:
+        raise DriverError(f"{address[:40]!r} is no PCI address")
+    device = offered.get(address.lower())
+    if device is None:
+        raise DriverError(f"PCI device {address} was given to the guest; this host does not have it, or not for guests")
+    tags = device.get("tags")
+    managed = str(tags.get("managed", "true")) if isinstance(tags, dict) else "true"
+    domain, bus, slot, function = (f"0x{part.lower()}" for part in parts.groups())
+    return HostDevice(domain, bus, slot, function, is_managed=managed != "false")

@@ -1,0 +1,98 @@
+"""How much room there is, as a matrix of flavors by zones that can be read and sorted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.dashboard.templatetags.pages import resource_name
+
+SORTS = ("name", "size", "room")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One flavor in one zone (in all of them where `zone` is empty): how many more fit, and what they run out of."""
+
+    zone: str
+    more: int
+    without_loss: int
+    hosts: int
+    hosts_with_room: int
+    binds: str
+    limits: tuple[tuple[str, int], ...]
+    largest_host: str
+    is_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorRow:
+    """One flavor. `total` is None, and `problem` says why, where it could not be counted."""
+
+    flavor: Mapping[str, Any]
+    total: Cell | None
+    cells: tuple[Cell, ...]
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityTable:
+    """All flavors by all zones. The cells of a row stand in the order of `zones`."""
+
+    zones: tuple[str, ...]
+    rows: tuple[FlavorRow, ...]
+    host_count: int
+    policy: str
+    duration_us: int
+
+
+def capacity_table(report: Mapping[str, Any], *, survive_loss: bool, sort: str) -> CapacityTable:
+    """From the service's report; `sort` is one of SORTS, with a minus in front for the other way round."""
+    rows = [_row(one, survive_loss=survive_loss) for one in report["flavors"]]
+    zones = tuple(sorted({cell.zone for row in rows for cell in row.cells}))
+    aligned = [FlavorRow(row.flavor, row.total, _aligned(row.cells, zones), row.problem) for row in rows]
+    return CapacityTable(
+        zones, tuple(_sorted(aligned, sort)), report["host_count"], report["policy_version"], report["duration_us"]
+    )
+
+
+def _row(row: Mapping[str, Any], *, survive_loss: bool) -> FlavorRow:
+    cells = tuple(_cell(one["zone"], one, survive_loss=survive_loss) for one in row["zones"])
+    total = None if row["total"] is None else _cell("", row["total"], survive_loss=survive_loss)
+    return FlavorRow(row["flavor"], total, cells, row["problem"])
+
+
+def _cell(zone: str, room: Mapping[str, Any], *, survive_loss: bool) -> Cell:
+    return Cell(
+        zone=zone,
+        more=room["n_plus_1"] if survive_loss else room["count"],
+        without_loss=room["count"],
+        hosts=room["hosts"],
+        hosts_with_room=room["hosts_with_room"],
+        binds=limit_words(room["binds"] or ""),
+        limits=tuple((limit_words(one["limit"]), one["hosts"]) for one in room["limits"]),
+        largest_host=room["largest_host"] or "",
+        is_least=room["is_least"],
+    )
+
+
+def limit_words(limit: str) -> str:
+    """A resource class by its name, a reason's code in words."""
+    return limit.replace("_", " ").capitalize() if limit.islower() else resource_name(limit)
+
+
+def _aligned(cells: Sequence[Cell], zones: Sequence[str]) -> tuple[Cell, ...]:
+    by_zone = {cell.zone: cell for cell in cells}
+    return tuple(by_zone[zone] for zone in zones if zone in by_zone)
+
+
+def _sorted(rows: list[FlavorRow], sort: str) -> list[FlavorRow]:
+    """Equal ones by name; what could not be counted stands last."""
+    by_name = sorted(rows, key=lambda row: str(row.flavor["name"]))
+    kind = sort.removeprefix("-")
+    if kind == "size":
+        by_name.sort(key=lambda row: (row.flavor["vcpus"], row.flavor["memory_mib"]), reverse=sort.startswith("-"))
+    elif kind == "room":
+        by_name.sort(key=lambda row: row.total.more if row.total else 0, reverse=sort.startswith("-"))
+    elif sort == "-name":
+        by_name.reverse()
+    return sorted(by_name, key=lambda row: row.total is None)

@@ -1,0 +1,152 @@
+"""Settings of a policy between the values of its body and the text that a person edits.
+
+An empty text means that the body does not name the setting, so that the installation's or Nova's value counts.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from enum import Enum
+from typing import Any
+
+from controlplane.dashboard.policy_diff import value_words
+from controlplane.dashboard.policy_words import SETTINGS
+from scheduling.domain.policy import WEIGHTS, Policy, PolicyOptions
+
+YES, NO = "yes", "no"
+
+
+class Kind(Enum):
+    """How a setting is edited."""
+
+    FLAG = "flag"
+    WHOLE = "whole"
+    NUMBER = "number"
+    TEXT = "text"
+    NAMES = "names"
+    WEIGHTS = "weights"
+    JSON = "json"
+
+
+class NotAValue(ValueError):
+    """The text is none of the values that the setting can have. Its words say what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. `path` is how problems name it: `max_attempts`, `options.max_io_ops_per_host`."""
+
+    name: str
+    path: str
+    kind: Kind
+    line: str
+
+
+def _kind(name: str, default: Any) -> Kind:
+    if isinstance(default, bool):
+        return Kind.FLAG
+    if isinstance(default, int):
+        return Kind.WHOLE
+    if isinstance(default, float):
+        return Kind.NUMBER
+    if isinstance(default, tuple):
+        return Kind.NAMES
+    if isinstance(default, Mapping):
+        return Kind.WEIGHTS if name in WEIGHTS else Kind.JSON
+    return Kind.TEXT
+
+
+def _setting(each: Field[Any], where: str) -> Setting:
+    default = each.default
+    if default is MISSING and each.default_factory is not MISSING:
+        default = each.default_factory()
+    return Setting(each.name, where + each.name, _kind(each.name, default), SETTINGS.get(each.name, ""))
+
+
+SCHEDULER_SETTINGS: tuple[Setting, ...] = tuple(
+    _setting(each, "") for each in fields(Policy) if each.name not in {"version", "filters", "weighers", "options"}
+)
+OPTION_SETTINGS: tuple[Setting, ...] = tuple(_setting(each, "options.") for each in fields(PolicyOptions))
+
+
+def text_of(value: Any, kind: Kind) -> str:
+    """A value of the body as it is edited. Raises NotAValue for one that is not of this kind."""
+    if kind is Kind.FLAG and isinstance(value, bool):
+        return YES if value else NO
+    if kind in (Kind.WHOLE, Kind.NUMBER) and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if kind is Kind.TEXT and (value is None or isinstance(value, str)):
+        return value or ""
+    if kind is Kind.NAMES and isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return "\n".join(value)
+    if kind is Kind.WEIGHTS and isinstance(value, Mapping):
+        return "\n".join(f"{name} = {ratio}" for name, ratio in value.items())
+    if kind is Kind.JSON and isinstance(value, Mapping):
+        return json.dumps(value, indent=2) if value else ""
+    raise NotAValue(f"{value_words(value)} is not a value of this setting.")
+
+
+def value_of(text: str, kind: Kind) -> Any:
+    """The value that a text means. Raises NotAValue."""
+    return _READERS[kind](text.strip())
+
+
+def number_of(text: str) -> float:
+    """A finite number. Raises NotAValue."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise NotAValue(f"“{text:.40}” is not a number.") from None
+    if not math.isfinite(number):
+        raise NotAValue("Must be a finite number.")
+    return number
+
+
+def _flag(text: str) -> bool:
+    if text not in (YES, NO):
+        raise NotAValue("Must be yes or no.")
+    return text == YES
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise NotAValue(f"“{text:.40}” is not a whole number.") from None
+
+
+def _names(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _weights(text: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for line in _names(text):
+        name, sign, ratio = line.rpartition("=")
+        if not sign or not name.strip():
+            raise NotAValue(f"“{line:.80}” is not of the form name = number.")
+        weights[name.strip()] = number_of(ratio.strip())
+    return weights
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object. Raises NotAValue."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise NotAValue("This is not JSON.") from None
+    if not isinstance(value, dict):
+        raise NotAValue("Must be a JSON object: {...}.")
+    return value
+
+
+_READERS: Mapping[Kind, Callable[[str], Any]] = {
+    Kind.FLAG: _flag,
+    Kind.WHOLE: _whole,
+    Kind.NUMBER: number_of,
+    Kind.TEXT: str,
+    Kind.NAMES: _names,
+    Kind.WEIGHTS: _weights,
+    Kind.JSON: json_object,
+}

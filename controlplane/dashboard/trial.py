@@ -1,0 +1,117 @@
+"""What a request would do, tried before it is made: for the create form and for the page that simulates."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import QuotaExceeded
+from scheduling.engine.what_if_edits import NO_EDITS
+from servers.services.instance_create import InstanceCreate, instances_create_check
+from servers.services.schedule_trial import TrialWanted, trial_explain, trial_simulate
+
+SELECTED = "selected"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """So many of the batch on one host. Only admins are told of hosts."""
+
+    host: str
+    zone: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialAnswer:
+    """The report of a dry run. `quota` says what a create would be refused for before it gets here.
+
+    `changes` would make a refused request fit; `no_changes` says why none takes a reason away; `before` is the run on
+    the fleet and policy as they are, where others were imagined; `host` is the answer about one host, where one was
+    asked about.
+    """
+
+    run: Mapping[str, Any]
+    placed: tuple[Placed, ...]
+    quota: str = ""
+    changes: Sequence[Mapping[str, Any]] = ()
+    no_changes: Sequence[Mapping[str, str]] = ()
+    before: Mapping[str, Any] | None = None
+    host: Mapping[str, Any] | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether a host was found for each instance."""
+        return bool(self.run["outcome"] == SELECTED)
+
+    @property
+    def narrowing(self) -> list[Mapping[str, Any]]:
+        """The stages that took hosts away from the first instance."""
+        return [stage for stage in self.run["funnel"] if stage["hosts_out"] < stage["hosts_in"]]
+
+    @property
+    def duration_us(self) -> int:
+        """Of the dry run alone."""
+        return int(self.run["duration_us"])
+
+
+def create_try(*, caller: Caller, wanted: InstanceCreate) -> TrialAnswer:
+    """What a create of this would do now. Nothing is written. Raises what the create would, but for quota."""
+    quota = ""
+    try:
+        instances_create_check(caller=caller, wanted=wanted)
+    except QuotaExceeded as error:
+        quota = error.message
+    trial = TrialWanted(
+        flavor=wanted.flavor,
+        image=wanted.image,
+        count=wanted.min_count,
+        availability_zone=wanted.availability_zone,
+        hints=wanted.hints,
+    )
+    return replace(trial_run(caller=caller, wanted=trial), quota=quota)
+
+
+def trial_run(*, caller: Caller, wanted: TrialWanted, host: str = "") -> TrialAnswer:
+    """The dry run; what would help where it is refused; the answer about `host` where one is named (admins)."""
+    run = trial_simulate(caller=caller, wanted=wanted)
+    told: Mapping[str, Any] = {}
+    if run["outcome"] != SELECTED or host:
+        told = trial_explain(caller=caller, wanted=wanted, host=host or None, every_rule=True)
+    is_refused = run["outcome"] != SELECTED
+    return TrialAnswer(
+        run=run,
+        placed=_placed(run),
+        changes=told.get("changes", ()) if is_refused else (),
+        no_changes=told.get("no_changes", ()) if is_refused else (),
+        before=_before(caller, wanted, run),
+        host=told.get("host"),
+    )
+
+
+def simulate_query(wanted: InstanceCreate) -> str:
+    """The address part with which the page that simulates shows the same request."""
+    fields = {
+        "flavor": wanted.flavor,
+        "image": wanted.image,
+        "count": wanted.min_count,
+        "availability_zone": wanted.availability_zone,
+        "group": wanted.hints.get("group", ""),
+    }
+    return urlencode({name: value for name, value in fields.items() if value})
+
+
+def _before(caller: Caller, wanted: TrialWanted, run: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The same request with nothing imagined, under the same seed."""
+    if not wanted.edits and not wanted.policy:
+        return None
+    return trial_simulate(caller=caller, wanted=replace(wanted, policy=None, edits=NO_EDITS, seed=run["seed"]))
+
+
+def _placed(run: Mapping[str, Any]) -> tuple[Placed, ...]:
+    counts = Counter(
+        (one["selected"]["host"], one["selected"]["availability_zone"]) for one in run.get("selections", ())
+    )
+    return tuple(Placed(host, zone, count) for (host, zone), count in counts.items())

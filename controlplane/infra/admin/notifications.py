@@ -1,0 +1,123 @@
+"""Notifications: what happened, who is told, and what came of every attempt to tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.models import Delivery, DeliveryAttempt, Notification, Webhook
+from controlplane.infra.notifications.offers import delivery_resend, event_resend
+from controlplane.infra.notifications.webhooks import webhook_create, webhook_delete, webhook_update
+
+FIELDS = ["name", "url", "events", "enabled"]
+
+
+class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """The secret is written and never shown."""
+
+    secret = forms.CharField(
+        required=False,
+        widget=forms.PasswordInput,
+        help_text="Signs what is sent; 16 to 200 characters. Left empty it stays what it was.",
+    )
+
+    class Meta:
+        model = Webhook
+        fields = FIELDS
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ThroughServicesAdmin):
+    """Who is told of what."""
+
+    form = WebhookForm
+    list_display = ["name", "url", "patterns", "enabled", "created_at"]
+    list_filter = ["enabled"]
+    search_fields = ["name", "url", "id"]
+
+    def get_fields(self, request: HttpRequest, obj: Webhook | None = None) -> list[Any]:
+        """The secret only where it can be written."""
+        may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return [*FIELDS, *(["secret"] if may else [])]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Webhook | None = None) -> list[str]:
+        """The name stays: it is what logs call it."""
+        return [] if obj is None else ["name"]
+
+    @admin.display(description="events")
+    def patterns(self, webhook: Webhook) -> str:
+        """What it wants."""
+        return ", ".join(str(each) for each in webhook.events)
+
+    def save_model(self, request: HttpRequest, obj: Webhook, form: WebhookForm, change: bool) -> None:
+        """Through the services; what they refuse is shown on the form's page."""
+        given = {name: form.cleaned_data[name] for name in ("url", "events", "enabled", "secret")}
+        if change:
+            webhook_update(webhook_id=obj.pk, **given)
+        else:
+            obj.pk = webhook_create(name=form.cleaned_data["name"], **given).pk
+
+    def get_deleted_objects(
+        self, objs: Sequence[Any] | QuerySet[Any], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Its deliveries go with it, though nobody may delete one of them alone."""
+        shown, counts, _, protected = super().get_deleted_objects(objs, request)
+        return shown, counts, set(), protected
+
+    def service_delete(self, obj: Webhook) -> None:
+        """Through the service."""
+        webhook_delete(webhook_id=obj.pk)
+
+
+class DeliveriesInline(ReadOnlyInline):
+    """Where an event went."""
+
+    model = Delivery
+    fields = ("webhook", "state", "attempt", "next_at", "finished_at", "error")
+    readonly_fields = ("webhook", "state", "attempt", "next_at", "finished_at", "error")
+    show_change_link = True
+
+
+class AttemptsInline(ReadOnlyInline):
+    """What each attempt brought."""
+
+    model = DeliveryAttempt
+    fields = ("number", "created_at", "duration_ms", "status", "error", "answer")
+    readonly_fields = ("number", "created_at", "duration_ms", "status", "error", "answer")
+
+
+@admin.register(Notification)
+class NotificationAdmin(ReadOnlyAdmin):
+    """The outbox."""
+
+    list_display = ["happened_at", "event_type", "priority", "publisher_id", "request_id", "project_id"]
+    list_filter = ["event_type", "priority"]
+    search_fields = ["id", "request_id", "project_id", "event_type"]
+    inlines = [DeliveriesInline]
+    actions = ["send_again"]
+
+    @admin.action(description="Send again to every webhook that wants it", permissions=["operate"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[Notification]) -> None:
+        """Each event."""
+        run_on_each(self, request, queryset, lambda row: event_resend(notification_id=row.pk), word="accepted")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    """What is on its way, arrived, or was given up."""
+
+    list_display = ["notification", "webhook", "state", "attempt", "next_at", "finished_at", "error"]
+    list_filter = ["state", "webhook"]
+    list_select_related = ["notification", "webhook"]
+    search_fields = ["id", "notification__id", "notification__request_id", "notification__event_type"]
+    inlines = [AttemptsInline]
+    actions = ["send_again"]
+
+    @admin.action(description="Send again", permissions=["operate"])
+    def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
+        """Each delivery, whatever became of it."""
+        run_on_each(self, request, queryset, lambda row: delivery_resend(delivery_id=row.pk), word="accepted")

@@ -1,0 +1,47 @@
+"""Reading JSON bodies that anybody may send."""
+
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+MOST_DEEP = 500
+"""Levels of lists and objects in each other: far more than any body needs, far fewer than Python can follow."""
+
+
+class BodyParser(JSONParser):
+    """JSON, but neither nested without end nor with halves of characters, which no database stores."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The value. Raises ParseError, which is a 400."""
+        try:
+            found = super().parse(stream, media_type, parser_context)
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        _check(found)
+        return found
+
+
+def _check(found: Any) -> None:
+    """Level by level, so that no depth is too deep to be looked at."""
+    level = [found]
+    for _ in range(MOST_DEEP):
+        level = [part for value in level for part in _parts(value)]
+        if not level:
+            return
+    raise ParseError(f"The body is nested more than {MOST_DEEP} levels deep.")
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What stands in a list or object; text ends here, if it is whole."""
+    if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= one <= "\udfff" for one in value):
+            raise ParseError("The body has half of a character (a lone surrogate).")
+    elif isinstance(value, dict):
+        yield from value
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value

@@ -1,0 +1,98 @@
+"""From events to deliveries: one for each webhook that wants the event."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Delivery, Notification, Webhook
+from controlplane.infra.notifications.conf import notification_options
+from controlplane.infra.notifications.webhooks import is_wanted, webhooks_enabled
+from controlplane.kernel.errors import Conflict, NotFound
+
+BATCH = 500
+
+
+def events_offer() -> int:
+    """Make the deliveries of events that were not offered yet; gives how many events. Safe in many processes at once.
+
+    A webhook gets what happened since it was made, nothing older.
+    """
+    with transaction.atomic():
+        rows = list(Notification.objects.filter(offered_at__isnull=True).order_by("created_at")[:BATCH])
+        if not rows:
+            return 0
+        _deliveries_make(rows, list(webhooks_enabled()))
+        Notification.objects.filter(pk__in=[row.pk for row in rows]).update(offered_at=Now())
+    return len(rows)
+
+
+def event_resend(*, notification_id: UUID) -> int:
+    """Send an event again to every webhook that wants it now; gives to how many. Raises NotFound, Conflict."""
+    row = Notification.objects.filter(pk=notification_id).first()
+    if row is None:
+        raise NotFound(f"There is no notification {notification_id}.")
+    wanting = [each for each in webhooks_enabled() if is_wanted(row.event_type, each.events)]
+    if not wanting:
+        raise Conflict(f"No webhook wants {row.event_type}.")
+    options = notification_options()
+    with transaction.atomic():
+        made = _deliveries_make([row], wanting, also_older=True)
+        old = Delivery.objects.filter(notification=row, webhook__in=wanting).exclude(pk__in=[one.pk for one in made])
+        for one in old:
+            delivery_reopen(one, attempts=options.attempts, deadline_s=options.deadline_s)
+    return len(wanting)
+
+
+def delivery_resend(*, delivery_id: UUID) -> None:
+    """Send one event again to one webhook, with as many attempts as a new one has. Raises NotFound."""
+    options = notification_options()
+    row = Delivery.objects.filter(pk=delivery_id).first()
+    if row is None:
+        raise NotFound(f"There is no delivery {delivery_id}.")
+    delivery_reopen(row, attempts=options.attempts, deadline_s=options.deadline_s)
+
+
+def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> None:
+    """Back to waiting; whoever has it now is fenced off, and may have sent it as well."""
+    Delivery.objects.filter(pk=row.pk, attempt=row.attempt).update(
+        state="waiting",
+        attempt=row.attempt + 1,
+        max_attempts=row.attempt + 1 + attempts,
+        next_at=Now(),
+        deadline_at=now_plus(deadline_s),
+        lease_owner="",
+        lease_until=None,
+        finished_at=None,
+        updated_at=Now(),
+    )
+
+
+def _deliveries_make(
+    rows: Sequence[Notification], webhooks: Sequence[Webhook], *, also_older: bool = False
+) -> list[Delivery]:
+    """Those that are not there yet; a second process that makes the same ones makes none."""
+    options = notification_options()
+    made = [
+        Delivery(
+            notification=row,
+            webhook=webhook,
+            max_attempts=options.attempts,
+            next_at=Now(),
+            deadline_at=now_plus(options.deadline_s),
+        )
+        for row, webhook in _pairs(rows, webhooks, also_older)
+    ]
+    return Delivery.objects.bulk_create(made, ignore_conflicts=True)
+
+
+def _pairs(
+    rows: Sequence[Notification], webhooks: Sequence[Webhook], also_older: bool
+) -> Iterator[tuple[Notification, Webhook]]:
+    for row in rows:
+        for webhook in webhooks:
+            is_in_time = also_older or row.created_at >= webhook.created_at
+            if is_in_time and is_wanted(row.event_type, webhook.events):
+                yield row, webhook

@@ -1,0 +1,137 @@
+"""Who wants to be told: subscriptions, and what they want, kept for two seconds in each process."""
+
+import time
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from controlplane.infra.models import Webhook
+from controlplane.infra.notifications.sealing import seal
+from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
+
+REMEMBERED_S = 2.0
+LEAST_SECRET, MOST_SECRET = 16, 200
+MOST_PATTERNS = 50
+
+
+class _Wanted:
+    """Patterns of all enabled webhooks. Old by REMEMBERED_S at most: a new one may miss the events of two seconds."""
+
+    def __init__(self) -> None:
+        self._patterns: frozenset[str] = frozenset()
+        self._until = 0.0
+
+    def patterns(self) -> frozenset[str]:
+        now = time.monotonic()
+        if now >= self._until:
+            rows = Webhook.objects.filter(enabled=True).order_by().values_list("events", flat=True)
+            self._patterns = frozenset(pattern for patterns in rows for pattern in patterns)
+            self._until = now + REMEMBERED_S
+        return self._patterns
+
+    def forget(self) -> None:
+        self._until = 0.0
+
+
+_WANTED = _Wanted()
+
+
+def patterns_wanted() -> frozenset[str]:
+    """What enabled webhooks want, up to two seconds ago. A query at most every two seconds."""
+    return _WANTED.patterns()
+
+
+def patterns_forget() -> None:
+    """Let the next question be asked of the database."""
+    _WANTED.forget()
+
+
+def is_wanted(event_type: str, patterns: Sequence[str] | frozenset[str]) -> bool:
+    """Whether one of the patterns is of this event; `*` stands for any text."""
+    return any(fnmatchcase(event_type, pattern) for pattern in patterns)
+
+
+def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, enabled: bool = True) -> Webhook:
+    """Subscribe. Raises InvalidFields naming every field that is wrong, Conflict for a name that is taken."""
+    _check({"name": name, "url": url, "events": events, "secret": secret})
+    row = Webhook(name=name.strip(), url=url, events=list(events), sealed_secret=seal(secret), enabled=enabled)
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError as error:
+        raise Conflict(f"There is a webhook {name!r} already.", field="name") from error
+    transaction.on_commit(patterns_forget)
+    return row
+
+
+def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
+    """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound."""
+    if not changes.get("secret"):
+        changes.pop("secret", None)
+    _check({name: value for name, value in changes.items() if name != "enabled"})
+    if "secret" in changes:
+        changes["sealed_secret"] = seal(changes.pop("secret"))
+    if "events" in changes:
+        changes["events"] = list(changes["events"])
+    if not Webhook.objects.filter(pk=webhook_id).update(**changes, updated_at=Now()):
+        raise NotFound(f"There is no webhook {webhook_id}.")
+    transaction.on_commit(patterns_forget)
+    return Webhook.objects.get(pk=webhook_id)
+
+
+def webhook_delete(*, webhook_id: UUID) -> None:
+    """With all its deliveries. Raises NotFound."""
+    deleted, _ = Webhook.objects.filter(pk=webhook_id).delete()
+    if not deleted:
+        raise NotFound(f"There is no webhook {webhook_id}.")
+    transaction.on_commit(patterns_forget)
+
+
+def webhooks_enabled() -> QuerySet[Webhook]:
+    """Those that are told."""
+    return Webhook.objects.filter(enabled=True)
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    rules = {"name": _name_problem, "url": _url_problem, "events": _events_problem, "secret": _secret_problem}
+    problems = {name: problem for name, value in given.items() if (problem := rules[name](value))}
+    if problems:
+        raise InvalidFields({name: [problem] for name, problem in problems.items()})
+
+
+def _name_problem(name: object) -> str:
+    fits = isinstance(name, str) and bool(name.strip()) and len(name) <= 64
+    return "" if fits else "A name has 1 to 64 characters."
+
+
+def _url_problem(url: object) -> str:
+    try:
+        parts = urlsplit(str(url))
+        port = parts.port
+    except ValueError as error:
+        return f"This is no URL: {error}."
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or len(str(url)) > 2000:
+        return "A URL begins with http:// or https:// and names a host."
+    if any(char.isspace() or not char.isprintable() for char in str(url)) or not str(url).isascii():
+        return "A URL has no spaces; characters beyond ASCII are percent-encoded."
+    if parts.username or parts.password:
+        return "A URL holds no user and password: it is shown in lists. The signature tells who is calling."
+    return ""
+
+
+def _events_problem(events: object) -> str:
+    if not isinstance(events, list | tuple) or not 1 <= len(events) <= MOST_PATTERNS:
+        return f'A list of 1 to {MOST_PATTERNS} patterns of event types; ["*"] is every event.'
+    fits = all(isinstance(each, str) and each.strip() == each and 0 < len(each) <= 100 for each in events)
+    return "" if fits else "Each pattern has 1 to 100 characters, such as scheduler.*"
+
+
+def _secret_problem(secret: object) -> str:
+    fits = isinstance(secret, str) and LEAST_SECRET <= len(secret) <= MOST_SECRET
+    return "" if fits else f"A secret has {LEAST_SECRET} to {MOST_SECRET} characters."

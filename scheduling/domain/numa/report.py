@@ -1,0 +1,50 @@
+"""The cells of a host as it reports them: checked, and without the usage, which is not the host's to say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.codec import host_from_dict
+from scheduling.domain.numa.cpusets import format_cpus
+from scheduling.domain.numa.host import HostCell, HostTopology
+from scheduling.domain.numa.occupancy import emptied
+
+FIELD = "numa_topology"
+
+
+def topology_reported(report: Mapping[str, Any] | None) -> HostTopology | None:
+    """The host's cells with nobody on them; None for a host without NUMA.
+
+    Raises Invalid for another form, a cell or a CPU that is named twice, and pages that cannot be.
+    """
+    if not report:
+        return None
+    try:
+        host = host_from_dict(report)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Invalid(f"numa_topology is not of the expected form: {error!r}.", field=FIELD) from error
+    _check(host)
+    return emptied(host)
+
+
+def _check(host: HostTopology) -> None:
+    seen: dict[int, int] = {}
+    if not host.cells:
+        raise Invalid("numa_topology has no cells.", field=FIELD)
+    if len({cell.id for cell in host.cells}) < len(host):
+        raise Invalid("numa_topology names a cell twice.", field=FIELD)
+    for cell in host.cells:
+        cpus = cell.cpuset | cell.pcpuset
+        twice = cpus & seen.keys()
+        if twice:
+            raise Invalid(f"CPU {format_cpus(twice)} is in two NUMA cells.", field=FIELD)
+        seen |= dict.fromkeys(cpus, cell.id)
+        _check_numbers(cell)
+
+
+def _check_numbers(cell: HostCell) -> None:
+    numbers: list[Any] = [cell.id, cell.memory_mib, *(n for each in cell.mempages for n in (each.total, each.reserved))]
+    if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
+        raise Invalid(f"NUMA cell {cell.id}: its numbers are whole and not below 0.", field=FIELD)
+    if any(each.size_kib < 1 for each in cell.mempages):
+        raise Invalid(f"NUMA cell {cell.id}: a page has at least 1 KiB.", field=FIELD)

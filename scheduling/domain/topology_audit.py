@@ -1,0 +1,67 @@
+"""What cannot be of a host's cells and devices: given twice, or in use by nobody."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from scheduling.domain.numa.codec import host_to_dict
+from scheduling.domain.numa.cpusets import format_cpus
+from scheduling.domain.numa.guest import GuestTopology
+from scheduling.domain.numa.host import HostCell, HostTopology
+from scheduling.domain.numa.occupancy import occupied
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyFinding:
+    """One violation, of an instance or a compute node (its uuid as text), in a sentence."""
+
+    subject: str
+    message: str
+
+
+def cpu_findings(
+    host_name: str, node: str, host: HostTopology | None, guests: Mapping[str, GuestTopology]
+) -> Iterator[TopologyFinding]:
+    """`host` as stored, with its usage; `guests` are all claims of it, by instance."""
+    yield from _twice(guests)
+    counted, problems = occupied(host, guests)
+    for instance, problem in problems.items():
+        if "pinned already" not in problem:
+            yield TopologyFinding(instance, f"on {host_name}: {problem}")
+    if host is None or counted is None:
+        return
+    for stored, told in zip(host.cells, counted.cells, strict=True):
+        yield from _other_usage(host_name, node, stored, told)
+
+
+def device_findings(claims: Mapping[str, Sequence[str]]) -> Iterator[TopologyFinding]:
+    """`claims` of one node: the addresses of its devices by instance."""
+    owner_of: dict[str, str] = {}
+    for instance, addresses in claims.items():
+        for address in addresses:
+            other = owner_of.setdefault(address, instance)
+            if other != instance:
+                yield TopologyFinding(instance, f"has the PCI device {address}, and so has instance {other}")
+
+
+def _twice(guests: Mapping[str, GuestTopology]) -> Iterator[TopologyFinding]:
+    owner_of: dict[int, str] = {}
+    for instance, guest in guests.items():
+        cpus = frozenset[int]().union(*(cell.host_cpus for cell in guest.cells))
+        for cpu in sorted(cpus):
+            other = owner_of.setdefault(cpu, instance)
+            if other != instance:
+                yield TopologyFinding(instance, f"has the dedicated CPU {cpu}, and so has instance {other}")
+
+
+def _other_usage(host_name: str, node: str, stored: HostCell, told: HostCell) -> Iterator[TopologyFinding]:
+    nobodys, untold = stored.pinned_cpus - told.pinned_cpus, told.pinned_cpus - stored.pinned_cpus
+    where = f"{host_name}, NUMA cell {stored.id}"
+    if nobodys:
+        yield TopologyFinding(node, f"{where}: CPU {format_cpus(nobodys)} is pinned, and no instance has it")
+    if untold:
+        yield TopologyFinding(node, f"{where}: CPU {format_cpus(untold)} is an instance's, and counts as free")
+    if not nobodys and not untold and stored != told:
+        now, then = (host_to_dict(HostTopology((cell,)))["cells"][0] for cell in (stored, told))
+        names = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
+        differences = ", ".join(f"{name} {now.get(name, 0)} instead of {then.get(name, 0)}" for name in names)
+        yield TopologyFinding(node, f"{where} is not what its instances have: {differences}")

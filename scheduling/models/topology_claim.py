@@ -1,0 +1,27 @@
+"""What one instance has of a host's NUMA cells and PCI devices, beside its allocations."""
+
+from django.db import models
+
+from scheduling.models.compute_node import ComputeNode
+
+
+class TopologyClaim(models.Model):
+    """Cell scope. Written with the instance's allocations in one transaction, and freed with them.
+
+    `numa` is the placed guest as `scheduling.domain.numa.codec` writes it; empty for one without NUMA wishes.
+    `pci_devices` are objects with `address`, `alias` and `request_id`. `problem` says what the host no longer has of
+    it: a cell that is gone, a CPU that is not offered any more.
+    """
+
+    consumer_uuid = models.UUIDField(primary_key=True, help_text="The instance.")
+    compute_node = models.ForeignKey(ComputeNode, on_delete=models.CASCADE, related_name="topology_claims")
+    numa = models.JSONField(null=True, blank=True, help_text="Host cells, pinned CPUs and page sizes of the guest.")
+    pci_devices = models.JSONField(default=list, blank=True, help_text="Addresses of its devices, and who asked.")
+    problem = models.TextField(blank=True, help_text="What the host does not have any more.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "consumer_uuid"]
+
+    def __str__(self) -> str:
+        return f"{self.consumer_uuid} on {self.compute_node_id}"

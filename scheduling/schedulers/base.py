@@ -1,0 +1,72 @@
+"""What a scheduler is: ours inherit from `Scheduler`; for others a method `schedule` is enough."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.candidates import CandidateSet
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.trace import Trace
+from scheduling.engine.schedule import Stopwatch
+
+
+class Scheduler(ABC):
+    """Chooses hosts for a batch. It holds no state: one object serves every request, from several threads.
+
+    `max_view_age_s`: how old, in seconds, the view of the fleet may be that it is handed first; 0: as of now.
+    """
+
+    max_view_age_s: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """How faults call it."""
+        return type(self).__name__
+
+    def view_age_s(self, policy: Policy) -> float:
+        """How old the view may be under this policy, in seconds."""
+        return self.max_view_age_s
+
+    def rules(self, policy: Policy) -> Policy:
+        """The filters and weighers that it really goes by, for answers about single rules (explain, capacity)."""
+        return policy
+
+    @abstractmethod
+    def schedule(
+        self,
+        table: HostTable,
+        request: ScheduleRequest,
+        policy: Policy,
+        seed: int,
+        *,
+        candidates: CandidateSet | None,
+        claims_lost: Mapping[str, Refusal] | None,
+        stopwatch: Stopwatch,
+    ) -> Trace:
+        """A plan, with its reasons; nothing is claimed, written or changed here.
+
+        Equal arguments must give an equal trace, or replays of its decisions will differ: chance comes from `seed`
+        alone. `candidates` and `claims_lost` are as in `scheduling.engine.schedule.schedule`; `stopwatch` gives
+        microseconds.
+        """
+
+
+@runtime_checkable
+class HasSchedule(Protocol):
+    """Anything that schedules; it need not inherit from us. `max_view_age_s` and `rules` may be left out."""
+
+    def schedule(
+        self,
+        table: HostTable,
+        request: ScheduleRequest,
+        policy: Policy,
+        seed: int,
+        *,
+        candidates: CandidateSet | None,
+        claims_lost: Mapping[str, Refusal] | None,
+        stopwatch: Stopwatch,
+    ) -> Trace:
+        """As `Scheduler.schedule`."""

@@ -1,0 +1,134 @@
+"""Is the plan of somebody else's scheduler one that can be claimed, kept and read? Ours are not asked."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.ledger.trace_pack import trace_content
+from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.policy import Policy
+from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.resources import resource_request
+from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Trace
+from scheduling.engine.request_filters import filter_request, surroundings_of
+
+
+def resources_asked(table: HostTable, request: ScheduleRequest, policy: Policy) -> dict[str, int]:
+    """What each instance must claim in all. Raises Invalid for a flavor that contradicts itself, or its image."""
+    guest_topology(request.flavor, request.image)
+    return dict(resource_request(filter_request(request, surroundings_of(table, policy)).request).amounts)
+
+
+def trace_problem(
+    trace: object,
+    table: HostTable,
+    request: ScheduleRequest,
+    *,
+    policy: Policy,
+    seed: int,
+    resources: Mapping[str, int],
+) -> str | None:
+    """What is wrong with a plan for this question, in words; None where nothing is. May raise, for worse nonsense."""
+    if not isinstance(trace, Trace):
+        return f"it answered with a {type(trace).__name__}, not with a Trace"
+    problems = chain(
+        _head_problems(trace, table, request, policy, seed),
+        _count_problems(trace, request),
+        _resource_problems(trace, resources),
+        _host_problems(trace, table),
+        _row_problems(trace, len(table)),
+    )
+    found = next(problems, None)
+    if found is None:
+        trace_content(trace)  # what the ledger cannot write is a mistake now, not later
+    return found
+
+
+def _head_problems(trace: Any, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int) -> Iterator[str]:
+    if trace.hosts != table.hosts or trace.nodes != table.nodes:
+        yield "its trace names other hosts than the table's"
+    told = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
+    asked = (request.request_id, policy.version, seed, len(request.instance_uuids))
+    if told != asked:
+        yield f"its trace is the answer to another question: {told!r}, asked was {asked!r}"
+    if not isinstance(trace.outcome, Outcome):
+        yield f"its outcome is {trace.outcome!r}"
+    if not all(isinstance(text, str) and text for text in (trace.verdict, trace.verdict_redacted)):
+        yield "its trace has no verdict"
+
+
+def _count_problems(trace: Trace, request: ScheduleRequest) -> Iterator[str]:
+    count, most = len(trace.selections), len(request.instance_uuids)
+    if trace.outcome is not Outcome.SELECTED:
+        if count:
+            yield f"it chose {count} hosts and says that there is none"
+        return
+    if count > most:
+        yield f"it chose {count} hosts for {most} instances"
+    if count < request.least_count:
+        yield f"it chose {count} hosts for {most} instances, of which {request.least_count} need one"
+    names = Counter(each.instance_uuid for each in trace.selections)
+    if any(number > 1 for number in names.values()) or names.keys() - set(request.instance_uuids):
+        yield "it chose for an instance twice, or for one that was not asked for"
+
+
+def _resource_problems(trace: Trace, resources: Mapping[str, int]) -> Iterator[str]:
+    if dict(trace.resources) != dict(resources):
+        yield f"it would claim {dict(trace.resources)!r} for each instance instead of {dict(resources)!r}"
+    for one in _chosen(trace):
+        given = Counter[str]()
+        for classes in one.allocations.values():
+            given.update({name: int(amount) for name, amount in classes.items() if amount > 0})
+        if one.allocations and dict(given) != dict(resources):
+            yield f"on {one.host} it would claim {dict(given)!r} instead of {dict(resources)!r}"
+
+
+def _host_problems(trace: Trace, table: HostTable) -> Iterator[str]:
+    for each in trace.selections:
+        yield from _selection_problems(each.selected, table)
+        yield from _alternate_problems(each, table)
+
+
+def _selection_problems(one: Any, table: HostTable) -> Iterator[str]:
+    row = table.row_by_uuid.get(one.compute_node_uuid)
+    if row is None or (table.hosts[row], table.nodes[row], table.cells[row]) != (one.host, one.nodename, one.cell_uuid):
+        yield f"it chose {one.host!r}, node {one.nodename!r}, which is not in the table like that"
+    if not isinstance(one.availability_zone, str) or not math.isfinite(one.score) or one.rank < 1:
+        yield f"zone, score or rank of {one.host} are out of range"
+    json.dumps(one.limits, allow_nan=False)
+
+
+def _alternate_problems(each: InstanceSelection, table: HostTable) -> Iterator[str]:
+    for one in each.alternates:
+        yield from _selection_problems(one, table)
+        if one.cell_uuid != each.selected.cell_uuid or one.compute_node_uuid == each.selected.compute_node_uuid:
+            yield f"the alternate {one.host} is in another cell than {each.selected.host}, or is that host itself"
+
+
+def _row_problems(trace: Trace, count: int) -> Iterator[str]:
+    rounds: list[Round] = [*trace.rounds, *([trace.alternates_round] if trace.alternates_round else [])]
+    for each in rounds:
+        if not all(_are_rows(group.rows, count) for group in each.refusals):
+            yield "it refuses rows that are not in the table, or not in their order"
+        ranking = each.ranking
+        if ranking is not None and not (_are_rows(ranking.rows, count) and len(ranking.scores) == len(ranking.rows)):
+            yield "it ranks rows that are not in the table, or not in their order"
+
+
+def _are_rows(rows: Any, count: int) -> bool:
+    """Whole numbers below `count`, rising."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "i" or rows.ndim != 1:
+        return False
+    return not len(rows) or bool(rows[0] >= 0 and rows[-1] < count and (np.diff(rows) > 0).all())
+
+
+def _chosen(trace: Trace) -> Iterator[Selection]:
+    for each in trace.selections:
+        yield each.selected
+        yield from each.alternates

@@ -1,0 +1,63 @@
+"""Schedulers by name: ours, those of installed packages (entry points `kilonova.schedulers`), and dotted paths."""
+
+from functools import cache
+
+from scheduling.domain.errors import PluginFailed
+from scheduling.domain.plugin_guard import plugin_guard
+from scheduling.domain.plugins import load_plugin, plugin_names
+from scheduling.domain.policy import Policy
+from scheduling.schedulers.base import HasSchedule, Scheduler
+from scheduling.schedulers.caching_scheduler import CachingScheduler
+from scheduling.schedulers.chance_scheduler import ChanceScheduler
+from scheduling.schedulers.filter_scheduler import FilterScheduler
+from scheduling.schedulers.foreign import ForeignScheduler
+
+ENTRY_POINTS = "kilonova.schedulers"
+
+BUILT_IN: dict[str, type[Scheduler]] = {
+    "caching_scheduler": CachingScheduler,
+    "chance_scheduler": ChanceScheduler,
+    "filter_scheduler": FilterScheduler,
+}
+
+
+@cache
+def scheduler_get(name: str) -> Scheduler:
+    """The scheduler a policy calls `name`. Raises PluginNotFound or PluginFailed."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]()
+    return adapt(name, load_plugin(ENTRY_POINTS, name))
+
+
+def scheduler_names() -> tuple[str, ...]:
+    """All names that can be enabled without a dotted path."""
+    return tuple(sorted({*BUILT_IN, *plugin_names(ENTRY_POINTS)}))
+
+
+def adapt(name: str, plugin: object) -> Scheduler:
+    """A scheduler from any object that is one or has `schedule`. Raises PluginFailed for others."""
+    if isinstance(plugin, Scheduler):
+        return plugin
+    if isinstance(plugin, HasSchedule):
+        return ForeignScheduler(plugin)
+    raise PluginFailed(f"{name} is no scheduler: it has no schedule", plugin=name)
+
+
+def rules_of(policy: Policy) -> Policy:
+    """The filters and weighers that count under this policy: its scheduler may go by others than it names.
+
+    Raises PluginNotFound or PluginFailed.
+    """
+    from_whom = scheduler_get(policy.scheduler)
+    if policy.scheduler in BUILT_IN:
+        return from_whom.rules(policy)
+    return foreign_rules(policy, from_whom)
+
+
+def foreign_rules(policy: Policy, scheduler: Scheduler) -> Policy:
+    """What somebody else's scheduler says its rules are. Raises PluginFailed, with its name, whatever it raised."""
+    with plugin_guard("scheduler", policy.scheduler):
+        found: object = scheduler.rules(policy)
+    if not isinstance(found, Policy):
+        raise PluginFailed(f"the rules of the scheduler {policy.scheduler} are no policy", plugin=policy.scheduler)
+    return found

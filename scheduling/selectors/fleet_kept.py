@@ -1,0 +1,192 @@
+"""The fleet as this process keeps it between looks: it refreshes itself from what changed and never trusts itself.
+
+What other transactions committed before a look is seen by it, and what its own has written. Whether a host is up is
+worked out at each look by the database's clock: a heartbeat only moves the last one on, so one that was read before
+proves life until it is too old, and then the newest is asked for. Claims decide in the end, whatever is kept here.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress, count
+from operator import is_not
+from uuid import UUID
+
+from placement.candidates import ProviderFacts
+from placement.candidates.columns import FleetView
+from scheduling.domain.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
+from scheduling.domain.host_table import HostTable
+from scheduling.engine.candidate_set import NodeName
+from scheduling.engine.host_table_kept import HostTableKept
+from scheduling.selectors.facts import NOTHING, FleetFacts, HostFacts
+from scheduling.selectors.fleet import host_row, provider_of
+from scheduling.selectors.fleet_changes import ChangeFeed, Heard, change_feed
+from scheduling.selectors.fleet_records import FleetRecords
+from scheduling.selectors.fleet_states import HostStates
+
+SUBSCRIBER = "fleet"
+KINDS = ("node", "service", "mapping", "cell", "aggregate")
+_NEVER = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Who is there, before Placement is asked. `least_service_version`: of those that are not forced down."""
+
+    names: Sequence[NodeName]
+    uuids: dict[UUID, str]
+    aggregates: Sequence[AggregateRow]
+    least_service_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetLook:
+    """One look: `rows` are those of the table, in its order."""
+
+    table: HostTable
+    rows: Sequence[HostRow]
+
+
+Asked = Callable[[Fleet], FleetView]
+
+
+class FleetKept:
+    """One per process (`fleet_kept`); safe to share between threads. What it hands out never changes afterwards."""
+
+    def __init__(self, feed: ChangeFeed) -> None:
+        self._feed = feed
+        self._lock = threading.Lock()
+        self._looked_at = _NEVER
+        self._records = FleetRecords()
+        self._states = HostStates()
+        self._kept = HostTableKept((), ())
+        self._fleet = Fleet((), {}, (), 0)
+        self._providers: list[ProviderFacts] = []
+        self._seen_of_placement: tuple[ProviderFacts | None, ...] = ()
+        self._facts = FleetFacts()
+        self._here: list[HostFacts] = []
+
+    def listen(self) -> Heard:
+        """Ask what changed, for `look` and for others who go by the same feed. One query."""
+        return self._feed.look(silent=self._states.silent)
+
+    def look(self, *, facts: FleetFacts, ask: Asked, heard: Heard | None = None, max_age_s: float = 0.0) -> FleetLook:
+        """The fleet as of now. `ask` is told who is there and gives Placement's view, which is asked after that.
+
+        `heard`: what `listen` has just said; without, it is asked here. `max_age_s`: changes of nodes, services and
+        aggregates that are younger than this many seconds may be missing.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked_at > max_age_s:
+                self._refresh(heard or self.listen())
+                self._looked_at = now
+            fleet = ask(self._fleet)
+            touched = self._take_providers(fleet) | self._take_facts(facts)
+            self._kept.put({at: self._with_numbers(at) for at in touched})
+            return FleetLook(self._kept.table, tuple(self._kept.rows))
+
+    def _refresh(self, heard: Heard) -> None:
+        news = self._feed.take(SUBSCRIBER, KINDS)
+        records = self._records = FleetRecords() if news.everything else self._records
+        records.read(news)
+        touched = None if news.everything else self._states.rejoin(records, news)
+        if touched is None:
+            self._build()
+        elif news.of("aggregate"):
+            self._kept.put_aggregates(records.aggregates.values())
+        dirty = self._states.refresh(records, heard, touched)
+        self._kept.put({at: self._whole(at) for at in dirty})
+        table = self._kept.table
+        self._fleet = replace(
+            self._fleet, aggregates=table.aggregates, least_service_version=table.least_service_version
+        )
+
+    def _build(self) -> None:
+        """All rows anew; Placement and facts are compared with all of them afterwards."""
+        self._states = HostStates(self._records)
+        hosts = self._states.hosts
+        names = tuple(NodeName(one.node.host, one.node.hypervisor_hostname, one.node.id) for one in hosts)
+        self._providers = [ProviderFacts(name.uuid, name.uuid, {}) for name in names]
+        self._seen_of_placement = ()
+        self._facts, self._here = FleetFacts(), [NOTHING] * len(names)
+        rows = [
+            host_row(one.node, one.service, one.cell, provider=provider, here=NOTHING, is_up=False, detail="")
+            for one, provider in zip(hosts, self._providers, strict=True)
+        ]
+        self._kept = HostTableKept(rows, self._records.aggregates.values())
+        self._fleet = Fleet(names, {name.uuid: str(name.uuid) for name in names}, (), 0)
+
+    def _whole(self, at: int) -> HostRow:
+        """The row by all that is known."""
+        host = self._states.hosts[at]
+        return host_row(
+            host.node,
+            host.service,
+            host.cell,
+            provider=self._providers[at],
+            here=self._here[at],
+            is_up=bool(self._states.up[at]),
+            detail=self._states.detail(at),
+            trust=self._trust(at),
+        )
+
+    def _with_numbers(self, at: int) -> HostRow:
+        """The row with what Placement and the facts say now; the rest is as it was."""
+        provider, here = self._providers[at], self._here[at]
+        return replace(
+            self._kept.rows[at],
+            inventories=provider.inventories,
+            traits=provider.traits,
+            num_io_ops=here.num_io_ops,
+            num_instances=here.num_instances,
+            instances=here.instance_uuids,
+            flavor_ids=here.flavor_ids,
+            image_properties=here.image_properties,
+            trust_level=self._trust(at),
+        )
+
+    def _trust(self, at: int) -> str:
+        return self._facts.trust_levels.get(self._fleet.names[at].nodename, UNKNOWN_TRUST)
+
+    def _take_providers(self, fleet: FleetView) -> set[int]:
+        """Rows whose provider is another object now: whatever changes about one, another takes its place."""
+        before, self._seen_of_placement = self._seen_of_placement, fleet.facts
+        touched: set[int] = set()
+        for facts in _differing(before, fleet.facts):
+            at = self._states.at_of.get(facts.uuid)
+            if at is not None:
+                provider = provider_of(fleet, facts.uuid)
+                if provider is not self._providers[at]:
+                    self._providers[at] = provider
+                    touched.add(at)
+        return touched
+
+    def _take_facts(self, facts: FleetFacts) -> set[int]:
+        """Rows of which something else is told than before."""
+        touched: set[int] = set()
+        old, self._facts = self._facts, facts
+        if facts.hosts is not old.hosts:
+            here = [facts.hosts.get(name.host, NOTHING) for name in self._fleet.names]
+            touched.update(compress(count(), map(is_not, here, self._here)))
+            self._here = here
+        if facts.trust_levels is not old.trust_levels and (facts.trust_levels or old.trust_levels):
+            touched.update(range(len(self._here)))
+        return touched
+
+
+def _differing(before: Sequence[ProviderFacts | None], now: Sequence[ProviderFacts | None]) -> Iterator[ProviderFacts]:
+    """Providers of either side that stand at a place where the other has something else."""
+    for at in compress(count(), map(is_not, before, now)):
+        yield from (each for each in (before[at], now[at]) if each is not None)
+    shared = min(len(before), len(now))
+    yield from (each for each in (*before[shared:], *now[shared:]) if each is not None)
+
+
+_KEPT = FleetKept(change_feed())
+
+
+def fleet_kept() -> FleetKept:
+    """This process's fleet."""
+    return _KEPT

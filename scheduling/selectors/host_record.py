@@ -1,0 +1,328 @@
+"""Why a host is always or never chosen: its standing in the decisions that are kept.
+
+How often it was considered, refused, outranked and chosen is counted by the database, over the bitmaps and indexes of
+the ledger. Why is read from the blobs of the newest decisions of each kind, as many as a short time allows.
+"""
+
+import json
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from statistics import median
+from typing import TypeVar
+from uuid import UUID
+
+from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
+
+from controlplane.kernel.reasons import RefusalReason
+from scheduling.domain.compact import places_in_runs
+from scheduling.domain.host_record import (
+    RankedOnce,
+    Rule,
+    ranked_once,
+    record_without_names,
+    refusing_rule,
+    rule_in,
+)
+from scheduling.domain.ledger.container import is_container
+from scheduling.models import DecisionInstance, DecisionOutcome, HostRoster, SchedulingDecision
+from scheduling.models.roster_names import decisions_refusing
+from scheduling.selectors.decision_store import decision_record_of
+
+NEWEST = 10_000
+"""Decisions that are looked at, the newest."""
+REFUSALS_READ = 200
+RANKINGS_READ = 50
+READING_S = 0.12
+"""Time for reading blobs of one kind; a few are read however long it takes."""
+READ_AT_LEAST = 5
+EXAMPLES = 3
+
+# Of decisions with the annotation of `_considered`.
+CHOSEN, NOT_CHOSEN = Q(chosen=True), Q(chosen=False)
+
+Rows = QuerySet[SchedulingDecision]
+Found = TypeVar("Found")
+
+
+class Fate(StrEnum):
+    """What became of a host in one decision. `undecided`: it passed, but no host was chosen for the batch at all."""
+
+    CHOSEN = "chosen"
+    OUTRANKED = "outranked"
+    REFUSED = "refused"
+    UNDECIDED = "undecided"
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        return _FATES[self]
+
+
+_FATES = {
+    Fate.CHOSEN: "Chosen",
+    Fate.OUTRANKED: "Passed, but others ranked higher",
+    Fate.REFUSED: "Refused",
+    Fate.UNDECIDED: "Passed, but the request failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FateCount:
+    """How many of the decisions ended so for the host; `share` is the part (0 to 1) of those that considered it."""
+
+    fate: Fate
+    decisions: int
+    share: float
+    newest_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How often one stage refused the host for one reason, of the refusals that were read, with the newest of them."""
+
+    stage: str
+    reason: RefusalReason
+    decisions: int
+    example: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class WeigherCost:
+    """Points by which a weigher put the chosen host ahead of this one, on average over the rankings read.
+
+    `first` counts rankings in which it was the weigher that cost most; `example` is the one where it cost most.
+    """
+
+    weigher: str
+    points: float
+    first: int
+    example: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Outranked:
+    """The rankings that were read. Ranks are from 1; None where no place is known (beyond the best that were kept)."""
+
+    read: int
+    usual_rank: float | None
+    usual_ranked: float
+    best_rank: int | None
+    weighers: tuple[WeigherCost, ...]
+    examples: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """One host in the decisions that are kept: the newest `looked_through`, `considered` of which looked at it."""
+
+    host: str
+    looked_through: int
+    is_bounded: bool
+    considered: int
+    fates: tuple[FateCount, ...]
+    refusals_read: int
+    rules: tuple[RuleCount, ...]
+    outranked: Outranked | None
+    chosen_examples: tuple[UUID, ...]
+
+    @property
+    def win_rate(self) -> float:
+        """Part (0 to 1) of the decisions that considered it which chose it."""
+        return self.of(Fate.CHOSEN).share
+
+    def of(self, fate: Fate) -> FateCount:
+        """The count of one fate."""
+        return next(one for one in self.fates if one.fate is fate)
+
+    @property
+    def refused(self) -> FateCount:
+        """Decisions that refused it."""
+        return self.of(Fate.REFUSED)
+
+    @property
+    def lost(self) -> FateCount:
+        """Decisions that ranked it and chose others."""
+        return self.of(Fate.OUTRANKED)
+
+    @property
+    def sentence(self) -> str:
+        """The record in words, for operators."""
+        if not self.considered:
+            return f"None of the {self.looked_through} decisions looked at {self.host}."
+        text = f"Chosen in {self.of(Fate.CHOSEN).decisions} of {self.considered} decisions ({percent(self.win_rate)})"
+        if self.rules:
+            top = self.rules[0]
+            text += f"; refused in {percent(self.refused.share)}, mostly for {top.reason.label} ({top.stage})"
+        if self.outranked is not None and self.outranked.usual_rank is not None:
+            where = f"{self.outranked.usual_rank:g} of {self.outranked.usual_ranked:g}"
+            text += f"; where it passed and lost, its usual rank was {where}"
+            if self.outranked.weighers:
+                worst = self.outranked.weighers[0]
+                text += f", and {worst.weigher} cost it most ({worst.points:.3g} points)"
+        return f"{text}."
+
+
+def percent(share: float) -> str:
+    """A part (0 to 1) in words: '0%', '0.02%', '7.1%', '42%'. What is not nothing never reads as nothing."""
+    number = 100 * share
+    return f"{number:.0f}%" if number >= 10 or not number else f"{number:.2g}%"
+
+
+def host_record(*, host: str, newest: int = NEWEST) -> HostRecord:
+    """The record of a host by its service's name, over the newest decisions. A constant number of queries."""
+    window, is_bounded = _window(newest)
+    rosters = Counter(dict(window.order_by().values_list("roster").annotate(count=Count("id"))))
+    rows = _rows(host, [digest for digest in rosters if digest])
+    considered = _considered(window, host, rows)
+    refused = decisions_refusing(considered, host)
+    counts = _counts(considered, refused)
+    total = sum(count for count, _ in counts.values())
+    rules, refusals_read = _rules(refused.filter(NOT_CHOSEN), rows) if counts[Fate.REFUSED][0] else ((), 0)
+    return HostRecord(
+        host=host,
+        looked_through=sum(rosters.values()),
+        is_bounded=is_bounded,
+        considered=total,
+        fates=tuple(
+            FateCount(fate, count, count / total if total else 0.0, at) for fate, (count, at) in counts.items()
+        ),
+        refusals_read=refusals_read,
+        rules=rules,
+        outranked=_outranked(_lost(considered, refused), rows) if counts[Fate.OUTRANKED][0] else None,
+        chosen_examples=_newest(considered.filter(CHOSEN)) if counts[Fate.CHOSEN][0] else (),
+    )
+
+
+def _window(newest: int) -> tuple[Rows, bool]:
+    """The newest decisions, and whether there are older ones. Those of one moment stay together."""
+    rows = SchedulingDecision.objects.all()
+    last = rows.order_by("-created_at").values_list("created_at", flat=True)[newest : newest + 1].first()
+    return (rows, False) if last is None else (rows.filter(created_at__gt=last), True)
+
+
+def _rows(host: str, digests: Sequence[str]) -> dict[str, int]:
+    """At which row the host stands, by roster. With several nodes, the first: no bit tells them apart by name."""
+    found: dict[str, int] = {}
+    contents = HostRoster.objects.filter(digest__in=digests).order_by().values_list("digest", "content")
+    for digest, content in contents:
+        places = places_in_runs(json.loads(zlib.decompress(bytes(content)))["hosts"], host)
+        if places:
+            found[digest] = places[0]
+    return found
+
+
+def _considered(window: Rows, host: str, rows: dict[str, int]) -> Rows:
+    """Decisions that looked at the host, with `chosen`."""
+    if not rows:
+        return window.none().annotate(chosen=Value(False, output_field=BooleanField()))
+    given = DecisionInstance.objects.filter(decision=OuterRef("pk"), host=host)
+    return window.filter(roster__in=list(rows)).annotate(chosen=Exists(given))
+
+
+def _counts(considered: Rows, refused: Rows) -> dict[Fate, tuple[int, datetime | None]]:
+    """Two queries: what passes can be told from the difference."""
+    every, gone = _grouped(considered), _grouped(refused)
+    chosen = [entry for (is_chosen, _), entry in every.items() if is_chosen]
+    selected = (False, DecisionOutcome.SELECTED.value)
+    failed = [key for key in every if not key[0] and key != selected]
+    return {
+        Fate.CHOSEN: (sum(count for count, _ in chosen), max((at for _, at in chosen), default=None)),
+        Fate.OUTRANKED: (_count(every, selected) - _count(gone, selected), None),
+        Fate.REFUSED: _sum(gone[key] for key in gone if not key[0]),
+        Fate.UNDECIDED: (sum(_count(every, key) - _count(gone, key) for key in failed), None),
+    }
+
+
+Group = dict[tuple[bool, str], tuple[int, datetime]]
+
+
+def _grouped(rows: Rows) -> Group:
+    groups = rows.order_by().annotate(given=F("chosen")).values_list("given", "outcome")
+    found = groups.annotate(count=Count("id"), newest=Max("created_at"))
+    return {(bool(chosen), outcome): (count, newest) for chosen, outcome, count, newest in found}
+
+
+def _count(group: Group, key: tuple[bool, str]) -> int:
+    return group[key][0] if key in group else 0
+
+
+def _sum(entries: Iterable[tuple[int, datetime]]) -> tuple[int, datetime | None]:
+    found = list(entries)
+    return sum(count for count, _ in found), max((at for _, at in found), default=None)
+
+
+def _lost(considered: Rows, refused: Rows) -> Rows:
+    passed = considered.filter(NOT_CHOSEN, outcome=DecisionOutcome.SELECTED)
+    return passed.exclude(pk__in=refused.order_by().values("pk"))
+
+
+def _newest(rows: Rows) -> tuple[UUID, ...]:
+    return tuple(rows.order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES])
+
+
+def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[RuleCount, ...], int]:
+    """Who refused it, the most frequent first, and how many refusals were read."""
+    read = list(_read(refused, REFUSALS_READ, lambda one: _rule(one, rows[one.roster])))
+    counts = Counter(rule for _, rule in read if rule is not None)
+    newest = {rule: pk for pk, rule in reversed(read) if rule is not None}
+    return tuple(RuleCount(*rule, count, newest[rule]) for rule, count in counts.most_common()), len(read)
+
+
+def _read(rows: Rows, most: int, reading: Callable[[SchedulingDecision], Found]) -> Iterator[tuple[UUID, Found]]:
+    """What each of the newest says, until time is up."""
+    until = time.monotonic() + READING_S
+    shown = rows.only("id", "roster", "host_count", "trace").order_by("-created_at")[:most]
+    for number, one in enumerate(shown, 1):
+        yield one.pk, reading(one)
+        if number >= READ_AT_LEAST and time.monotonic() > until:
+            return
+
+
+def _rule(one: SchedulingDecision, row: int) -> Rule | None:
+    blob = bytes(one.trace)
+    if is_container(blob):
+        return refusing_rule(blob, row)
+    trace = decision_record_of(decision=one).trace
+    return None if trace is None else rule_in(trace, row)
+
+
+def _ranked(one: SchedulingDecision, row: int) -> RankedOnce | None:
+    blob = bytes(one.trace)
+    is_new = is_container(blob)
+    record = record_without_names(blob, one.host_count) if is_new else decision_record_of(decision=one)
+    return None if record.trace is None else ranked_once(record.trace, row, record.ranked)
+
+
+def _outranked(lost: Rows, rows: dict[str, int]) -> Outranked:
+    read = list(_read(lost, RANKINGS_READ, lambda one: _ranked(one, rows[one.roster])))
+    ranked = [(pk, one) for pk, one in read if one is not None]
+    places = [one.rank for _, one in ranked if one.rank is not None]
+    return Outranked(
+        read=len(read),
+        usual_rank=median(places) if places else None,
+        usual_ranked=median([one.ranked for _, one in ranked]) if ranked else 0,
+        best_rank=min(places, default=None),
+        weighers=_costs(ranked),
+        examples=tuple(pk for pk, _ in read[:EXAMPLES]),
+    )
+
+
+def _costs(ranked: Sequence[tuple[UUID, RankedOnce]]) -> tuple[WeigherCost, ...]:
+    """Weighers that cost the host points, the most expensive first."""
+    told = [(pk, dict(one.behind)) for pk, one in ranked if one.behind]
+    sums: Counter[str] = Counter()
+    firsts: Counter[str] = Counter()
+    examples: dict[str, tuple[float, UUID]] = {}
+    for pk, behind in told:
+        worst = max(behind, key=lambda name: behind[name])
+        firsts[worst] += behind[worst] > 0
+        for name, points in behind.items():
+            sums[name] += points  # type: ignore[assignment]  # a Counter of floats
+            examples[name] = max(examples.get(name, (0.0, pk)), (points, pk), key=lambda one: one[0])
+    costs = [WeigherCost(name, points / len(told), firsts[name], examples[name][1]) for name, points in sums.items()]
+    return tuple(sorted((one for one in costs if one.points > 0), key=lambda one: -one.points))

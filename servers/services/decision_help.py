@@ -1,0 +1,75 @@
+"""What would make the request of a stored decision fit now. Every change that is told was run; nothing is written."""
+
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
+from controlplane.infra.request_id import current_request_id
+from scheduling.domain.request import FlavorSnapshot, ScheduleRequest, request_from_dict
+from scheduling.selectors.decisions import decision_content, decision_get
+from scheduling.services.explain import schedule_explain
+from scheduling.services.explain_report import answer_report
+from scheduling.services.simulate import MOST_INSTANCES
+from servers.models import RequestSpec
+from servers.selectors.flavor import flavor_snapshot, flavors_visible
+from servers.selectors.scheduling_facts import fleet_facts, schedule_request
+
+log = logging.getLogger(__name__)
+
+
+def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = None) -> dict[str, Any]:
+    """The report of `answer_report` for the decision's request on the fleet as it is now, under the active policy.
+
+    The instances are new ones, and the server group is the one of today; of a batch larger than a trial may be, as many
+    as it may. A host may be asked about by admins only. Raises NotFound, also for another project's decision, and
+    Invalid for a host that is not there.
+    """
+    require(caller, "schedule:explain")
+    if host is not None:
+        require(caller, "schedule:explain:host")
+    decision = decision_get(caller=caller, decision_id=decision_id)
+    stored = request_from_dict(decision_content(decision=decision).request)
+    spec = _spec(stored)
+    rows = flavors_visible(caller=caller).filter(disabled=False)
+    answer = schedule_explain(
+        request=_asked_again(stored, spec),
+        fleet_facts=fleet_facts(spec),
+        offers=[FlavorSnapshot(**flavor_snapshot(row)) for row in rows],
+        host=host,
+        every_rule=host is not None,
+    )
+    log.info("decision=%s explained for user=%s host=%s", decision_id, caller.username, host or "any")
+    return answer_report(answer, redacted=not caller.is_admin)
+
+
+def _spec(stored: ScheduleRequest) -> RequestSpec:
+    """What the facts about the fleet depend on: hints, group, extra specs."""
+    body: dict[str, Any] = {
+        "flavor": _plain(stored.flavor),
+        "image": _plain(stored.image),
+        "availability_zone": stored.availability_zone,
+        "hints": {name: list(values) for name, values in stored.hints.items()},
+        "group_id": stored.group.uuid if stored.group else None,
+    }
+    return RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=body)
+
+
+def _plain(snapshot: Any) -> Mapping[str, Any]:
+    return {name: getattr(snapshot, name) for name in snapshot.__dataclass_fields__}
+
+
+def _asked_again(stored: ScheduleRequest, spec: RequestSpec) -> ScheduleRequest:
+    """The stored request for instances that exist nowhere, with the group's members of today."""
+    uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MOST_INSTANCES]]
+    today = schedule_request(spec, uuids, current_request_id())
+    return replace(
+        stored,
+        request_id=today.request_id,
+        instance_uuids=today.instance_uuids,
+        min_count=None if stored.min_count is None else min(stored.min_count, len(uuids)),
+        group=today.group if stored.group else None,
+    )

@@ -1,0 +1,112 @@
+"""Notifications in Django's admin: secrets are written and not shown, refusals are told, events are sent again."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from controlplane.identity.models import User
+from controlplane.infra.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
+from controlplane.infra.notifications.envelope import Event
+from controlplane.infra.notifications.offers import events_offer
+from controlplane.infra.notifications.outbox import events_write
+from controlplane.infra.notifications.sealing import unseal
+from controlplane.infra.notifications.webhooks import webhook_create
+
+pytestmark = pytest.mark.django_db
+SECRET = "0123456789abcdef-secret"
+FORM = {"name": "lab", "url": "https://example.org/", "events": '["scheduler.*"]', "enabled": "on", "secret": SECRET}
+
+
+@pytest.fixture
+def browser() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser(username="root", password="a-long-password"))
+    return client
+
+
+def add(browser: Client, **changes: Any) -> Any:
+    return browser.post(reverse("admin:infra_webhook_add"), {**FORM, **changes}, follow=True)
+
+
+def failed_delivery() -> Delivery:
+    webhook_create(name="lab", url="https://example.org/", events=["*"], secret=SECRET)
+    events_write([Event("scheduler.select_destinations.end", "nova-scheduler:lab", {}, timezone.now())])
+    events_offer()
+    row = Delivery.objects.get()
+    DeliveryAttempt.objects.create(delivery=row, number=1, duration_ms=3, status=503, error="busy")
+    Delivery.objects.update(state=DeliveryState.FAILED, attempt=12)
+    return row
+
+
+def test_webhook_is_added_and_its_secret_is_shown_nowhere(browser: Client) -> None:
+    page = add(browser).content.decode()
+    row = Webhook.objects.get()
+    assert (row.url, row.events, unseal(row.sealed_secret)) == (FORM["url"], ["scheduler.*"], SECRET)
+    change = browser.get(reverse("admin:infra_webhook_change", args=[row.pk])).content.decode()
+    assert SECRET not in page + change
+    assert row.sealed_secret not in page + change
+
+
+def test_webhook_that_is_changed_keeps_its_secret(browser: Client) -> None:
+    add(browser)
+    row = Webhook.objects.get()
+    form = {**FORM, "url": "https://example.org/new", "secret": ""}
+    assert browser.post(reverse("admin:infra_webhook_change", args=[row.pk]), form).status_code == 302
+    row.refresh_from_db()
+    assert (row.url, unseal(row.sealed_secret)) == ("https://example.org/new", SECRET)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("url", "ftp://example.org/", "begins with http"),
+        ("secret", "short", "16 to 200"),
+        ("events", "[3]", "Each pattern"),
+    ],
+)
+def test_wrong_webhook_is_refused_in_words(browser: Client, field: str, value: str, words: str) -> None:
+    assert words in add(browser, **{field: value}).content.decode()
+    assert Webhook.objects.count() == 0
+
+
+def test_webhook_is_deleted_with_its_deliveries(browser: Client) -> None:
+    row = failed_delivery().webhook
+    browser.post(reverse("admin:infra_webhook_delete", args=[row.pk]), {"post": "yes"})
+    assert (Webhook.objects.count(), Delivery.objects.count(), Notification.objects.count()) == (0, 0, 1)
+
+
+def test_pages_show_the_event_its_deliveries_and_the_log_of_attempts(browser: Client) -> None:
+    row = failed_delivery()
+    event = browser.get(reverse("admin:infra_notification_change", args=[row.notification_id])).content.decode()
+    delivery = browser.get(reverse("admin:infra_delivery_change", args=[row.pk])).content.decode()
+    assert "scheduler.select_destinations.end" in event
+    assert "503" in delivery
+    assert "busy" in delivery
+
+
+@pytest.mark.parametrize("model", ["delivery", "notification"])
+def test_what_failed_is_sent_again(browser: Client, model: str) -> None:
+    row = failed_delivery()
+    chosen = row.pk if model == "delivery" else row.notification_id
+    browser.post(
+        reverse(f"admin:infra_{model}_changelist"), {"action": "send_again", "_selected_action": [str(chosen)]}
+    )
+    row.refresh_from_db()
+    assert row.state == DeliveryState.WAITING
+    assert row.max_attempts > row.attempt
+
+
+def test_who_may_only_look_cannot_send_again() -> None:
+    row = failed_delivery()
+    looker = User.objects.create_user(username="looker", password="a-long-password", is_staff=True)
+    looker.user_permissions.add(Permission.objects.get(codename="view_delivery"))
+    client = Client()
+    client.force_login(looker)
+    data = {"action": "send_again", "_selected_action": [str(row.pk)]}
+    client.post(reverse("admin:infra_delivery_changelist"), data)
+    row.refresh_from_db()
+    assert row.state == DeliveryState.FAILED

@@ -1,0 +1,487 @@
+"""Decisions for people: the list and its filters, the funnel, refused hosts, scores, replay and what would help."""
+
+import re
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from controlplane.identity.domain import Caller
+from scheduling.models import SchedulerPolicy, SchedulingDecision, ShadowResult
+from scheduling.services import service_disable
+from servers.models import Instance
+from tests.worlds.cloud import People, active, client_of, create, finish_builds, flavor, host, pump
+
+AsPerson = Callable[[Caller], Client]
+PART = {"HX-Request": "true", "HX-Target": "decision-lists"}
+HTMX = {"HX-Request": "true"}
+
+
+def unplaced(people: People, name: str = "no-room") -> SchedulingDecision:
+    """A request that every host refuses."""
+    flavor(f"huge-{name}", root_gib=5000)
+    made = create(people.member, name, flavor=f"huge-{name}")[0]
+    pump()
+    return decision_of(made)
+
+
+def decision_of(instance: Instance) -> SchedulingDecision:
+    decision_id = Instance.objects.get(pk=instance.pk).decision_id
+    assert decision_id is not None
+    return SchedulingDecision.objects.get(pk=decision_id)
+
+
+def address(decision: SchedulingDecision) -> str:
+    return f"/decisions/{decision.pk}/"
+
+
+def shown(client: Client, decision: SchedulingDecision, query: str = "") -> Any:
+    return client.get(f"{address(decision)}{query}").context
+
+
+def refused_names(context: Any) -> list[str]:
+    return [one.host for group in context["refused_groups"] for one in group.shown]
+
+
+# The list.
+
+
+def found(client: Client, **query: str) -> set[uuid.UUID]:
+    answer = client.get("/decisions/", query)
+    assert answer.status_code == 200
+    return {one.pk for one in answer.context["page"]}
+
+
+def test_decisions_are_found_by_each_filter_of_the_api(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    good, bad = decision_of(instance), unplaced(people)
+    client = as_person(people.admin)
+    soon = (good.created_at + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
+
+    asked: dict[str, dict[str, str]] = {
+        "instance": {"instance": str(instance.pk)},
+        "host": {"host": instance.host},
+        "outcome": {"outcome": "selected"},
+        "subject": {"subject": str(good.subject)},
+    }
+    assert {name: found(client, **query) for name, query in asked.items()} == {name: {good.pk} for name in asked}
+    asked = {
+        "refused_host": {"refused_host": "h1"},
+        "reason": {"reason": "disk_short"},
+        "stage": {"stage": "placement", "reason": "disk_short"},
+    }
+    assert {name: found(client, **query) for name, query in asked.items()} == {name: {bad.pk} for name in asked}
+    assert found(client, created_before=soon, policy_version="defaults") == {good.pk, bad.pk}
+    assert found(client, created_after=soon) == set()
+
+
+def test_the_page_finds_what_the_api_finds(people: People, as_person: AsPerson) -> None:
+    active(people.member)
+    unplaced(people)
+    query = {"reason": "disk_short", "refused_host": "h2"}
+
+    api = client_of(people.admin).get("/api/decisions/", query).json()["results"]
+
+    assert {str(one) for one in found(as_person(people.admin), **query)} == {one["id"] for one in api}
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ({"instance": "web-1"}, "Instance"),
+        ({"reason": "bad luck"}, "Refused hosts for"),
+        ({"created_after": "yesterday"}, "From"),
+        ({"stage": "\x00"}, "Refused by"),
+    ],
+)
+def test_a_filter_that_cannot_be_read_is_named_and_nothing_is_shown_for_it(
+    query: dict[str, str], title: str, people: People, as_person: AsPerson
+) -> None:
+    active(people.member)
+
+    answer = as_person(people.admin).get("/decisions/", query)
+
+    assert f"<b>{title}</b>:" in answer.text
+    assert answer.context["page"].paginator.count == 0
+
+
+def test_filters_stay_in_their_fields(people: People, as_person: AsPerson) -> None:
+    query = {"stage": "RamFilter", "created_after": "2026-01-02T03:04:05Z", "policy_version": "default-v1"}
+
+    page = as_person(people.admin).get("/decisions/", query).text
+
+    assert 'value="RamFilter"' in page
+    assert 'value="2026-01-02T03:04"' in page
+    assert 'value="default-v1"' in page
+
+
+def test_a_tenant_cannot_filter_by_host(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    client = as_person(people.member)
+
+    assert found(client, host="elsewhere", refused_host="h1") == {decision_of(instance).pk}
+    assert 'name="host"' not in client.get("/decisions/").text
+
+
+def test_a_tenant_sees_the_decisions_of_the_own_project_alone(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    assert found(as_person(people.stranger)) == set()
+    assert found(as_person(people.stranger), instance=str(instance.pk)) == set()
+    assert found(as_person(people.reader)) == {decision_of(instance).pk}
+
+
+@pytest.mark.parametrize(
+    ("query", "told"), [({}, "No decisions yet"), ({"outcome": "error"}, "No decision matches the filters")]
+)
+def test_an_empty_list_says_what_to_do(query: dict[str, str], told: str, people: People, as_person: AsPerson) -> None:
+    page = as_person(people.member).get("/decisions/", query).text
+
+    assert told in page
+    assert ("Create an instance" in page, "show all decisions" in page) == (not query, bool(query))
+
+
+def test_htmx_gets_the_rows_of_the_list_alone(people: People, as_person: AsPerson) -> None:
+    page = as_person(people.admin).get("/decisions/?outcome=error", headers=HTMX).text
+
+    assert "<html" not in page
+    assert 'id="decision-rows"' in page
+
+
+# One decision.
+
+
+def test_the_funnel_tells_hosts_in_hosts_left_and_time_of_each_stage(people: People, as_person: AsPerson) -> None:
+    service_disable(host="h2", reason="x")
+    instance = active(people.member)
+
+    stages = shown(as_person(people.admin), decision_of(instance))["funnel"]
+
+    first, last = stages[0], stages[-1]
+    assert (first.hosts_in, first.hosts_out, first.refused, first.reasons) == (2, 1, 1, (("disabled", 1),))
+    assert (last.name, last.hosts_out) == ("weigh", 1)
+    assert all(after.hosts_in == before.hosts_out for before, after in pairwise(stages))
+
+
+def test_refused_hosts_are_grouped_by_stage_and_reason(people: People, as_person: AsPerson) -> None:
+    service_disable(host="h2", reason="x")
+    decision = unplaced(people)
+
+    groups = shown(as_person(people.admin), decision)["refused_groups"]
+
+    told = [(one.rule.stage, one.rule.reason.value, [each.host for each in one.shown]) for one in groups]
+    assert told == [("request_filters", "disabled", ["h2"]), ("placement", "disk_short", ["h1"])]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("?stage=placement", ["h1"]),
+        ("?reason=disabled", ["h2"]),
+        ("?name=H2", ["h2"]),
+        ("?stage=placement&name=h2", []),
+        ("?reason=nonsense", []),
+        ("?page=99", ["h2", "h1"]),
+    ],
+)
+def test_refused_hosts_are_filtered(query: str, names: list[str], people: People, as_person: AsPerson) -> None:
+    service_disable(host="h2", reason="x")
+    decision = unplaced(people)
+    client = as_person(people.admin)
+
+    assert refused_names(shown(client, decision, query)) == names
+    assert ("No refused host matches" in client.get(f"{address(decision)}{query}").text) is not bool(names)
+
+
+def test_refused_hosts_are_paged_through_htmx(people: People, as_person: AsPerson) -> None:
+    for number in range(40):
+        host(f"more-{number:02}")
+    decision = unplaced(people)
+    client = as_person(people.admin)
+
+    pages = [client.get(f"{address(decision)}?page={number}", headers=PART) for number in (1, 2)]
+
+    assert [len(refused_names(one.context)) for one in pages] == [25, 17]
+    assert "<html" not in pages[0].text
+    assert pages[1].context["refused_groups"][0].rule.hosts == 42
+
+
+def test_scores_are_sorted_by_weigher_host_and_rank(people: People, as_person: AsPerson) -> None:
+    host("large", memory_mib=16384)
+    decision = decision_of(active(people.member))
+    client = as_person(people.admin)
+
+    def order(sort: str) -> list[str]:
+        return [one.host for one in shown(client, decision, f"?sort={sort}")["scores_page"]]
+
+    assert order("rank")[0] == order("-RAMWeigher")[0] == order("nonsense")[0] == "large"
+    assert order("RAMWeigher")[-1] == order("-rank")[-1] == "large"
+    assert order("host") == ["h1", "h2", "large"]
+    assert order("-host") == ["large", "h2", "h1"]
+
+
+def test_a_score_is_its_scaled_value_times_the_multiplier(people: People, as_person: AsPerson) -> None:
+    host("large", memory_mib=16384)
+    decision = decision_of(active(people.member))
+
+    table = shown(as_person(people.admin), decision)["scores"]
+    best = table[0]
+    ram = best.scores[[one.title for one in table.columns].index("RAM")]
+
+    assert (ram.normalised, ram.points) == (1.0, ram.multiplier)
+    assert ram.raw > 8192
+    assert best.total == pytest.approx(sum(one.points for one in best.scores))
+
+
+def test_a_sorted_heading_says_so_and_turns_the_order_round(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+
+    page = as_person(people.admin).get(f"{address(decision)}?sort=-RAMWeigher").text
+
+    assert 'aria-sort="descending"><a id="s-RAMWeigher" href="/decisions/' in page
+    assert f"{address(decision)}?sort=RAMWeigher#scores" in page
+
+
+def test_the_chosen_host_its_alternates_and_its_claim_are_told(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+
+    one = shown(as_person(people.admin), decision_of(instance))["instances"][0]
+
+    assert (one.host, one.rank, one.alternates) == (instance.host, 1, ("h2",) if instance.host == "h1" else ("h1",))
+    assert dict(one.claimed) == {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
+
+
+def test_a_decision_leads_to_its_policy_version(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+    version = SchedulerPolicy.objects.create(name="spread", version=3, body={})
+    client = as_person(people.admin)
+    before = client.get(address(decision)).text
+    SchedulingDecision.objects.filter(pk=decision.pk).update(policy_version="spread-v3")
+
+    assert '<a href="/policies/defaults/">defaults</a>' in before
+    assert f'<a href="/policies/{version.pk}/">spread-v3</a>' in client.get(address(decision)).text
+
+
+def test_a_shadow_is_compared_for_operators_alone(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+    ShadowResult.objects.create(
+        policy=SchedulerPolicy.objects.create(name="spread", version=3, body={}),
+        decision=decision,
+        live_version="defaults",
+        outcome="elsewhere",
+        instance_count=1,
+        moved_count=1,
+        decided_host="h1",
+        shadow_host="<b>h2</b>",
+        duration_us=10,
+    )
+
+    whole = as_person(people.admin).get(address(decision)).text
+    redacted = as_person(people.member).get(address(decision)).text
+
+    assert "It would have chosen otherwise: &lt;b&gt;h2&lt;/b&gt; instead of h1." in whole
+    assert "shadow" not in redacted
+
+
+def test_a_tenant_is_told_reasons_and_numbers_but_no_host(people: People, as_person: AsPerson) -> None:
+    host("secret-host")
+    service_disable(host="secret-host", reason="secret-reason")
+    decisions = [unplaced(people), decision_of(active(people.member))]
+    client = as_person(people.member)
+    queries = ("", "?host=secret-host", "?name=secret", "?sort=host", "?reason=disabled")
+
+    pages = [
+        client.get(f"{address(one)}{query}", headers=how)
+        for one in decisions
+        for query in queries
+        for how in ({}, PART)
+    ]
+
+    assert [one.status_code for one in pages] == [200] * len(pages)
+    assert "Disabled" in pages[0].text
+    # The frame knows its own address.
+    texts = [one.text.replace("?host=secret-host", "") for one in pages]
+    assert not [text for text in texts if "secret-" in text or "/hosts/" in text]
+    assert not [text for text in texts if re.search(r"\bh[12]\b", re.sub(r"<[^>]*>", " ", text))]
+
+
+def test_names_that_look_like_html_are_shown_as_text(people: People, as_person: AsPerson) -> None:
+    host("<img src=x>&\"'")
+    decision = unplaced(people)
+    client = as_person(people.admin)
+
+    page = (
+        client.get(f"{address(decision)}?name=<img&host=<img src=x>%26\"'&stage=<b>").text
+        + client.get("/decisions/").text
+    )
+
+    assert "<img src=x>" not in page
+    assert "&lt;img src=x&gt;" in page
+
+
+def test_a_host_with_a_slash_or_question_mark_in_its_name_is_linked_to_its_own_page(
+    people: People, as_person: AsPerson
+) -> None:
+    host("odd?name#1")
+    decision = unplaced(people)
+
+    assert 'href="/hosts/odd%3Fname%231/"' in as_person(people.admin).get(address(decision)).text
+
+
+def test_a_large_decision_costs_the_queries_of_a_small_one(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    small = [unplaced(people, "early"), decision_of(active(people.member, "early"))]
+    for number in range(60):
+        host(f"more-{number}")
+    large = [unplaced(people, "late"), decision_of(active(people.member, "late"))]
+
+    def queries(decision: SchedulingDecision) -> int:
+        client.get(address(decision))
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(f"{address(decision)}?host=more-1").status_code == 200
+        return len(seen)
+
+    assert [queries(one) for one in large] == [queries(one) for one in small]
+
+
+def test_a_filtered_list_costs_the_same_queries_with_more_decisions(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+
+    def queries() -> int:
+        path = "/decisions/?refused_host=h1&reason=disk_short&stage=placement"
+        client.get(path)
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(path).status_code == 200
+        return len(seen)
+
+    unplaced(people, "first")
+    few = queries()
+    for number in range(6):
+        unplaced(people, f"more-{number}")
+    assert queries() == few
+
+
+# Asking again.
+
+
+def test_replay_says_that_the_decision_is_the_same_with_its_digest(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+
+    answer = as_person(people.admin).post(f"{address(decision)}replay/", headers=HTMX)
+
+    assert "The replay decided alike, bit by bit." in answer.text
+    assert answer.text.count(decision.trace_digest) == 2
+    assert "<html" not in answer.text
+
+
+def test_replay_shows_the_first_difference(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+    SchedulingDecision.objects.filter(pk=decision.pk).update(trace_digest="0" * 40)
+
+    answer = as_person(people.admin).post(f"{address(decision)}replay/", headers=HTMX)
+
+    assert answer.context["replay"].same is False
+    assert "The replay decided differently." in answer.text
+
+
+def test_replay_of_a_decision_whose_fleet_is_gone_says_so(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+    SchedulingDecision.objects.filter(pk=decision.pk).update(snapshot="")
+    client = as_person(people.admin)
+
+    assert "was not kept" in client.post(f"{address(decision)}replay/", headers=HTMX).text
+    assert "not kept; this record takes" in client.get(address(decision)).text
+
+
+def test_help_tells_admins_changes_of_the_fleet_and_tenants_those_of_the_request(
+    people: People, as_person: AsPerson
+) -> None:
+    service_disable(host="h2", reason="x")
+    flavor("wide", vcpus=3, memory_mib=9000)
+    decision = decision_of(create_and_pump(people, "wide"))
+
+    told = {
+        name: as_person(getattr(people, name)).post(f"{address(decision)}help/", headers=HTMX)
+        for name in ("admin", "member", "reader")
+    }
+
+    kinds = {
+        name: {kind for one in answer.context["help"]["changes"] for kind in one["kinds"]}
+        for name, answer in told.items()
+    }
+    assert "fleet" in kinds["admin"]
+    assert kinds["member"] == kinds["reader"] == {"request"}
+    assert "h1" in told["admin"].text
+    assert "h1" not in told["member"].text
+    assert "MB ram instead of 9000" in told["member"].text
+
+
+def create_and_pump(people: People, wanted: str) -> Instance:
+    made = create(people.member, f"of-{wanted}", flavor=wanted)[0]
+    pump()
+    return made
+
+
+def test_help_writes_nothing_and_says_when_nothing_has_to_change(people: People, as_person: AsPerson) -> None:
+    instance = active(people.member)
+    before = SchedulingDecision.objects.count(), Instance.objects.count()
+
+    answer = as_person(people.member).post(f"{address(decision_of(instance))}help/", headers=HTMX)
+
+    assert "Nothing has to change" in answer.text
+    assert (SchedulingDecision.objects.count(), Instance.objects.count()) == before
+
+
+def test_help_about_a_host_lists_every_rule_that_refuses_it(people: People, as_person: AsPerson) -> None:
+    service_disable(host="h2", reason="x")
+    decision = unplaced(people)
+
+    answer = as_person(people.admin).post(f"{address(decision)}help/", {"host": "h2"}, headers=HTMX)
+
+    assert {one["reason"] for one in answer.context["help"]["host"]["rules"]} == {"disabled", "disk_short"}
+    assert "Enable h2" in answer.text or "enable h2" in answer.text
+
+
+def test_help_about_a_host_is_for_admins(people: People, as_person: AsPerson) -> None:
+    decision = unplaced(people)
+
+    assert as_person(people.member).post(f"{address(decision)}help/", {"host": "h2"}).status_code == 403
+
+
+def test_help_about_a_host_that_is_not_there_says_so(people: People, as_person: AsPerson) -> None:
+    decision = unplaced(people)
+
+    answer = as_person(people.admin).post(f"{address(decision)}help/", {"host": "<i>h9"}, headers=HTMX)
+
+    assert "There is no host &lt;i&gt;h9." in answer.text
+
+
+def test_without_htmx_an_answer_stands_in_the_page_whose_links_lead_back(people: People, as_person: AsPerson) -> None:
+    decision = unplaced(people)
+    client = as_person(people.admin)
+
+    for verb in ("help", "replay"):
+        page = client.post(f"{address(decision)}{verb}/").text
+        assert 'id="refused"' in page
+        assert f'href="{address(decision)}?stage=placement' in page
+        assert 'href="?' not in page
+
+
+def test_a_batch_shows_the_stages_and_scores_of_each_instance(people: People, as_person: AsPerson) -> None:
+    made = create(people.member, "many", min_count=3, max_count=3)
+    pump()
+    finish_builds()
+    client = as_person(people.admin)
+    decision = decision_of(made[0])
+
+    second = shown(client, decision, "?round=2")
+
+    assert len(second["rounds"]) == len(second["instances"].object_list) == 3
+    assert second["funnel"]
+    assert "There is no instance 9 in this batch." in client.get(f"{address(decision)}?round=9").text

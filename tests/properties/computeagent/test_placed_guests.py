@@ -1,0 +1,99 @@
+"""What the scheduler places, an agent can build: both sides read the same report and the same placed guest."""
+
+import xml.etree.ElementTree as ET
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from computeagent.agent.topology_check import topology_complaints
+from computeagent.conductor import GuestSpec
+from computeagent.cpu_lists import cpus_parse
+from computeagent.drivers.fake import FakeDriver
+from computeagent.drivers.fake_hardware import FakeSizes
+from computeagent.drivers.host_options import HostOptions
+from computeagent.drivers.libvirt.guest_tuning import HostView, guest_tuning
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
+from computeagent.topology import host_cells_from_json
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.numa.codec import guest_to_dict, host_from_dict
+from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.numa.fit import fit
+from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+
+CPUS = 16
+MEMORY_MIB = 2048
+
+
+POLICIES = (
+    {},
+    {"hw:cpu_policy": "dedicated"},
+    {"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "prefer"},
+    {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"},
+    {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "share"},
+    {"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "^0"},
+)
+
+
+@st.composite
+def fake_hosts(draw: st.DrawFn) -> tuple[FakeDriver, HostOptions]:
+    """Hosts whose CPUs are divided at random, or not at all."""
+    cells, threads = draw(st.sampled_from([2, 4])), draw(st.sampled_from([1, 2]))
+    sizes = FakeSizes(vcpus=CPUS, memory_mib=16384, numa_cells=cells, threads=threads)
+    dedicated = frozenset(draw(st.sets(st.integers(0, CPUS - 1), min_size=8))) if draw(st.booleans()) else frozenset()
+    options = HostOptions(dedicated, frozenset(range(CPUS)) - dedicated if dedicated else frozenset())
+    return FakeDriver("h", sizes=sizes, options=options), options
+
+
+@st.composite
+def flavors(draw: st.DrawFn) -> FlavorSnapshot:
+    """Flavors that ask for one or two cells."""
+    specs = {
+        **draw(st.sampled_from(POLICIES)),
+        "hw:numa_nodes": draw(st.sampled_from(["1", "2"])),
+        "hw:mem_page_size": draw(st.sampled_from(["small", "large", "any", "2MB"])),
+    }
+    return FlavorSnapshot("f", "f", vcpus=draw(st.sampled_from([2, 4])), memory_mib=MEMORY_MIB, extra_specs=specs)
+
+
+def guest_of(flavor: FlavorSnapshot, numa: dict[str, object]) -> GuestSpec:
+    return GuestSpec(
+        uuid="f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
+        name="web-1",
+        project_id="p1",
+        vcpus=flavor.vcpus,
+        memory_mib=flavor.memory_mib,
+        root_gib=1,
+        ephemeral_gib=0,
+        swap_mib=0,
+        image_id="i1",
+        image_checksum="",
+        image_size_bytes=0,
+        image_disk_format="raw",
+        numa_topology=numa,
+    )
+
+
+@given(host=fake_hosts(), flavor=flavors())
+def test_guest_that_fits_a_report_is_built_where_it_was_placed(
+    host: tuple[FakeDriver, HostOptions], flavor: FlavorSnapshot
+) -> None:
+    driver, options = host
+    report = driver.host_report()
+    wish = guest_topology(flavor, ImageSnapshot())
+    assert report.numa_topology is not None
+    assert wish is not None
+    placed = fit(host_from_dict(report.numa_topology), wish)
+    assume(not isinstance(placed, Refusal))
+    guest = guest_of(flavor, guest_to_dict(placed))
+
+    assert topology_complaints(guest, report) == []
+    view = HostView(host_cells_from_json(report.numa_topology), options.cpu_shared_set)
+    definition = GuestDefinition(
+        guest_mark(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=guest_tuning(guest, view)
+    )
+    root = ET.fromstring(guest_xml(definition))  # noqa: S314 - what we have just made
+    pins = {int(pin.get("vcpu", "")): cpus_parse(pin.get("cpuset", "")) for pin in root.findall("cputune/vcpupin")}
+    assert pins.keys() == set(range(flavor.vcpus))
+    pinned = {vcpu: {cpu} for cell in placed for vcpu, cpu in cell.pinning}
+    assert {vcpu: cpus for vcpu, cpus in pins.items() if vcpu in pinned} == pinned
+    assert sum(int(cell.get("memory", "0")) for cell in root.findall("cpu/numa/cell")) == MEMORY_MIB * 1024

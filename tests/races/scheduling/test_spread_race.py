@@ -1,0 +1,34 @@
+"""Schedulers that run at the same time spread instances as one alone would: each sees the others' claims in time.
+
+Nova's schedulers rank by numbers that compute nodes report later: of a burst each sends up to 47 requests to one host.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.races import race_run
+
+HERE = Path(__file__).parent
+SCHEDULERS, REQUESTS, HOSTS = 2, 50, 50
+TIMEOUT_S = 240
+
+pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+
+
+@pytest.fixture
+def raced(postgres_server: Any, tmp_path: Path) -> dict[str, Any]:
+    """What the bursts led to."""
+    url = postgres_server.create_database()
+    program = HERE / "spread_race.py"
+    result: dict[str, Any] = race_run(
+        program, SCHEDULERS, REQUESTS, HOSTS, url=url, state=tmp_path, timeout_s=TIMEOUT_S
+    )
+    postgres_server.drop_database(url)
+    return result
+
+
+def test_two_schedulers_spread_a_burst_over_equal_hosts_as_one_does(raced: dict[str, Any]) -> None:
+    assert raced["one"] == {"said": {"placed": REQUESTS}, "hosts": HOSTS, "most": 1}
+    assert raced["several"] == raced["one"]

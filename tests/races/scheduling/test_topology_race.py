@@ -1,0 +1,33 @@
+"""Real processes want the last pinned CPUs and the last devices at once: as many get them as there are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.races import race_run
+
+HERE = Path(__file__).parent
+RACERS, TIMES, FIT = 6, 3, 3
+TIMEOUT_S = 240
+
+pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+
+
+@pytest.fixture
+def raced(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """What the racers tell. On PostgreSQL: SQLite has one writer at a time anyway."""
+    server = request.getfixturevalue("postgres_server")
+    url, program = server.create_database(), HERE / "topology_race.py"
+    result: dict[str, Any] = race_run(program, RACERS, TIMES, url=url, state=tmp_path, timeout_s=TIMEOUT_S)
+    server.drop_database(url)
+    return result
+
+
+def test_racers_at_once_get_exactly_what_fits(raced: dict[str, Any]) -> None:
+    for kind, devices in (("cpus", 0), ("devices", FIT)):
+        told = raced[kind]
+        assert told["granted"] == told["claims"] == told["allocations"] == FIT * TIMES
+        assert told.get("devices", 0) == devices * TIMES
+        assert told.get("findings", 0) == told.get("left", 0) == 0
+        assert told["refused: no_valid_host"] == (RACERS - FIT) * TIMES

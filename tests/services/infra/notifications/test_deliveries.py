@@ -1,0 +1,283 @@
+"""From the outbox to a receiver: signed, tried again, given up, sent again, and never by two at once."""
+
+import json
+import time
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from controlplane.infra.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
+from controlplane.infra.notifications.courier import notifications_deliver, webhook_drain
+from controlplane.infra.notifications.deliveries import (
+    deliveries_expire,
+    delivery_finish,
+    delivery_take,
+    wait_s,
+    webhooks_due,
+)
+from controlplane.infra.notifications.envelope import Event
+from controlplane.infra.notifications.offers import delivery_resend, event_resend, events_offer
+from controlplane.infra.notifications.outbox import events_write
+from controlplane.infra.notifications.post import Answer
+from controlplane.infra.notifications.prune import notifications_prune
+from controlplane.infra.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.infra.notifications.webhooks import webhook_create, webhook_update
+from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from tests.fixtures.receivers import Receiver
+
+pytestmark = pytest.mark.django_db
+SECRET = "0123456789abcdef-secret"
+REQUEST = "req-00000000-0000-4000-8000-000000000001"
+HEARD = Answer(204, "", "", 3)
+BUSY = Answer(503, "the receiver answered 503", "busy", 3)
+
+
+def hook(url: str = "http://127.0.0.1:9/", name: str = "hook", events: tuple[str, ...] = ("*",)) -> Webhook:
+    return webhook_create(name=name, url=url, events=events, secret=SECRET)
+
+
+def happened(event_type: str = "scheduler.select_destinations.end") -> Notification:
+    event = Event(event_type, "nova-scheduler:lab", {"nova_object.name": "X"}, timezone.now(), request_id=REQUEST)
+    return events_write([event])[0]
+
+
+def only() -> Delivery:
+    return Delivery.objects.get()
+
+
+def due_now() -> None:
+    Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_event_is_offered_to_those_who_want_it_and_once(notifying: Any) -> None:
+    wants = hook(name="wants", events=("scheduler.*",))
+    hook(name="other", events=("instance.*",))
+    happened()
+    assert (events_offer(), events_offer()) == (1, 0)
+    assert [row.webhook_id for row in Delivery.objects.all()] == [wants.pk]
+
+
+def test_webhook_gets_nothing_that_is_older_than_itself(notifying: Any) -> None:
+    happened()
+    hook()
+    events_offer()
+    assert Delivery.objects.count() == 0
+
+
+def test_receiver_gets_the_event_signed(notifying: Any, receiver: Receiver) -> None:
+    made, row = hook(receiver.url), happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 1
+    ((headers, body),) = receiver.got
+    told = json.loads(body)
+    assert (told["message_id"], told["event_type"]) == (str(row.pk), row.event_type)
+    assert signature_fits(secret=SECRET, header=headers[SIGNATURE_HEADER], body=body, now=time.time())
+    assert (headers["X-Kilonova-Event"], headers["X-Kilonova-Attempt"]) == (row.event_type, "1")
+    assert headers["X-OpenStack-Request-Id"] == REQUEST
+    assert SECRET not in str(receiver.got)
+
+
+def test_delivered_event_is_done_and_the_attempt_is_in_the_log(notifying: Any, receiver: Receiver) -> None:
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    webhook_drain(made.pk)
+    assert (only().state, only().error) == (DeliveryState.DONE, "")
+    attempt = DeliveryAttempt.objects.get()
+    assert (attempt.number, attempt.status, attempt.answer) == (1, 204, "")
+
+
+def test_receiver_that_fails_is_asked_again_later(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [500, 200]
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 0
+    waiting = only()
+    assert (waiting.state, waiting.error) == (DeliveryState.WAITING, "the receiver answered 500")
+    assert waiting.next_at > timezone.now() + timedelta(seconds=3)
+    assert webhook_drain(made.pk) == 0  # not before its time
+    due_now()
+    assert webhook_drain(made.pk) == 1
+    assert only().state == DeliveryState.DONE
+    assert [(one.number, one.status) for one in DeliveryAttempt.objects.all()] == [(1, 500), (2, 200)]
+
+
+def test_receiver_that_fails_is_spared_the_rest_of_the_round(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [500]
+    made = hook(receiver.url)
+    for _ in range(3):
+        happened()
+    events_offer()
+    webhook_drain(made.pk)
+    assert len(receiver.got) == 1
+
+
+def test_redirect_is_not_followed(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [302]
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    webhook_drain(made.pk)
+    assert (len(receiver.got), only().error) == (1, "the receiver answered 302")
+
+
+def test_receiver_that_is_slow_or_not_there_is_a_failed_attempt(notifying: Any, receiver: Receiver) -> None:
+    notifying(TIMEOUT_S=0.1)
+    receiver.pause_s = 0.5
+    slow, gone = hook(receiver.url), hook(name="gone", url="http://127.0.0.1:1/")
+    happened()
+    events_offer()
+    webhook_drain(slow.pk)
+    webhook_drain(gone.pk)
+    problems = {row.webhook_id: row.error for row in Delivery.objects.all()}
+    assert "no answer within 0.1 s" in problems[slow.pk]
+    assert "Connection refused" in problems[gone.pk]
+
+
+def test_secret_that_cannot_be_read_is_a_failed_attempt(notifying: Any, receiver: Receiver, settings: Any) -> None:
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    settings.SECRET_KEY = "another-" + "y" * 50
+    webhook_drain(made.pk)
+    assert receiver.got == []
+    assert "set it anew" in only().error
+
+
+def test_event_is_given_up_after_its_last_attempt(notifying: Any, receiver: Receiver) -> None:
+    notifying(ATTEMPTS=2)
+    receiver.answers = [500]
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    for _ in range(3):
+        webhook_drain(made.pk)
+        due_now()
+    assert (only().state, len(receiver.got)) == (DeliveryState.FAILED, 2)
+
+
+def test_event_is_given_up_after_its_deadline(notifying: Any) -> None:
+    hook()
+    happened()
+    events_offer()
+    Delivery.objects.update(deadline_at=timezone.now() - timedelta(seconds=1))
+    assert webhooks_due() == []
+    assert deliveries_expire() == 1
+    assert only().state == DeliveryState.FAILED
+
+
+def test_disabled_webhook_is_not_served(notifying: Any) -> None:
+    made = hook()
+    happened()
+    events_offer()
+    assert webhooks_due() == [made.pk]
+    webhook_update(webhook_id=made.pk, enabled=False)
+    assert webhooks_due() == []
+
+
+def test_delivery_is_taken_by_one(notifying: Any) -> None:
+    made = hook()
+    happened()
+    events_offer()
+    assert delivery_take(webhook_id=made.pk, owner="one") is not None
+    assert delivery_take(webhook_id=made.pk, owner="two") is None
+
+
+def test_expired_lease_is_taken_over_and_the_first_owner_is_fenced_off(notifying: Any) -> None:
+    made = hook()
+    happened()
+    events_offer()
+    first = delivery_take(webhook_id=made.pk, owner="one")
+    assert first is not None
+    Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    second = delivery_take(webhook_id=made.pk, owner="two")
+    assert second is not None
+    with pytest.raises(Fenced):
+        delivery_finish(taken=first, answer=BUSY)
+    assert delivery_finish(taken=second, answer=HEARD)
+    assert only().state == DeliveryState.DONE
+
+
+def test_sender_that_died_in_the_last_attempt_leaves_a_failed_delivery(notifying: Any) -> None:
+    notifying(ATTEMPTS=1)
+    made = hook()
+    happened()
+    events_offer()
+    delivery_take(webhook_id=made.pk, owner="dies")
+    assert deliveries_expire() == 0
+    Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert deliveries_expire() == 1
+
+
+def test_failed_delivery_is_sent_again_with_new_attempts(notifying: Any, receiver: Receiver) -> None:
+    notifying(ATTEMPTS=1)
+    receiver.answers = [500, 500, 200]
+    made, row = hook(receiver.url), happened()
+    events_offer()
+    webhook_drain(made.pk)
+    delivery_resend(delivery_id=only().pk)
+    webhook_drain(made.pk)
+    assert only().state == DeliveryState.FAILED
+    event_resend(notification_id=row.pk)
+    webhook_drain(made.pk)
+    assert (only().state, only().notification_id) == (DeliveryState.DONE, row.pk)
+    assert len({json.loads(body)["message_id"] for _, body in receiver.got}) == 1
+
+
+def test_event_can_be_sent_to_a_webhook_that_came_later(notifying: Any, receiver: Receiver) -> None:
+    row = happened()
+    events_offer()
+    made = hook(receiver.url)
+    assert event_resend(notification_id=row.pk) == 1
+    assert webhook_drain(made.pk) == 1
+
+
+def test_resend_of_what_nobody_wants_or_is_not_there_is_refused(notifying: Any) -> None:
+    row = happened()
+    with pytest.raises(Conflict):
+        event_resend(notification_id=row.pk)
+    for call, name in ((event_resend, "notification_id"), (delivery_resend, "delivery_id")):
+        with pytest.raises(NotFound):
+            call(**{name: uuid4()})
+
+
+def test_waits_double_up_to_an_hour() -> None:
+    assert [wait_s(attempt) for attempt in (1, 2, 3, 10, 12, 1000)] == [5, 10, 20, 2560, 3600, 3600]
+
+
+def test_old_notifications_go_with_their_deliveries(notifying: Any) -> None:
+    hook()
+    old, new = happened(), happened()
+    events_offer()
+    Notification.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=8))
+    assert notifications_prune() == 1
+    assert [row.notification_id for row in Delivery.objects.all()] == [new.pk]
+
+
+def test_retention_of_zero_keeps_everything(notifying: Any) -> None:
+    notifying(RETENTION_DAYS=0.0)
+    Notification.objects.filter(pk=happened().pk).update(created_at=timezone.now() - timedelta(days=800))
+    assert notifications_prune() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_slow_webhook_delays_no_other(notifying: Any, receiver: Receiver) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("threads do not share this database")
+    stuck = hook(name="stuck", url="http://10.255.255.1/")
+    notifying(TIMEOUT_S=1.0)
+    hook(receiver.url)
+    happened()
+    notifications_deliver()
+    until = time.monotonic() + 5
+    while not receiver.got and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(receiver.got) == 1
+    while Delivery.objects.filter(webhook=stuck, attempt=1, state="running").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.1)

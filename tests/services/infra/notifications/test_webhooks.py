@@ -1,0 +1,101 @@
+"""Subscriptions: what they may be, and that secrets stay secret."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.infra.models import Webhook
+from controlplane.infra.notifications.sealing import seal, unseal
+from controlplane.infra.notifications.signature import signature, signature_fits
+from controlplane.infra.notifications.webhooks import webhook_create, webhook_delete, webhook_update
+from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+
+pytestmark = pytest.mark.django_db
+SECRET = "0123456789abcdef-secret"
+
+
+def made(**changes: Any) -> Webhook:
+    given = {"name": "hook", "url": "https://example.org/in", "events": ["*"], "secret": SECRET}
+    return webhook_create(**{**given, **changes})
+
+
+def test_secret_is_stored_encrypted_and_read_back() -> None:
+    row = made()
+    stored = Webhook.objects.filter(pk=row.pk).values()[0]
+    assert SECRET not in str(stored)
+    assert unseal(row.sealed_secret) == SECRET
+
+
+def test_secret_of_another_installation_cannot_be_read(settings: Any) -> None:
+    sealed = seal(SECRET)
+    settings.SECRET_KEY = "another-" + "y" * 50
+    with pytest.raises(Invalid, match="SECRET_KEY"):
+        unseal(sealed)
+
+
+def test_secret_that_is_left_empty_stays() -> None:
+    row = made()
+    assert unseal(webhook_update(webhook_id=row.pk, url="https://example.org/new", secret="").sealed_secret) == SECRET
+
+
+def test_new_secret_takes_the_place_of_the_old_one() -> None:
+    row = made()
+    assert unseal(webhook_update(webhook_id=row.pk, secret="n" * 16).sealed_secret) == "n" * 16
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", " "),
+        ("name", "x" * 65),
+        ("url", "ftp://example.org/"),
+        ("url", "example.org"),
+        ("url", "https://"),
+        ("url", "https://example.org:port/"),
+        ("url", "https://user:word@example.org/"),
+        ("url", "https://example.org/a b"),
+        ("url", "https://example.org/\r\nHost: other"),
+        ("events", []),
+        ("events", "scheduler.*"),
+        ("events", [""]),
+        ("events", [3]),
+        ("events", ["x"] * 51),
+        ("secret", "short"),
+        ("secret", "x" * 201),
+    ],
+)
+def test_wrong_field_is_refused_by_name(field: str, value: object) -> None:
+    with pytest.raises(InvalidFields) as caught:
+        made(**{field: value})
+    assert list(caught.value.errors) == [field]
+
+
+def test_all_wrong_fields_are_told_at_once() -> None:
+    with pytest.raises(InvalidFields) as caught:
+        made(url="nowhere", secret="")
+    assert set(caught.value.errors) == {"url", "secret"}
+
+
+def test_name_is_taken_once() -> None:
+    made()
+    with pytest.raises(Conflict):
+        made()
+
+
+def test_webhook_that_is_not_there_is_not_found() -> None:
+    row = made()
+    webhook_delete(webhook_id=row.pk)
+    with pytest.raises(NotFound):
+        webhook_delete(webhook_id=row.pk)
+    with pytest.raises(NotFound):
+        webhook_update(webhook_id=row.pk, enabled=False)
+
+
+def test_signature_fits_only_its_body_secret_and_time() -> None:
+    header = signature(secret=SECRET, timestamp=1000, body=b"{}")
+    assert signature_fits(secret=SECRET, header=header, body=b"{}", now=1100)
+    assert not signature_fits(secret=SECRET, header=header, body=b"{} ", now=1100)
+    assert not signature_fits(secret="other-secret-of-16", header=header, body=b"{}", now=1100)
+    assert not signature_fits(secret=SECRET, header=header, body=b"{}", now=1301)
+    assert not signature_fits(secret=SECRET, header=header.replace("t=1000", "t=1050"), body=b"{}", now=1100)
+    assert not signature_fits(secret=SECRET, header="nonsense", body=b"{}", now=1100)

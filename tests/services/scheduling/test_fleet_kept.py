@@ -1,0 +1,350 @@
+"""The fleet that a process keeps: every kind of change is seen by the next look, and what comes of it equals what
+would be read anew."""
+
+import threading
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+
+from placement.candidates.columns import FleetView
+from placement.domain import Claim
+from placement.services import allocations_claim, allocations_free, provider_traits_set
+from scheduling.domain.host_table import HostTable
+from scheduling.domain.ledger.fleet_columns import same_column, table_to_columns
+from scheduling.engine import host_table_from_rows
+from scheduling.models import CELL1_ID, Aggregate, Cell, ComputeNode, FleetChange, HostMapping, Service
+from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted
+from scheduling.selectors import FleetFacts, HostFacts
+from scheduling.selectors.candidates import placement_view, request_look
+from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
+from scheduling.selectors.fleet_changes import ChangeFeed
+from scheduling.selectors.fleet_kept import Fleet, FleetKept, fleet_kept
+from scheduling.selectors.policies import policy_active, shadow_is_known
+from scheduling.services import (
+    aggregate_create,
+    aggregate_delete,
+    aggregate_host_add,
+    aggregate_host_remove,
+    aggregate_update,
+    build_failure_count,
+    cell_set_disabled,
+    host_delete,
+    host_register,
+    policy_create,
+    service_disable,
+    service_enable,
+    service_force_down,
+    service_heartbeat,
+)
+from scheduling.services.fleet_triggers import fleet_changes_prune, fleet_triggers_ensure
+from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOST = "cmp-01"
+
+
+def looked(kept: FleetKept | None = None, facts: FleetFacts = NO_FACTS, max_age_s: float = 0.0) -> HostTable:
+    """The table of one look."""
+
+    def ask(_: Fleet) -> FleetView:
+        return placement_view()
+
+    return (kept or fleet_kept()).look(facts=facts, ask=ask, max_age_s=max_age_s).table
+
+
+def read_anew(facts: FleetFacts = NO_FACTS) -> HostTable:
+    return host_table_from_rows(host_rows(nodes=compute_nodes(), fleet=placement_view(), facts=facts), aggregate_rows())
+
+
+def differing(one: HostTable, other: HostTable) -> list[str]:
+    mine, others = table_to_columns(one), table_to_columns(other)
+    return [name for name in sorted({*mine, *others}) if not same_column(mine.get(name), others.get(name))]
+
+
+def queries_of_a_look() -> int:
+    """The least of some: what others do on the same server can make Placement look twice."""
+    counts = []
+    for _ in range(5):
+        with CaptureQueriesContext(connection) as queries:
+            looked()
+        counts.append(len(queries))
+    return min(counts)
+
+
+def node() -> ComputeNode:
+    return ComputeNode.objects.get(host=HOST)
+
+
+def silence(hosts: Any = (HOST,)) -> None:
+    Service.objects.filter(host__in=hosts).update(last_seen_up=F("last_seen_up") - timedelta(hours=1))
+
+
+def move_to_other_cell() -> None:
+    other = Cell.objects.create(name="cell2")
+    HostMapping.objects.filter(host=HOST).update(cell=other)
+
+
+def claim() -> None:
+    allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node().id: {"VCPU": 1, "MEMORY_MB": 512}})])
+
+
+def rack(**metadata: str) -> Aggregate:
+    made = aggregate_create(name="rack", metadata=metadata)
+    aggregate_host_add(aggregate_id=made.id, host=HOST)
+    return made
+
+
+CHANGES: dict[str, Callable[[], object]] = {
+    "node reports": lambda: host_register(host=HOST, report=report("node-01", stats={"load": 3}, disk_gib=50)),
+    "node row written": lambda: ComputeNode.objects.filter(host=HOST).update(
+        pci_pools=[{"count": 1}], numa_topology={"cells": []}
+    ),
+    "build failed": lambda: build_failure_count(host=HOST),
+    "disabled": lambda: service_disable(host=HOST, reason="new disks"),
+    "forced down": lambda: service_force_down(host=HOST, forced_down=True),
+    "heartbeats stop": silence,
+    "never seen": lambda: Service.objects.filter(host=HOST).update(last_seen_up=None),
+    "service upgraded": lambda: Service.objects.update(version=7),
+    "aggregate with a member": lambda: rack(availability_zone="az1"),
+    "host mapped elsewhere": move_to_other_cell,
+    "mapping gone": lambda: HostMapping.objects.filter(host=HOST).delete(),
+    "cell disabled": lambda: cell_set_disabled(cell_id=CELL1_ID, disabled=True),
+    "new host": lambda: host_register(host="cmp-00a", report=report("node-00a")),
+    "host deleted": lambda: host_delete(host=HOST, instances=0),
+    "hypervisor renamed": lambda: host_register(host=HOST, report=report("zz-renamed")),
+    "claim": claim,
+    "trait": lambda: provider_traits_set(node().id, ["HW_CPU_X86_AVX512F"]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_change_is_seen_by_the_next_look(change: Callable[[], object]) -> None:
+    fleet(3)
+    before = looked()
+    change()
+    assert differing(before, looked()) != []
+    # "last seen 3600 s ago" may turn to 3601 between the two.
+    assert [] in [differing(looked(), read_anew()) for _ in range(3)]
+
+
+def test_changes_that_are_taken_back_are_seen_too() -> None:
+    fleet(3)
+    made = rack(ssd="true")
+    service_disable(host=HOST)
+    looked()
+    service_enable(host=HOST)
+    aggregate_update(aggregate_id=made.id, metadata={"ssd": "false"})
+    assert differing(looked(), read_anew()) == []
+    aggregate_host_remove(aggregate_id=made.id, host=HOST)
+    assert differing(looked(), read_anew()) == []
+    aggregate_delete(aggregate_id=made.id)
+    assert differing(looked(), read_anew()) == []
+
+
+def test_host_that_is_heard_of_again_is_up_at_the_next_look() -> None:
+    fleet(2)
+    silence()
+    assert looked().up.tolist() == [True, False]
+    service_heartbeat(host=HOST)
+    assert looked().up.tolist() == [True, True]
+
+
+def test_host_goes_down_at_its_time_without_any_change(settings: Any) -> None:
+    fleet(2)
+    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
+    service_heartbeat(host=HOST)
+    assert looked().up.tolist()[1] is True
+    threading.Event().wait(0.6)
+    table = looked()
+    assert table.up.tolist() == [False, False]
+    assert table.status_detail[1].startswith("last seen 1 s ago")
+
+
+def test_heartbeats_that_were_not_read_yet_count(settings: Any) -> None:
+    fleet(2)
+    settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
+    looked()
+    threading.Event().wait(0.6)
+    service_heartbeat(host=HOST)
+    assert looked().up.tolist() == [False, True]
+
+
+def test_heartbeats_are_no_changes() -> None:
+    fleet(2)
+    before = FleetChange.objects.count()
+    service_heartbeat(host=HOST)
+    assert FleetChange.objects.count() == before
+
+
+def test_facts_of_instances_are_those_that_are_told() -> None:
+    fleet(2)
+    facts = FleetFacts({HOST: HostFacts(frozenset({"i"}), num_instances=3, num_io_ops=1)}, {"node-01": "trusted"})
+    looked()
+    assert differing(looked(facts=facts), read_anew(facts)) == []
+    assert differing(looked(), read_anew()) == []
+
+
+def test_unchanged_fleet_is_the_same_table() -> None:
+    fleet(2)
+    assert looked() is looked()
+
+
+def test_number_of_queries_does_not_grow_with_the_fleet_or_its_changes() -> None:
+    fleet(2)
+    few = queries_of_a_look()
+    fleet(12)
+    assert queries_of_a_look() == few
+
+
+def test_own_uncommitted_change_is_seen_and_forgotten_when_rolled_back() -> None:
+    fleet(2)
+    looked()
+    with transaction.atomic():
+        service_disable(host=HOST)
+        assert looked().enabled.tolist() == [True, False]
+        transaction.set_rollback(True)
+    assert differing(looked(), read_anew()) == []
+    assert looked().enabled.tolist() == [True, True]
+
+
+def test_first_look_inside_a_transaction_that_is_rolled_back_leaves_nothing_behind() -> None:
+    fleet(1)
+    kept = FleetKept(ChangeFeed())
+    with transaction.atomic():
+        host_register(host="cmp-09", report=report("node-09"))
+        assert len(looked(kept)) == 2
+        transaction.set_rollback(True)
+    assert differing(looked(kept), read_anew()) == []
+
+
+def test_view_may_be_as_old_as_is_allowed() -> None:
+    fleet(2)
+    kept = FleetKept(ChangeFeed())
+    looked(kept)
+    service_disable(host=HOST)
+    assert looked(kept, max_age_s=60.0).enabled.tolist() == [True, True]
+    assert looked(kept).enabled.tolist() == [True, False]
+
+
+def test_room_is_that_of_now_however_old_the_view_may_be() -> None:
+    fleet(2)
+    looked()
+    claim()
+    look = request_look(request=request(), policy=policy_active(), facts=NO_FACTS, max_age_s=60.0)
+    assert look.table.vcpus_used.tolist() == [0, 1]
+
+
+def test_every_kind_is_told_after_the_tables_were_emptied() -> None:
+    fleet(2)
+    looked()
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("TRUNCATE scheduling_computenode, scheduling_service, scheduling_hostmapping CASCADE")
+        else:
+            for table in ("scheduling_computenode", "scheduling_service", "scheduling_hostmapping"):
+                cursor.execute(f"DELETE FROM {table}")  # noqa: S608
+    assert len(looked()) == 0
+
+
+def test_policies_are_those_of_now() -> None:
+    assert policy_active().version == "defaults"
+    policy_create(body={"weighers": {"RAMWeigher": -1.0}}, activate=True)
+    assert policy_active().version == "default-v1"
+    assert not shadow_is_known()
+
+
+def test_what_all_readers_have_seen_is_pruned(settings: Any) -> None:
+    fleet(2)
+    kept = FleetKept(ChangeFeed())
+    looked(kept)
+    fleet_changes_prune()
+    FleetChange.objects.filter(kind="horizon").update(at=F("at") - timedelta(hours=1))
+    assert fleet_changes_prune() > 0
+    assert not FleetChange.objects.exclude(kind="horizon").exists()
+    service_disable(host=HOST)
+    assert differing(looked(kept), read_anew()) == []
+
+
+def test_missing_triggers_are_noticed_and_made_again() -> None:
+    fleet(2)
+    trigger = next(one for one in triggers_wanted() if one.table == "scheduling_service" and "update" in one.name)
+    on = f" ON {trigger.table}" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {trigger.name}{on}")
+    assert not triggers_are_whole()
+    kept = FleetKept(ChangeFeed())
+    looked(kept)
+    service_disable(host=HOST)
+    assert looked(kept).enabled.tolist() == [True, False]
+    fleet_triggers_ensure()
+    assert triggers_present().keys() == {one.name for one in triggers_wanted()}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_change_of_a_transaction_that_was_open_at_the_last_look_is_seen_once_it_ended() -> None:
+    fleet(2)
+    looked()
+    written, may_end, errors = threading.Event(), threading.Event(), []
+
+    def write() -> None:
+        try:
+            with transaction.atomic():
+                service_disable(host=HOST)
+                written.set()
+                may_end.wait(10)
+        except Exception as error:  # noqa: BLE001 - told below
+            errors.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert written.wait(10)
+    service_disable(host="cmp-00")
+    assert looked().enabled.tolist() == [False, True]
+    may_end.set()
+    thread.join()
+    assert not errors
+    assert looked().enabled.tolist() == [False, False]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite in memory is one connection")
+def test_threads_that_look_while_the_fleet_changes_end_with_the_same_table() -> None:
+    fleet(4)
+    kept, errors = FleetKept(ChangeFeed()), []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(12):
+                if turn % 3 == number % 3:
+                    build_failure_count(host=f"cmp-0{number}")
+                table = looked(kept)
+                assert len(table) == 4
+        except Exception as error:  # noqa: BLE001 - told below
+            errors.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert differing(looked(kept), read_anew()) == []
+
+
+def test_freed_room_is_seen() -> None:
+    fleet(1)
+    instance = uuid.uuid4()
+    allocations_claim([Claim(instance, PROJECT, USER, {ComputeNode.objects.get().id: {"VCPU": 2}})])
+    assert looked().vcpus_used.tolist() == [2]
+    allocations_free([instance])
+    assert looked().vcpus_used.tolist() == [0]

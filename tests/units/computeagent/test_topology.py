@@ -1,0 +1,102 @@
+"""CPU lists, and the JSON forms of hosts and placed guests; the scheduler reads and writes the same ones."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from computeagent.cpu_lists import cpus_format, cpus_parse
+from computeagent.topology import (
+    HostCell,
+    PageStock,
+    host_cells_from_json,
+    host_cells_to_json,
+    placed_guest_from_json,
+)
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
+from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
+
+CELL = HostCell(
+    id=0,
+    shared=frozenset({0, 1}),
+    dedicated=frozenset({2, 3}),
+    memory_mib=2048,
+    socket=0,
+    siblings=(frozenset({0, 1}), frozenset({2, 3})),
+    pages=(PageStock(4, 1000), PageStock(2048, 500, reserved=20)),
+)
+PLACED = GuestTopology(
+    (
+        GuestCell(
+            id=0,
+            cpuset=frozenset({0}),
+            pcpuset=frozenset({1}),
+            memory_mib=1024,
+            page_size=2048,
+            cpu_policy=CpuPolicy.MIXED,
+            host_cell=1,
+            pinning=((1, 7),),
+            reserved=frozenset({6}),
+        ),
+    ),
+    EmulatorThreads.ISOLATE,
+)
+
+
+@pytest.mark.parametrize(("text", "cpus"), [("", set()), ("0-3,^2,8", {0, 1, 3, 8}), (" 4 , 2 ", {2, 4})])
+def test_cpu_list_gives_its_cpus(text: str, cpus: set[int]) -> None:
+    assert cpus_parse(text) == cpus
+
+
+@pytest.mark.parametrize("text", ["a", "3-1", "1-", "-1", "0-99999999", "1;2", "²"])
+def test_text_that_is_no_cpu_list_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="no CPU number"):
+        cpus_parse(text)
+
+
+@given(st.frozensets(st.integers(0, 200)))
+def test_cpu_list_written_is_cpu_list_read(cpus: frozenset[int]) -> None:
+    assert cpus_parse(cpus_format(cpus)) == cpus
+
+
+def test_host_cells_are_read_by_the_scheduler_as_they_were_meant() -> None:
+    form = host_cells_to_json((CELL,))
+
+    assert form is not None
+    assert host_to_dict(host_from_dict(form)) == form
+
+
+def test_host_cells_written_are_host_cells_read() -> None:
+    assert host_cells_from_json(host_cells_to_json((CELL,))) == (CELL,)
+
+
+def test_host_without_cells_reports_no_topology() -> None:
+    assert host_cells_to_json(()) is None
+    assert host_cells_from_json(None) == ()
+
+
+def test_guest_that_the_scheduler_placed_is_read() -> None:
+    placed = placed_guest_from_json(guest_to_dict(PLACED))
+
+    assert placed is not None
+    cell = placed.cells[0]
+    assert (cell.host_cell, cell.pins, cell.reserved, cell.page_kib) == (1, ((1, 7),), {6}, 2048)
+    assert (cell.vcpus, cell.floating, placed.emulator_threads) == ({0, 1}, {0}, "isolate")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"host_cell": None}, {"pinning": []}, {"page_size": -2}, {"pcpuset": "x"}, {"memory_mib": None}],
+)
+def test_guest_without_a_whole_place_is_refused(change: dict[str, object]) -> None:
+    form = guest_to_dict(PLACED)
+    form["cells"][0].update(change)
+
+    with pytest.raises(Invalid):
+        placed_guest_from_json(form)
+
+
+@pytest.mark.parametrize("form", [{}, {"cells": 3}, {"cells": [3]}])
+def test_form_that_is_no_topology_is_refused(form: dict[str, object]) -> None:
+    with pytest.raises(Invalid, match="no topology"):
+        placed_guest_from_json(form)
