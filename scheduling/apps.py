@@ -1,7 +1,7 @@
 """The app: rows that every installation has are made after migrating, checks are registered."""
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 from scheduling import checks
 
@@ -18,12 +18,20 @@ class SchedulingConfig(AppConfig):
         # Models cannot be imported before all apps are loaded, and services import models.
         from scheduling.jobs import chores_register  # noqa: PLC0415
         from scheduling.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
-        from scheduling.services.fleet_triggers import fleet_triggers_ensure_after_migrate  # noqa: PLC0415
+        from scheduling.services.fleet_triggers import (  # noqa: PLC0415
+            fleet_triggers_drop_before_migrate,
+            fleet_triggers_ensure_after_migrate,
+        )
 
         checks.register_all()
         chores_register()
         post_migrate.connect(
             cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"
+        )
+        pre_migrate.connect(
+            fleet_triggers_drop_before_migrate,
+            sender=self,
+            dispatch_uid="scheduling.fleet_triggers_drop_before_migrate",
         )
         # Of any app: the tables of others are watched as well, and each may be made anew by its own migrations.
         post_migrate.connect(

@@ -1,15 +1,22 @@
 """Keeping the triggers of the fleet's changes in the database, and what they wrote short."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, transaction
 
-from scheduling.models.change_triggers import triggers_present, triggers_wanted
+from scheduling.models.change_triggers import EVERYTHING, triggers_present, triggers_wanted
 
 HORIZON = "horizon"
 KEPT_S = 900.0
 """Changes are kept at least so long: longer than a reader may sleep and still believe what it read before."""
 
+# Whoever did not look while triggers were missing has not heard of what changed meanwhile.
+_ALL_CHANGED = {
+    "postgresql": "INSERT INTO scheduling_fleetchange (kind, key, changed)"
+    " SELECT %s, '', pg_current_xact_id()::text::bigint",
+    "sqlite": "INSERT INTO scheduling_fleetchange (kind, key, changed) SELECT %s, '', 0",
+}
 # A horizon's stamp lies below every transaction that was open when it was written. Who looked later has seen all that
 # is below it.
 _HORIZON = {
@@ -39,6 +46,19 @@ def fleet_triggers_ensure() -> None:
             if name not in present:
                 for statement in trigger.statements:
                     cursor.execute(statement)
+        cursor.execute(_ALL_CHANGED[connection.vendor], [EVERYTHING])
+
+
+def fleet_triggers_drop_before_migrate(*, using: str = "default", plan: Sequence[object] = (), **_: Any) -> None:
+    """Receiver of pre_migrate: a table cannot be altered or dropped while a trigger speaks of it.
+
+    Until they are made again after the migration, every reader finds them missing and reads everything at each look.
+    """
+    if using != connection.alias or not plan:
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name, table in triggers_present().items():
+            cursor.execute(_drop(name, table))
 
 
 def fleet_triggers_ensure_after_migrate(*, using: str = "default", **_: Any) -> None:

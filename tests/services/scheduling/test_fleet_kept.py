@@ -42,7 +42,11 @@ from scheduling.services import (
     service_force_down,
     service_heartbeat,
 )
-from scheduling.services.fleet_triggers import fleet_changes_prune, fleet_triggers_ensure
+from scheduling.services.fleet_triggers import (
+    fleet_changes_prune,
+    fleet_triggers_drop_before_migrate,
+    fleet_triggers_ensure,
+)
 from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -285,6 +289,22 @@ def test_missing_triggers_are_noticed_and_made_again() -> None:
     assert looked(kept).enabled.tolist() == [True, False]
     fleet_triggers_ensure()
     assert triggers_present().keys() == {one.name for one in triggers_wanted()}
+
+
+def test_change_made_while_a_migration_had_taken_the_triggers_away_is_seen_afterwards() -> None:
+    fleet(2)
+    kept = FleetKept(ChangeFeed())
+    looked(kept)
+    fleet_triggers_drop_before_migrate(using=connection.alias, plan=["a migration"])
+    assert not triggers_present()
+    service_disable(host=HOST)
+    fleet_triggers_ensure()
+    assert looked(kept).enabled.tolist() == [True, False]
+
+
+def test_migrating_to_where_it_stands_leaves_the_triggers() -> None:
+    fleet_triggers_drop_before_migrate(using=connection.alias, plan=[])
+    assert triggers_are_whole()
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")

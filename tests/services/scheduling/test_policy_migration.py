@@ -7,8 +7,7 @@ from django.apps.registry import Apps
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from scheduling.models.change_triggers import triggers_present
-from scheduling.services.fleet_triggers import fleet_triggers_ensure
+from scheduling.services.fleet_triggers import fleet_triggers_drop_before_migrate, fleet_triggers_ensure
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,10 +29,8 @@ def versions(apps: Apps) -> Any:
 def old() -> Any:
     """The old form, with nothing in it; afterwards the database is as it was."""
     newest = MigrationExecutor(connection).loader.graph.leaf_nodes()
-    with connection.cursor() as cursor:  # later than these migrations, and they speak of later tables
-        for name, table in triggers_present().items():
-            of_table = f' ON "{table}"' if connection.vendor == "postgresql" else ""
-            cursor.execute(f'DROP TRIGGER "{name}"{of_table}')
+    # The executor sends no signals, the command does.
+    fleet_triggers_drop_before_migrate(using=connection.alias, plan=newest)
     try:
         yield versions(at(BEFORE))
     finally:
