@@ -149,7 +149,11 @@ class GuestSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorkOrder:
-    """A taken piece of work. `lease.attempt` > 1 means an earlier attempt was cut off somewhere."""
+    """A taken piece of work. `lease.attempt` > 1 means an earlier attempt was cut off somewhere.
+
+    `limits` came with the choice of this host: how much all of its instances may take together, as the filters wrote
+    them (`memory_mb` MiB, `vcpu`, `disk_gb` GiB; names of others' plug-ins mean nothing here).
+    """
 
     lease: Lease
     kind: WorkKind
@@ -157,6 +161,7 @@ class WorkOrder:
     request_id: str
     power_state_wanted: PowerState
     arguments: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _make(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
 def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
     guest = hold.guest
     with steps.step("claim"):
-        context.tracker.claim(guest, context.driver.host_report())
+        context.tracker.claim(guest, context.driver.host_report(), hold.order.limits)
         runs = _runs_already(context, hold)
     if not runs:
         _prepare(context, hold, steps)

@@ -1,19 +1,22 @@
 """What the instances of this host take of it. Pure accounting: Placement's claim decided, as in Nova.
 
 Nova's tracker tests no amounts against overcommit (they were claimed in Placement); what it cannot allow is a
-guest that is larger than the machine, since no overcommit of other guests makes room for that. Cells, CPUs and devices
-were claimed with the amounts; here they are looked for on the machine as it is now.
+guest that is larger than the machine, since no overcommit of other guests makes room for that, and one that breaks a
+limit which a filter sent along with the choice (RamFilter and its like). Cells, CPUs and devices were claimed with the
+amounts; here they are looked for on the machine as it is now.
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
 from computeagent.agent.topology_check import placed_on, topology_complaints
 from computeagent.conductor import GuestSpec, HostReport
 
 MIB_PER_GIB = 1024
+NO_LIMITS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,18 @@ def refusal(guest: GuestSpec, report: HostReport) -> str:
     return "; ".join(shortages)
 
 
+def limit_refusal(limits: Mapping[str, float], together: Usage) -> str:
+    """Which limits all instances of the host `together` would break; empty when none. Limits of other names are not
+    known here.
+    """
+    amounts = {"memory_mb": together.memory_mib, "vcpu": together.vcpus, "disk_gb": together.disk_gib}
+    return "; ".join(
+        f"limit {name}: {amounts[name]} with this instance, at most {most:g}"
+        for name, most in limits.items()
+        if name in amounts and amounts[name] > most
+    )
+
+
 class ResourceTracker:
     """Usage of this host by instance: those placed on it, and claims of builds under way."""
 
@@ -61,8 +76,8 @@ class ResourceTracker:
         self._placed: dict[str, Usage] = {}
         self._claims: dict[str, Usage] = {}
 
-    def claim(self, guest: GuestSpec, report: HostReport) -> None:
-        """Count a guest before it is made. Claiming twice counts once.
+    def claim(self, guest: GuestSpec, report: HostReport, limits: Mapping[str, float] = NO_LIMITS) -> None:
+        """Count a guest before it is made. Claiming twice counts once. `limits` came with the choice of this host.
 
         Raises GuestContradicts, HostTopologyChanged (what it was placed on is gone) or ComputeResourcesUnavailable.
         """
@@ -73,6 +88,9 @@ class ResourceTracker:
         if reason := refusal(guest, report):
             raise ComputeResourcesUnavailable(reason)
         with self._lock:
+            others = self._total(but=guest.uuid)
+            if reason := limit_refusal(limits, others.plus(usage_of(guest))):
+                raise ComputeResourcesUnavailable(reason)
             self._claims[guest.uuid] = usage_of(guest)
 
     def settle(self, instance_uuid: str) -> None:
@@ -101,7 +119,11 @@ class ResourceTracker:
     def used(self) -> Usage:
         """All of it together; an instance that is both placed and claimed counts once."""
         with self._lock:
-            total = Usage()
-            for usage in {**self._placed, **self._claims}.values():
+            return self._total()
+
+    def _total(self, but: str = "") -> Usage:
+        total = Usage()
+        for uuid, usage in {**self._placed, **self._claims}.items():
+            if uuid != but:
                 total = total.plus(usage)
-            return total
+        return total

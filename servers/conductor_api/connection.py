@@ -45,6 +45,7 @@ from servers.services.instance_delete import delete_done
 from servers.services.instance_journal import step_close, step_open
 from servers.services.instance_power import action_done, action_failed, power_states_sync
 from servers.services.instance_state import state_set
+from servers.services.kinds import LIMITS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -145,7 +146,8 @@ class DatabaseConductor:
             ),
             request_id=work.request_id,
             power_state_wanted=wanted,
-            arguments=work.arguments,
+            arguments={key: value for key, value in work.arguments.items() if key != LIMITS},
+            limits=work.arguments.get(LIMITS, {}),
         )
 
     @_reaching

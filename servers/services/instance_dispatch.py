@@ -23,7 +23,7 @@ from servers.models import (
 )
 from servers.selectors.pending import instance_from_body
 from servers.services.instance_journal import attempt_open
-from servers.services.kinds import BUILD
+from servers.services.kinds import BUILD, LIMITS
 
 
 def build_requests_dispatch(
@@ -42,7 +42,7 @@ def build_requests_dispatch(
     instances = [_placed(_instance_of(request), chosen[request.instance_uuid], decision_id) for request in alive]
     Instance.objects.bulk_create(instances)
     _tags_and_ports_create(alive, instances)
-    _actions_create(alive, instances, _build_work(instances))
+    _actions_create(alive, instances, _build_work(instances, chosen))
     AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=1, host=i.host) for i in instances)
     _leave_build_requests(alive, cell_id=chosen[alive[0].instance_uuid][0].cell_uuid if alive else None)
 
@@ -84,7 +84,7 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
         claims_free([instance.pk])
         return
     instance.refresh_from_db()
-    _build_work([instance])
+    _build_work([instance], {instance.pk: choice})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
 
 
@@ -109,10 +109,20 @@ def _placed(instance: Instance, choice: Sequence[Selection], decision_id: uuid.U
     return instance
 
 
-def _build_work(instances: Sequence[Instance]) -> dict[uuid.UUID, uuid.UUID]:
+def _build_work(
+    instances: Sequence[Instance], chosen: Mapping[uuid.UUID, Sequence[Selection]]
+) -> dict[uuid.UUID, uuid.UUID]:
     deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
-    rows = works_create([NewWork(compute_queue(i.host), BUILD, i.pk, deadline_s) for i in instances])
+    rows = works_create(
+        [NewWork(compute_queue(i.host), BUILD, i.pk, deadline_s, arguments=_limits(chosen[i.pk][0])) for i in instances]
+    )
     return {row.subject: row.pk for row in rows}
+
+
+def _limits(selection: Selection) -> dict[str, dict[str, float]]:
+    """What the agent is told of the filters' limits: numbers only, whatever a plug-in wrote."""
+    numbers = {key: value for key, value in selection.limits.items() if isinstance(value, int | float)}
+    return {LIMITS: numbers} if numbers else {}
 
 
 def _actions_create(

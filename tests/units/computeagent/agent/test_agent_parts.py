@@ -37,6 +37,22 @@ def test_claim_larger_than_the_machine_names_every_shortage() -> None:
     )
 
 
+def test_claim_over_a_limit_that_came_with_the_choice_names_it() -> None:
+    tracker = ResourceTracker()
+    tracker.claim(guest_spec(memory_mib=1024), REPORT, {"memory_mb": 1536.0})
+    with pytest.raises(ComputeResourcesUnavailable) as refused:
+        tracker.claim(guest_spec(memory_mib=1024), REPORT, {"memory_mb": 1536.0, "vcpu": 4.0, "made_up": 0.0})
+    assert refused.value.message == "limit memory_mb: 2048 with this instance, at most 1536"
+    assert tracker.used().memory_mib == 1024
+
+
+def test_claim_made_again_is_not_counted_against_its_own_limit() -> None:
+    tracker, guest = ResourceTracker(), guest_spec(memory_mib=1024)
+    for _ in range(2):
+        tracker.claim(guest, REPORT, {"memory_mb": 1024.0})
+    assert tracker.used().memory_mib == 1024
+
+
 def test_claim_of_a_placed_instance_counts_once() -> None:
     tracker, guest = ResourceTracker(), guest_spec()
     tracker.rebuild([guest])
