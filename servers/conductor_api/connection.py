@@ -42,10 +42,10 @@ from servers.services.build_outcome import build_done, build_failed
 from servers.services.console_log import console_logs_store
 from servers.services.image_store import image_chunks
 from servers.services.instance_delete import delete_done
+from servers.services.instance_dispatch import LIMITS
 from servers.services.instance_journal import step_close, step_open
 from servers.services.instance_power import action_done, action_failed, power_states_sync
 from servers.services.instance_state import state_set
-from servers.services.kinds import LIMITS
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -23,7 +23,10 @@ from servers.models import (
 )
 from servers.selectors.pending import instance_from_body
 from servers.services.instance_journal import attempt_open
-from servers.services.kinds import BUILD, LIMITS
+from servers.services.kinds import BUILD
+
+LIMITS = "limits"
+"""Argument of a build's work: the limits of the chosen host, by name."""
 
 
 def build_requests_dispatch(

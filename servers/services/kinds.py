@@ -10,10 +10,7 @@ START = "start"
 STOP = "stop"
 REBOOT = "reboot"
 
-LIMITS = "limits"
-"""Argument of BUILD: the limits of the chosen host, by name."""
-
 DELETE_DEADLINE_S = 86400.0
 ACTION_DEADLINE_S = 900.0
 
-__all__ = ["BUILD", "DELETE", "LIMITS", "REBOOT", "RESCHEDULE", "SCHEDULE_AND_BUILD", "START", "STOP", "compute_queue"]
+__all__ = ["BUILD", "DELETE", "REBOOT", "RESCHEDULE", "SCHEDULE_AND_BUILD", "START", "STOP", "compute_queue"]

@@ -19,13 +19,17 @@ TAKER = """
 import json, multiprocessing, sys, time, django
 django.setup()
 from controlplane.infra.doorbells import bell_open
+from controlplane.infra.models import Work
 from controlplane.infra.work import work_take, work_finish, untaken_work
 def take(name):
     won = []
     bell = bell_open("race")
+    written = Work.objects.filter(queue="race").count
+    before = written()
     print("ready", flush=True)
     quiet_since = time.monotonic()
-    while time.monotonic() - quiet_since < 1.5:
+    # However long the other process takes to start, nobody goes home before it has rung.
+    while time.monotonic() - quiet_since < (1.5 if written() > before else 30):
         refs = [ring.ref for ring in bell.wait(0.3)] + [str(pk) for _, pk in untaken_work(queue="race")]
         for ref in refs:
             taken = work_take(work_id=ref, owner=name)
