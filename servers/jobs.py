@@ -1,6 +1,7 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
 from controlplane.identity.services import tokens_purge_expired
+from controlplane.infra.heals import heals_prune
 from controlplane.infra.jobs import chore_register, kind_register
 from servers.services import kinds
 from servers.services.build_outcome import build_overdue
@@ -14,6 +15,7 @@ from servers.services.conductor_build import (
 from servers.services.image_store import image_files_sweep
 from servers.services.instance_delete import delete_overdue
 from servers.services.instance_power import action_overdue
+from servers.services.task_heal import overdue_tasks_heal
 
 
 def kinds_register() -> None:
@@ -23,6 +25,8 @@ def kinds_register() -> None:
     kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
     chore_register("orphan claims", every_s=30.0, run=orphan_claims_free)
+    chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
+    chore_register("old heals", every_s=3600.0, run=heals_prune)
     chore_register("image files", every_s=600.0, run=image_files_sweep)
     chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
     for kind in (kinds.START, kinds.STOP, kinds.REBOOT):

@@ -1,11 +1,15 @@
 """A driver whose every failure is a DriverError, as its Protocol says: whatever else it raises is the host's fault."""
 
+import logging
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from computeagent.conductor import GuestFacts, GuestSpec, HostReport
 from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
 from controlplane.kernel.errors import KilonovaError
+
+log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -18,6 +22,18 @@ def guarded(verb: Callable[[], Answer]) -> Answer:
         raise
     except Exception as error:
         raise DriverError(f"{type(error).__name__}: {error}") from error
+
+
+def told(verb: str, guest_uuid: str, call: Callable[[], Answer]) -> Answer:
+    """Guarded, with a line in the log that says which verb changed which guest, how long it took and how it ended."""
+    began = time.monotonic()
+    try:
+        answer = guarded(call)
+    except (DriverError, KilonovaError) as error:
+        log.info("driver: %s of %s failed after %.3f s: %s", verb, guest_uuid, time.monotonic() - began, error.message)
+        raise
+    log.info("driver: %s of %s took %.3f s", verb, guest_uuid, time.monotonic() - began)
+    return answer
 
 
 class GuardedDriver:
@@ -48,31 +64,31 @@ class GuardedDriver:
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""
-        guarded(lambda: self._driver.prepare_image(guest, source))
+        told("prepare_image", guest.uuid, lambda: self._driver.prepare_image(guest, source))
 
     def prepare_disks(self, guest: GuestSpec) -> None:
         """See Driver."""
-        guarded(lambda: self._driver.prepare_disks(guest))
+        told("prepare_disks", guest.uuid, lambda: self._driver.prepare_disks(guest))
 
     def spawn(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return guarded(lambda: self._driver.spawn(guest))
+        return told("spawn", guest.uuid, lambda: self._driver.spawn(guest))
 
     def destroy(self, guest_uuid: str) -> None:
         """See Driver."""
-        guarded(lambda: self._driver.destroy(guest_uuid))
+        told("destroy", guest_uuid, lambda: self._driver.destroy(guest_uuid))
 
     def start(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return guarded(lambda: self._driver.start(guest))
+        return told("start", guest.uuid, lambda: self._driver.start(guest))
 
     def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
         """See Driver."""
-        return guarded(lambda: self._driver.stop(guest_uuid, grace_s=grace_s))
+        return told("stop", guest_uuid, lambda: self._driver.stop(guest_uuid, grace_s=grace_s))
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return guarded(lambda: self._driver.hard_reboot(guest))
+        return told("hard_reboot", guest.uuid, lambda: self._driver.hard_reboot(guest))
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """See Driver."""

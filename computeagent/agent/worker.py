@@ -13,6 +13,7 @@ from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.patience import backoff_s
 from computeagent.conductor import Ring, WorkOrder
 from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
+from controlplane.kernel.log_context import log_scope
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ class Worker:
             log.info("instance %s is busy: %s waits for its turn", hold.guest.uuid, hold.order.kind)
             return
         try:
-            with self._request_scope(hold.order.request_id):
+            about = log_scope(work_id=hold.lease.work_id, instance=hold.guest.uuid)
+            with self._request_scope(hold.order.request_id), about:
                 self._do(hold)
         finally:
             self._let_go(hold)

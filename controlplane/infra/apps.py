@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+from controlplane.infra import checks
+
 
 class InfraConfig(AppConfig):
     """Work rows, doorbells and notifications, and the only importer of django_q."""
@@ -11,7 +13,8 @@ class InfraConfig(AppConfig):
     verbose_name = "Work and queues"
 
     def ready(self) -> None:
-        """Declare the clean-ups; models cannot be imported before all apps are loaded."""
+        """Register checks, declare the clean-ups; models cannot be imported before all apps are loaded."""
         from controlplane.infra.notifications.jobs import chores_register  # noqa: PLC0415
 
+        checks.register_all()
         chores_register()

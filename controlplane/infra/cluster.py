@@ -22,9 +22,10 @@ from django import db
 from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
 
+from controlplane.infra.conf import PULSE_LIMIT_S
+
 log = logging.getLogger(__name__)
 PR_SET_PDEATHSIG = 1
-PULSE_LIMIT_S = 10.0
 STOP_LIMIT_S = 8.0
 
 

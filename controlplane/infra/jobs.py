@@ -17,6 +17,7 @@ from controlplane.infra.request_id import request_id_scope
 from controlplane.infra.solo import lease_renew
 from controlplane.infra.work import Lease, work_release, work_take
 from controlplane.kernel.errors import Fenced
+from controlplane.kernel.log_context import log_scope
 
 log = logging.getLogger(__name__)
 ANSWER = "controlplane.infra.jobs.answer"
@@ -87,7 +88,7 @@ def _do(handler: Handler, ref: str) -> None:
     if taken is None:
         return
     work, lease = taken
-    with request_id_scope(work.request_id):
+    with request_id_scope(work.request_id), log_scope(work_id=work.pk, subject=work.subject):
         try:
             handler(work, lease)
         except Fenced as error:

@@ -1,6 +1,5 @@
 """The request id: taken or made at the door, sent back, and carried into jobs, rows and logs."""
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,12 +39,3 @@ class RequestIdMiddleware:
             response = self.get_response(request)
             response[HEADER] = current_request_id()
             return response
-
-
-class RequestIdFilter(logging.Filter):
-    """Adds `request_id` to each log record."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Always keeps the record."""
-        record.request_id = current_request_id()
-        return True

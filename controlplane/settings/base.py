@@ -7,7 +7,7 @@ import dj_database_url
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
-from controlplane.settings import env
+from controlplane.settings import env, watching
 from controlplane.settings.hosts import HOST_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
@@ -203,20 +203,7 @@ Q_CLUSTER = {
     "log_level": "WARNING",
 }
 
-LOG_LEVEL = env.text("LOG_LEVEL", "INFO", "Least level that is logged.")
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "controlplane.infra.request_id.RequestIdFilter"}},
-    "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"},
-    },
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]},
-    },
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"django.request": {"level": "ERROR"}, "django-q": {"level": "WARNING"}},
-}
+LOGGING = watching.LOGGING
 
 KILONOVA: dict[str, Any] = {
     "REPORT_INTERVAL_S": env.number("REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", least=0.1),
@@ -394,6 +381,10 @@ KILONOVA: dict[str, Any] = {
     "NOTIFICATION_RETENTION_DAYS": env.number(
         "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", least=0.0
     ),
+    "HEAL_RETENTION_DAYS": env.number(
+        "HEAL_RETENTION_DAYS", 30.0, "Days for which the record of what was put right is kept; 0: for ever.", least=0.0
+    ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
+    **watching.WATCH_SETTINGS,
 }

@@ -38,6 +38,9 @@ class SchedulingDecision(UuidKeyed):
     stored_bytes = models.PositiveIntegerField(default=0, help_text="Size of the trace.")
     timings_us = models.JSONField(default=dict, help_text="Microseconds by stage.")
     duration_us = models.PositiveBigIntegerField()
+    claims_lost = models.PositiveIntegerField(
+        default=0, help_text="Shortages that its claims met because others took the room first."
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:

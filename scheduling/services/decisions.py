@@ -130,6 +130,7 @@ def _save(
         stored_bytes=len(blob),
         timings_us={**({} if trace is None else trace.timings_us), **draft.timings_us},
         duration_us=duration_us,
+        claims_lost=len(draft.lost_claims),
     )
     rows = DecisionRows(decision, instances=_instances(decision.id, request, selections))
     if trace is not None:

@@ -11,6 +11,7 @@ from servers.api.views.records import (
     InstanceMappingViewSet,
     RequestSpecViewSet,
 )
+from servers.api.views.work import WorkViewSet
 
 router = SimpleRouter()
 router.register("instances", InstanceViewSet, basename="instance")
@@ -19,6 +20,7 @@ router.register("instance-faults", FaultViewSet, basename="instance-fault")
 router.register("instance-mappings", InstanceMappingViewSet, basename="instance-mapping")
 router.register("build-requests", BuildRequestViewSet, basename="build-request")
 router.register("request-specs", RequestSpecViewSet, basename="request-spec")
+router.register("work", WorkViewSet, basename="work")
 
 urlpatterns = [
     *router.urls,

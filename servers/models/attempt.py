@@ -1,6 +1,7 @@
 """Each host that was tried for an instance, and how that ended."""
 
 from django.db import models
+from django.db.models import Q
 
 
 class AttemptRecord(models.Model):
@@ -26,6 +27,10 @@ class AttemptRecord(models.Model):
     class Meta:
         ordering = ["instance_uuid", "number"]
         constraints = [models.UniqueConstraint(fields=["instance_uuid", "number"], name="attempt_once")]
+        # Metrics count what ended lately.
+        indexes = [
+            models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="attempt_ended"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.instance_uuid} attempt {self.number} on {self.host}"

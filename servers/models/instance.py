@@ -35,6 +35,7 @@ class Instance(UuidKeyed, Timestamped):
         choices=[(s.value, s.value) for s in TaskState if s],
         default=TaskState.NONE.value,
     )
+    task_since = models.DateTimeField(null=True, blank=True, help_text="When the task of now began.")
     power_state = models.CharField(
         max_length=12, choices=[(s.value, s.value) for s in PowerState], default=PowerState.NOSTATE.value
     )
@@ -83,6 +84,8 @@ class Instance(UuidKeyed, Timestamped):
             models.Index(fields=["host", "deleted_at"], name="instance_host"),
             models.Index(fields=["vm_state", "task_state"], name="instance_states"),
             models.Index(fields=["reservation_id"], name="instance_reservation"),
+            # Whoever looks for tasks that stand too long looks only at the busy few.
+            models.Index(fields=["task_since"], condition=~models.Q(task_state=""), name="instance_busy"),
         ]
 
     def __str__(self) -> str:

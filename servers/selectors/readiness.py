@@ -1,23 +1,40 @@
-"""Can a VM be created now? If not, what is missing."""
+"""Can a VM be created now? Each thing that it takes, and what is missing of it."""
 
-from django.db import DatabaseError, connection
-
-from controlplane.infra.solo import lease_is_held
+from controlplane.infra.readiness import (
+    Check,
+    CheckState,
+    Look,
+    checks_run,
+    checks_skipped,
+    database_missing,
+    ground_looks,
+)
 from scheduling.selectors.hosts import hosts_schedulable_count
 from servers.domain.images import ImageStatus
 from servers.models import Flavor, Image
 
 
-def readiness_reasons() -> list[str]:
+def readiness_checks() -> list[Check]:
+    """Every check, whatever the others say; only without a database the rest is skipped."""
+    looks = ground_looks() | _catalog_looks()
+    database = checks_run({"database": database_missing})
+    if database[0].state is not CheckState.OK:
+        return [*database, *checks_skipped(list(looks), "the database does not answer")]
+    return [*database, *checks_run(looks)]
+
+
+def readiness_reasons(checks: list[Check]) -> list[str]:
     """Why no VM can be created; empty when one can."""
-    try:
-        connection.ensure_connection()
-        checks = [
-            (Flavor.objects.filter(disabled=False).exists(), "there is no flavor"),
-            (Image.objects.filter(status=ImageStatus.ACTIVE).exists(), "there is no active image"),
-            (hosts_schedulable_count() > 0, "no compute host is enabled and up"),
-            (lease_is_held("conductor-canary"), "no conductor answers"),
-        ]
-    except DatabaseError as error:
-        return [f"the database does not answer: {type(error).__name__}"]
-    return [reason for is_fine, reason in checks if not is_fine]
+    return [check.reason for check in checks if check.state is CheckState.FAILED]
+
+
+def _catalog_looks() -> dict[str, Look]:
+    return {
+        "flavors": lambda: _unless(Flavor.objects.filter(disabled=False).exists(), "there is no flavor"),
+        "images": lambda: _unless(Image.objects.filter(status=ImageStatus.ACTIVE).exists(), "there is no active image"),
+        "hosts": lambda: _unless(hosts_schedulable_count() > 0, "no compute host is enabled and up"),
+    }
+
+
+def _unless(is_fine: bool, reason: str) -> str:
+    return "" if is_fine else reason

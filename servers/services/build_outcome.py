@@ -11,15 +11,13 @@ from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create
 from scheduling.domain.pci.request import ALIAS_KEY
 from scheduling.selectors import attempts_allowed
 from scheduling.services import build_failure_count, build_failure_reset, claims_free, devices_allocate
+from servers.domain.build_ends import FAILURE_RULES, Failure, may_go_on
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
 from servers.selectors.instance import instance_row, is_host_forced
 from servers.services.instance_journal import action_close, attempt_close, fault_record, steps_cut
 from servers.services.instance_state import instance_error_set, state_set
 from servers.services.kinds import RESCHEDULE
-
-USER = "user"
-HOST = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +55,31 @@ def build_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
 
 
 def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, message: str, details: str) -> None:
-    """The host released everything: next host, or ERROR. Raises Fenced or Conflict as above."""
+    """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above.
+
+    ValueError for a class of failure that no agent knows.
+    """
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         instance = instance_row(work.subject)
-        if failure_class == HOST:
+        failure = Failure(failure_class)
+        if FAILURE_RULES[failure].counts_against_host:
             build_failure_count(host=instance.host)  # locks the host's node, which comes before Placement's rows
         claims_free([instance.pk])
         steps_cut(instance_id=instance.pk, error=message)
-        if _may_go_on(instance, failure_class):
+        if _may_go_on(instance, failure):
             _hand_back(instance, f"{step} on {instance.host}: {message}", details)
         else:
             _end_in_error(instance, step, message, details)
 
 
-def _may_go_on(instance: Instance, failure_class: str) -> bool:
-    """A user's mistake fails everywhere, a forced host allows no other, and attempts are counted."""
-    is_left = instance.attempts < attempts_allowed()
-    return failure_class != USER and is_left and not is_host_forced(instance.pk)
+def _may_go_on(instance: Instance, failure: Failure) -> bool:
+    return may_go_on(
+        failure,
+        attempts=instance.attempts,
+        attempts_allowed=attempts_allowed(),
+        is_host_forced=is_host_forced(instance.pk),
+    )
 
 
 def _hand_back(instance: Instance, reason: str, details: str) -> None:

@@ -23,6 +23,7 @@ from servers.selectors.instance import instance_get
 from servers.services.instance_journal import (
     action_close,
     action_open,
+    action_take_up,
     actions_cancel,
     attempt_close,
     fault_record,
@@ -72,6 +73,17 @@ def _begin(instance: Instance, caller: Caller) -> None:
     action_open(
         instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=work
     )
+
+
+def deletion_take_up(instance: Instance) -> None:
+    """Go on with a deletion whose work was lost; the caller's transaction and lock are around it. Raises Conflict."""
+    if not instance.host:
+        _finish(instance.pk)
+        action_close(instance_id=instance.pk, actions=("delete",), result="success")
+        return
+    state_set(instance.pk, task_in={instance.task_state}, task_state=TaskState.DELETING)
+    work = work_create(NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000))
+    action_take_up(instance_id=instance.pk, action="delete", project_id=instance.project_id, work=work)
 
 
 def delete_done(*, lease: Lease, work: Work) -> None:

@@ -79,6 +79,7 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
         alternates=[selection_to_json(one) for one in alternates],
         attempts=F("attempts") + 1,
         decision_id=decision_id or instance.decision_id,
+        task_since=Now(),
         generation=F("generation") + 1,
         updated_at=Now(),
     )
@@ -109,6 +110,7 @@ def _placed(instance: Instance, choice: Sequence[Selection], decision_id: uuid.U
     instance.alternates = [selection_to_json(one) for one in alternates]
     instance.attempts, instance.decision_id = 1, decision_id
     instance.vm_state, instance.task_state = VmState.BUILDING, TaskState.SCHEDULING
+    instance.task_since = Now()  # by the database's clock, as all that is compared with it
     return instance
 
 

@@ -1,7 +1,9 @@
 """What happened to an instance, for people: actions, their steps, attempts and faults."""
 
 import uuid
+from datetime import datetime
 
+from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.infra.models import Work
@@ -34,6 +36,19 @@ def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
     """End every open action: something stronger took over."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
     rows.update(finished_at=Now(), result="cancelled", message=message)
+
+
+def actions_fail(*, instance_id: uuid.UUID, message: str) -> None:
+    """End every open action: nobody works on it any more."""
+    rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
+    rows.update(finished_at=Now(), result="error", message=message)
+
+
+def action_take_up(*, instance_id: uuid.UUID, action: str, project_id: uuid.UUID, work: Work) -> None:
+    """New work for a verb: its open action goes on with it; without one, the control plane itself begins one."""
+    rows = InstanceAction.objects.filter(instance_uuid=instance_id, action=action, finished_at__isnull=True)
+    if not rows.update(work_id=work.pk, attempt=F("attempt") + 1):
+        action_open(instance_id=instance_id, action=action, user_id=None, project_id=project_id, work=work)
 
 
 def step_open(*, instance_id: uuid.UUID, name: str, attempt: int, host: str) -> None:
@@ -69,6 +84,25 @@ def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
             finished_at=Now(),
             result="error",
             details=error[:4000],
+        )
+
+
+def step_hung(*, instance_id: uuid.UUID, name: str, attempt: int, host: str, since: datetime, error: str) -> None:
+    """A step of the newest action stood still since then and is ended. The same step of the same attempt is one row."""
+    action = InstanceAction.objects.filter(instance_uuid=instance_id).order_by("-started_at", "-id").first()
+    if action is not None:
+        InstanceActionEvent.objects.update_or_create(
+            action=action,
+            name=name,
+            attempt=attempt,
+            host=host,
+            defaults={"finished_at": Now(), "result": "error", "details": error[:4000]},
+            create_defaults={
+                "started_at": since,
+                "finished_at": Now(),
+                "result": "error",
+                "details": error[:4000],
+            },
         )
 
 

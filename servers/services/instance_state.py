@@ -27,6 +27,8 @@ def state_set(
     rows = rows.exclude(task_state__in=DELETING_TASKS) if task_in is None else rows.filter(task_state__in=task_in)
     if vm_in is not None:
         rows = rows.filter(vm_state__in=vm_in)
+    if "task_state" in changes:
+        changes["task_since"] = Now() if changes["task_state"] else None
     if not rows.update(generation=F("generation") + 1, updated_at=Now(), **changes):
         _raise_why(instance_id)
 
@@ -55,6 +57,7 @@ def instance_deleted_set(instance_id: uuid.UUID) -> bool:
         rows.update(
             vm_state=VmState.DELETED,
             task_state=TaskState.NONE,
+            task_since=None,
             power_state="nostate",
             terminated_at=Now(),
             deleted_at=Now(),

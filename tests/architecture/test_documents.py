@@ -10,7 +10,8 @@ from controlplane.dashboard.management.commands.settings_document import setting
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-MACHINE_PATH = re.compile(r"/(?:work|tmp|root|home)/")
+# The page `/work/` and what is below `/api/work/` are addresses of ours.
+MACHINE_PATH = re.compile(r"(?<!/api)/(?:work|tmp|root|home)/(?!`)")
 
 
 def _name(path: Path) -> str:

@@ -17,6 +17,8 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 PUBLIC_API = {"tokens", "api-schema", "api-docs"}
 # Guarded by rules of their own, with tests of their own (tests/api/placement).
 OPENSTACK = {"placement"}
+# For programs, by a token or an address of its own (tests/api/infra/test_metrics.py).
+PROGRAMS = {"metrics"}
 PUBLIC_PAGES = {"healthz", "readyz", "login", "logout", "theme-switch"}
 SAMPLES = {"uuid": "00000000-0000-0000-0000-00000000000a", "str": "hv-1", "int": "1", "slug": "a"}
 
@@ -49,7 +51,7 @@ def _routes(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Iter
 
 ROUTES = [route for route in _routes(get_resolver().url_patterns) if not route.path.startswith("/admin/")]
 API = [route for route in ROUTES if route.api_class is not None and route.name not in PUBLIC_API]
-PAGES = [route for route in ROUTES if route.api_class is None and route.name not in PUBLIC_PAGES | OPENSTACK]
+PAGES = [route for route in ROUTES if route.api_class is None and route.name not in PUBLIC_PAGES | OPENSTACK | PROGRAMS]
 
 
 def _actions(route: Route) -> set[str]:

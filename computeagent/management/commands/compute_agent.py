@@ -26,6 +26,7 @@ from controlplane.infra.request_id import request_id_scope
 from controlplane.infra.work import compute_queue, leases_void
 from controlplane.kernel.errors import Invalid, Unavailable
 from servers.conductor_api import conductor_connect
+from servers.services.task_heal import lost_tasks_heal
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,91}")
@@ -111,9 +112,13 @@ def _driver_source(host: str, state_dir: Path, options: dict[str, Any], set_asid
 
 
 def _leases_void(host: str, owner_prefix: str) -> None:
-    """Work that an earlier run of this host's agent was cut off from may be taken at once. Raises Unavailable."""
+    """Work that an earlier run of this host's agent was cut off from may be taken at once. Raises Unavailable.
+
+    A task of this host whose work is lost ends by the rule for restarts, as nobody else is there to end it.
+    """
     try:
         leases_void(queue=compute_queue(host), owner_prefix=owner_prefix)
+        lost_tasks_heal(host=host)
     except (OperationalError, InterfaceError) as error:
         raise Unavailable(f"the database does not answer: {error}") from error
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from servers.selectors.readiness import readiness_reasons
+from servers.selectors.readiness import readiness_checks, readiness_reasons
 
 
 @require_safe
@@ -17,8 +17,14 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when a VM can be created, else 503 with the reasons."""
-    reasons = readiness_reasons()
-    response = JsonResponse({"ready": not reasons, "reasons": reasons}, status=503 if reasons else 200)
+    """200 when a VM can be created, else 503 with the reasons; always with the state of each check."""
+    checks = readiness_checks()
+    reasons = readiness_reasons(checks)
+    answer = {
+        "ready": not reasons,
+        "reasons": reasons,
+        "checks": [{"name": check.name, "state": check.state.value, "reason": check.reason} for check in checks],
+    }
+    response = JsonResponse(answer, status=503 if reasons else 200)
     response._has_been_logged = True  # type: ignore[attr-defined]  # "not yet" is an answer here, not a failure
     return response

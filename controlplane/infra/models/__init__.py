@@ -2,6 +2,7 @@
 
 from controlplane.infra.models.base import Timestamped, UuidKeyed
 from controlplane.infra.models.doorbell import Doorbell
+from controlplane.infra.models.heal import Heal
 from controlplane.infra.models.notification import (
     OPEN_DELIVERIES,
     Delivery,
@@ -20,6 +21,7 @@ __all__ = [
     "DeliveryAttempt",
     "DeliveryState",
     "Doorbell",
+    "Heal",
     "Notification",
     "Priority",
     "SoloLease",

@@ -59,6 +59,8 @@ class Work(UuidKeyed, Timestamped):
             # The reconciler looks only at open rows, which are few among many.
             models.Index(fields=["deadline_at"], condition=Q(state__in=["waiting", "running"]), name="work_open"),
             models.Index(fields=["subject"], name="work_subject"),
+            # Metrics count what ended lately.
+            models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="work_ended"),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from controlplane.infra import jobs
 from controlplane.infra.db import now_plus
@@ -31,3 +32,9 @@ def test_chore_runs_once_until_it_is_due_again() -> None:
     SoloLease.objects.update(until=now_plus(-1))
     chores_run()
     assert ran == ["good", "good"]
+
+
+def test_round_with_nothing_due_costs_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    chores_run()
+    with django_assert_num_queries(1):
+        assert chores_run() == []

@@ -1,0 +1,26 @@
+"""An answer that is made at most once in so many seconds, however many ask at the same time."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class KeptAnswer(Generic[T]):
+    """Of one process; its threads share it. Who asks while it is made waits for it. A failure is not kept."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._made: tuple[float, T] | None = None
+
+    def get(self, make: Callable[[], T], *, fresh_s: float) -> T:
+        """What was made within the last `fresh_s` seconds, else what `make` says now."""
+        with self._lock:
+            if self._made is not None and self._clock() - self._made[0] < fresh_s:
+                return self._made[1]
+            answer = make()
+            self._made = (self._clock(), answer)
+            return answer

@@ -1,0 +1,57 @@
+"""Who may read `/metrics`: whoever sends METRICS_TOKEN, and whoever asks from METRICS_ALLOW. Nobody else, no role."""
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from controlplane.identity.addresses import address_of
+from controlplane.identity.conf import identity_options
+
+BEARER = "bearer"
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why not. `status` 401: a token would do; 403: nothing that the client sends would."""
+
+    status: int
+    reason: str
+
+
+def metrics_denial(request: HttpRequest) -> Denial | None:
+    """None when the request may read the metrics."""
+    token = str(settings.KILONOVA["METRICS_TOKEN"])
+    sent = _sent_token(request)
+    if (token and sent and _is_same(sent, token)) or _is_from_allowed_address(request):
+        return None
+    if not token:
+        return Denial(403, "METRICS_ALLOW does not name this address, and there is no METRICS_TOKEN.")
+    if sent:
+        return Denial(401, "This is not the METRICS_TOKEN.")
+    return Denial(401, "Send the METRICS_TOKEN: Authorization: Bearer ...")
+
+
+def _sent_token(request: HttpRequest) -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == BEARER else ""
+
+
+def _is_same(sent: str, token: str) -> bool:
+    return hmac.compare_digest(sent.encode(errors="surrogatepass"), token.encode())
+
+
+def _is_from_allowed_address(request: HttpRequest) -> bool:
+    """Not believed where a proxy stands in front that this installation was not told of: it would look like it."""
+    networks = settings.KILONOVA["METRICS_ALLOW"]
+    is_forwarded = "X-Forwarded-For" in request.headers or "Forwarded" in request.headers
+    if not networks or (is_forwarded and not identity_options().trusted_proxies):
+        return False
+    try:
+        address = ipaddress.ip_address(address_of(request.META))
+    except ValueError:
+        return False
+    plain = getattr(address, "ipv4_mapped", None) or address
+    return any(plain in ipaddress.ip_network(network) for network in networks)

@@ -1,0 +1,29 @@
+"""Small pieces of the page of work: kinds in words, and how far off a time is, before or behind us."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+
+from controlplane.dashboard import work_rows
+from controlplane.dashboard.templatetags.pages import age
+
+register = template.Library()
+
+
+@register.filter
+def kind_words(kind: str) -> str:
+    """'Schedule and build'."""
+    return work_rows.kind_words(kind)
+
+
+@register.filter
+def until(at: datetime) -> str:
+    """'in 8 min', or '12 s ago' for what is behind us."""
+    seconds = int((at - timezone.now()).total_seconds())
+    if seconds < 0:
+        return age(at)
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"in {seconds // size} {unit}"
+    return f"in {seconds} s"

@@ -1,0 +1,62 @@
+"""`/metrics`: the installation in numbers, for Prometheus. Made from rows, so every web process tells the same."""
+
+from django.conf import settings
+from django.db import Error as DatabaseFailure
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from controlplane.dashboard.kept_answer import KeptAnswer
+from controlplane.dashboard.metrics_access import Denial, metrics_denial
+from controlplane.infra.work_metrics import work_families
+from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gauge
+from scheduling.selectors.metrics import scheduling_families
+from servers.selectors.metrics import server_families
+
+_PLAIN = "text/plain; charset=utf-8"
+_kept: KeptAnswer[str] = KeptAnswer()
+
+
+@require_safe
+@never_cache
+def metrics(request: HttpRequest) -> HttpResponse:
+    """200 with the page; 401 or 403 for who may not read it; 503 while the database does not answer."""
+    denial = metrics_denial(request)
+    if denial is not None:
+        return _denied(denial)
+    try:
+        text = _kept.get(metrics_text, fresh_s=float(settings.KILONOVA["METRICS_CACHE_S"]))
+    except DatabaseFailure as error:
+        return _quiet(HttpResponse(f"The database does not answer: {type(error).__name__}\n", _PLAIN, 503))
+    return HttpResponse(text, CONTENT_TYPE)
+
+
+def metrics_text() -> str:
+    """The page as it is now. Nine queries."""
+    window_s = float(settings.KILONOVA["METRICS_WINDOW_S"])
+    window = gauge(
+        "kilonova_window_seconds",
+        "The window: what is said to have ended or been made within it is of so many seconds back.",
+        [Sample(window_s)],
+    )
+    return exposition(
+        [
+            window,
+            *work_families(window_s=window_s),
+            *scheduling_families(window_s=window_s),
+            *server_families(window_s=window_s),
+        ]
+    )
+
+
+def _denied(denial: Denial) -> HttpResponse:
+    response = HttpResponse(f"{denial.reason}\n", _PLAIN, denial.status)
+    if denial.status == 401:
+        response["WWW-Authenticate"] = 'Bearer realm="metrics"'
+    return _quiet(response)
+
+
+def _quiet(response: HttpResponse) -> HttpResponse:
+    """Not logged as a failed request: it is an answer."""
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return response

@@ -1,0 +1,69 @@
+"""The page of work, for admins: what runs, waits, was retried, is overdue; ring again, cancel."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from controlplane.dashboard.views.pages import is_htmx, page, show
+from controlplane.dashboard.work_rows import kind_words, kinds_on_offer, work_rows, work_wish
+from controlplane.identity.domain import Caller
+from controlplane.infra.filtersets import STATES
+from controlplane.infra.work_control import CANCEL, RETRY, Operator, work_cancel_one, work_counts, work_retry
+from controlplane.kernel.errors import Conflict, Invalid
+
+PAGE_SIZE = 25
+
+
+@require_safe
+@page("work:read")
+def work_list(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Filtered as the API filters it, open work unless asked otherwise. A page costs a constant number of queries."""
+    wish = work_wish(request.GET)
+    here = Paginator(wish.rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    rows = work_rows(list(here))
+    context = {
+        "page": here,
+        "rows": rows,
+        "wish": wish,
+        "counts": work_counts(),
+        "states": STATES,
+        "kinds": kinds_on_offer(),
+        "is_live": any(row.is_open for row in rows),
+    }
+    template = "dashboard/work_rows.html" if is_htmx(request) else "dashboard/work_list.html"
+    return show(request, caller, template, "work", **context)
+
+
+@require_POST
+@page("work:write")
+def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpResponse:
+    """Retry or cancel, then the list as it was filtered. What is refused is told there."""
+    action = request.POST.get("action", "")
+    if action not in {RETRY, CANCEL}:
+        raise Invalid("The action is neither retry nor cancel.", field="action")
+    try:
+        told = _act(action, work_id, Operator(user_id=caller.user_id, name=caller.username))
+    except Conflict as error:
+        messages.error(request, error.message, extra_tags="bad")
+    else:
+        messages.success(request, told, extra_tags="good")
+    return redirect(_back(request.POST.get("filters", "")))
+
+
+def _act(action: str, work_id: uuid.UUID, operator: Operator) -> str:
+    if action == RETRY:
+        work = work_retry(work_id=work_id, operator=operator)
+        return f"{kind_words(work.kind)}: rung for again. Whoever serves {work.queue} takes it now."
+    work = work_cancel_one(work_id=work_id, operator=operator)
+    return f"{kind_words(work.kind)}: cancelled. Its instance says so, and that it was you."
+
+
+def _back(filters: str) -> str:
+    """The list with its filters; whatever else was sent stays a filter and never becomes another address."""
+    query = QueryDict(filters[:2000]).urlencode()
+    return reverse("work") + (f"?{query}" if query else "")

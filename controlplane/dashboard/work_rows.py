@@ -1,0 +1,115 @@
+"""Rows of the page "work": each piece with how it stands, what it is about, and what it says to people."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import QueryDict
+
+from controlplane.infra.filtersets import OPEN, WorkFilterSet
+from controlplane.infra.jobs import KINDS
+from controlplane.infra.work_control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
+from servers.selectors.work_subjects import instance_names
+from servers.services.kinds import SCHEDULE_AND_BUILD
+
+NAMES = ("state", "kind", "host", "overdue", "lapsed", "retried", "subject", "request_id")
+FLAGS = ("overdue", "lapsed", "retried")
+TITLES = {"request_id": "Request", "subject": "Instance"}
+TONES = {"waiting": "", "running": "busy", "done": "good", "failed": "bad", "cancelled": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWish:
+    """What was asked for, as it stands in the fields, and what is wrong with it by field.
+
+    Nothing asked for means what is open: what has ended only grows, and needs nobody.
+    """
+
+    rows: QuerySet[Any]
+    values: Mapping[str, str]
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the page shows what it shows by itself."""
+        return self.values["state"] == OPEN and not any(self.values[name] for name in NAMES if name != "state")
+
+
+def work_wish(data: QueryDict) -> WorkWish:
+    """Open work with the nearest deadline first, so that what is overdue stands on top; ended work newest first."""
+    asked = data.copy()
+    asked.setdefault("state", OPEN)
+    found = WorkFilterSet(data=asked, queryset=works())
+    values = {name: str(asked.get(name, "")).strip() for name in NAMES}
+    if not found.is_valid():
+        errors = {
+            TITLES.get(name, name.capitalize()): " ".join(map(str, texts)) for name, texts in found.errors.items()
+        }
+        return WorkWish(works().none(), values, errors)
+    is_open = values["state"] in {OPEN, "waiting", "running"}
+    return WorkWish(found.qs.order_by("deadline_at", "id") if is_open else found.qs, values)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """One row. `name` is the instance's, empty for a batch and for what was never dispatched."""
+
+    work: Any
+    standing: WorkStanding
+    host: str
+    name: str
+    is_there: bool
+    is_batch: bool
+    tone: str
+
+    @property
+    def may_retry(self) -> bool:
+        """Ring again."""
+        return RETRY in self.standing.actions
+
+    @property
+    def may_cancel(self) -> bool:
+        """End it."""
+        return CANCEL in self.standing.actions
+
+    @property
+    def error(self) -> str:
+        """What the last attempt, or its end, said."""
+        return str(self.work.outcome.get("error", ""))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits or runs."""
+        return self.work.finished_at is None
+
+
+def work_rows(page: Sequence[Any]) -> list[WorkRow]:
+    """Of a page of work, in two queries."""
+    standings = work_standings(page)
+    names = instance_names(ids=[work.subject for work in page])
+    return [_row(work, standings[work.pk], names) for work in page]
+
+
+def kinds_on_offer() -> list[tuple[str, str]]:
+    """(name, in words), as people look for them."""
+    return [(name, kind_words(name)) for name in sorted(KINDS)]
+
+
+def kind_words(kind: str) -> str:
+    """'Schedule and build'."""
+    return kind.replace("_", " ").capitalize()
+
+
+def _row(work: Any, standing: WorkStanding, names: Mapping[uuid.UUID, tuple[str, bool]]) -> WorkRow:
+    name, is_there = names.get(work.subject, ("", False))
+    return WorkRow(
+        work=work,
+        standing=standing,
+        host=host_of(work),
+        name=name,
+        is_there=is_there,
+        is_batch=work.kind == SCHEDULE_AND_BUILD,
+        tone=TONES.get(work.state, ""),
+    )

@@ -1,0 +1,16 @@
+"""What was put right without anybody asking."""
+
+from django.contrib import admin
+
+from controlplane.infra.admin.bases import ReadOnlyAdmin
+from controlplane.infra.models import Heal
+
+
+@admin.register(Heal)
+class HealAdmin(ReadOnlyAdmin):
+    """Newest first, with the evidence."""
+
+    list_display = ["kind", "subject", "found", "done", "created_at"]
+    list_filter = ["kind"]
+    search_fields = ["subject", "request_id", "found"]
+    date_hierarchy = "created_at"

@@ -1,0 +1,46 @@
+"""The book of heals: whoever puts something right by itself writes it here, and old entries go."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Heal
+from controlplane.infra.request_id import current_request_id
+
+BATCH = 500
+DAY_S = 86400.0
+TEXT_MAX_CHARS = 2000
+
+OVERDUE_WORK = "overdue_work"
+OVERDUE_TASK = "overdue_task"
+LOST_TASK = "lost_task"
+ORPHAN_CLAIMS = "orphan_claims"
+
+
+def heal_record(*, kind: str, subject: uuid.UUID | None, found: str, done: str, evidence: Mapping[str, Any]) -> None:
+    """Write one heal. Call inside the transaction of what is done, so that neither is there without the other."""
+    Heal.objects.create(
+        kind=kind,
+        subject=subject,
+        found=found[:TEXT_MAX_CHARS],
+        done=done[:TEXT_MAX_CHARS],
+        evidence=dict(evidence),
+        request_id=current_request_id(),
+    )
+
+
+def heals_prune() -> int:
+    """Remove what is older than HEAL_RETENTION_DAYS (0: nothing), a batch at a time. Returns how many."""
+    days: float = settings.KILONOVA["HEAL_RETENTION_DAYS"]
+    removed = 0
+    while days:
+        old = Heal.objects.filter(created_at__lt=now_plus(-days * DAY_S)).order_by("created_at")
+        keys = list(old.values_list("pk", flat=True)[:BATCH])
+        if not keys:
+            break
+        Heal.objects.filter(pk__in=keys).delete()
+        removed += len(keys)
+    return removed

@@ -1,0 +1,125 @@
+"""The ground floor's checks for `/readyz`: each with a name, a state and, where it is not fine, a reason in words.
+
+A reason names what is wrong and never where: no address, no user, no text of a driver's error.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import redis
+from django.conf import settings
+from django.db import Error as DatabaseFailure
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease
+from controlplane.infra.solo import lease_is_held
+from controlplane.infra.work_metrics import conductor_queue_age_s
+
+RECONCILER_PATIENCE_S = 30.0
+"""How long after its lease the reconciler is still believed to be there: a long round of clean-ups outlasts it."""
+
+REDIS_TIMEOUT_S = 2.0
+
+_migrated: set[str] = set()
+
+
+class CheckState(StrEnum):
+    """`skipped`: it could not be looked at, because the database is missing."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One answer. `reason` is empty where all is fine."""
+
+    name: str
+    state: CheckState
+    reason: str = ""
+
+
+Look = Callable[[], str]
+"""Says why it is not fine; empty when it is. May raise an error of the database."""
+
+
+def checks_run(looks: dict[str, Look]) -> list[Check]:
+    """Look at each, by name. A failure of the database in one is that check's answer."""
+    return [_check(name, look) for name, look in looks.items()]
+
+
+def checks_skipped(names: list[str], reason: str) -> list[Check]:
+    """The same names, not looked at."""
+    return [Check(name, CheckState.SKIPPED, reason) for name in names]
+
+
+def ground_looks() -> dict[str, Look]:
+    """What the ground floor looks at, once the database answers. Redis only where it is configured."""
+    looks: dict[str, Look] = {
+        "migrations": migrations_missing,
+        "conductor": _conductor_missing,
+        "reconciler": _reconciler_missing,
+        "queue_age": _queue_too_old,
+    }
+    return looks | ({"redis": _redis_missing} if settings.REDIS_URL else {})
+
+
+def database_missing() -> str:
+    """Why there is no database; empty when it answers a query."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseFailure as error:
+        return f"the database does not answer: {type(error).__name__}"
+    return ""
+
+
+def migrations_missing() -> str:
+    """How many migrations this code has that the database has not; asked until there are none."""
+    name = str(connection.settings_dict["NAME"])
+    if name not in _migrated:
+        executor = MigrationExecutor(connection)
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if plan:
+            return f"{len(plan)} migrations are not applied"
+        _migrated.add(name)
+    return ""
+
+
+def _check(name: str, look: Look) -> Check:
+    try:
+        reason = look()
+    except DatabaseFailure as error:
+        reason = f"{name} cannot be told: {type(error).__name__}"
+    return Check(name, CheckState.FAILED if reason else CheckState.OK, reason)
+
+
+def _conductor_missing() -> str:
+    return "" if lease_is_held("conductor-canary") else "no conductor answers"
+
+
+def _reconciler_missing() -> str:
+    rows = SoloLease.objects.filter(name="reconcile", until__gt=now_plus(-RECONCILER_PATIENCE_S))
+    return "" if rows.exists() else "no reconciler has been seen lately"
+
+
+def _queue_too_old() -> str:
+    limit, age = float(settings.KILONOVA["READY_QUEUE_AGE_S"]), conductor_queue_age_s()
+    return f"work of the conductor has waited for {age:.0f} s, the limit is {limit:g} s" if age > limit else ""
+
+
+def _redis_missing() -> str:
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_S, socket_connect_timeout=REDIS_TIMEOUT_S
+    )
+    try:
+        client.ping()
+    except redis.RedisError as error:
+        return f"Redis does not answer: {type(error).__name__}"
+    finally:
+        client.close()
+    return ""

@@ -1,0 +1,194 @@
+"""What an operator sees of work and may do with it: ring again at once, or cancel with all that follows."""
+
+import logging
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Now
+
+from controlplane.infra.db import db_now
+from controlplane.infra.doorbells import doorbells_ring
+from controlplane.infra.filtersets import lapsed, overdue
+from controlplane.infra.jobs import KINDS
+from controlplane.infra.models import Work, WorkState
+from controlplane.infra.models.work import OPEN_STATES
+from controlplane.infra.work import compute_queue
+from controlplane.kernel.errors import Conflict, NotFound
+
+log = logging.getLogger(__name__)
+RETRY, CANCEL = "retry", "cancel"
+CHANGED = "It changed at this very moment. Look again."
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Who asks; doors have checked that they may."""
+
+    user_id: uuid.UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStanding:
+    """How a piece of work stands at one moment. `no_retry` and `no_cancel` say why not; empty where it is possible."""
+
+    is_overdue: bool
+    is_lapsed: bool
+    no_retry: str
+    no_cancel: str
+
+    @property
+    def actions(self) -> list[str]:
+        """What is possible now."""
+        return [name for name, refused in ((RETRY, self.no_retry), (CANCEL, self.no_cancel)) if not refused]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCounts:
+    """How many open pieces of work there are. One that is overdue or retried also waits or runs."""
+
+    waiting: int
+    running: int
+    retried: int
+    lapsed: int
+    overdue: int
+
+
+def works() -> QuerySet[Work]:
+    """All of it, the newest first."""
+    return Work.objects.order_by("-created_at", "id")
+
+
+def host_of(work: Work) -> str:
+    """Whose agent does it; empty for what conductors do."""
+    prefix = compute_queue("")
+    return work.queue.removeprefix(prefix) if work.queue.startswith(prefix) else ""
+
+
+def work_get(*, work_id: uuid.UUID) -> Work:
+    """One piece. Raises NotFound."""
+    work = Work.objects.filter(pk=work_id).first()
+    if work is None:
+        raise NotFound(f"There is no work {work_id}.")
+    return work
+
+
+def work_counts() -> WorkCounts:
+    """Of open rows, which are few among many. One query."""
+    found = Work.objects.filter(state__in=OPEN_STATES).aggregate(
+        waiting=Count("id", filter=Q(state=WorkState.WAITING)),
+        running=Count("id", filter=Q(state=WorkState.RUNNING)),
+        retried=Count("id", filter=Q(attempt__gt=1)),
+        lapsed=Count("id", filter=lapsed()),
+        overdue=Count("id", filter=overdue()),
+    )
+    return WorkCounts(**found)
+
+
+def work_standings(works: Iterable[Work]) -> dict[uuid.UUID, WorkStanding]:
+    """Of each, by the database's clock. One query."""
+    now = db_now()
+    return {work.pk: work_standing(work, now) for work in works}
+
+
+def work_standing(work: Work, now: datetime) -> WorkStanding:
+    """How it stands at `now`, a time of the database's clock."""
+    is_open = work.state in OPEN_STATES
+    is_lapsed = work.state == WorkState.RUNNING and work.lease_until is not None and work.lease_until < now
+    is_overdue = is_open and work.deadline_at <= now
+    return WorkStanding(
+        is_overdue=is_overdue,
+        is_lapsed=is_lapsed,
+        no_retry=_no_retry(work, is_free=is_lapsed or work.state == WorkState.WAITING, is_overdue=is_overdue),
+        no_cancel=_no_cancel(work),
+    )
+
+
+def _no_retry(work: Work, *, is_free: bool, is_overdue: bool) -> str:
+    """The rule of whoever takes work: ringing for what nobody may take would promise something that cannot come."""
+    if work.state not in OPEN_STATES:
+        return f"It is {work.state}, and what follows from that is done. Begin anew where it was asked for."
+    if is_overdue:
+        return "It passed its deadline, so nobody may take it any more; it is about to be ended as failed."
+    if not is_free:
+        return f"{work.lease_owner} is at attempt {work.attempt}, and its lease is valid. Cancel it, or wait."
+    if work.attempt >= work.max_attempts:
+        return f"All {work.max_attempts} attempts are used up; it is about to be ended as failed."
+    return ""
+
+
+def _no_cancel(work: Work) -> str:
+    if work.state not in OPEN_STATES:
+        return f"It is {work.state} already."
+    if work.kind not in KINDS:
+        return f"Nothing here knows what has to follow when work of the kind {work.kind} ends."
+    return ""
+
+
+def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
+    """Ring for it at once, when it waits or its owner's lease ran out. Nothing else changes.
+
+    Raises NotFound, or Conflict with the reason: what has ended is never begun again, because its consequence
+    (an instance in ERROR, a claim given back) is written already.
+    """
+    with transaction.atomic():
+        work = work_get(work_id=work_id)
+        if refused := work_standing(work, db_now()).no_retry:
+            raise Conflict(refused)
+        free = Q(state=WorkState.WAITING) | lapsed()
+        rows = Work.objects.filter(free, pk=work.pk, attempt=work.attempt, deadline_at__gt=Now())
+        if not rows.filter(attempt__lt=F("max_attempts")).update(rung_at=Now(), updated_at=Now()):
+            raise Conflict(CHANGED)
+        doorbells_ring([(work.queue, work.kind, str(work.pk))])
+        _write_down(work, operator, f"Rung again by {operator.name}, after attempt {work.attempt}.")
+    return work_get(work_id=work_id)
+
+
+def work_cancel_one(*, work_id: uuid.UUID, operator: Operator) -> Work:
+    """End it as cancelled, with the consequence that passing its deadline would have, in one transaction.
+
+    Whoever runs it is fenced off: its next write finds another attempt. Raises NotFound, or Conflict when it has ended.
+    """
+    with transaction.atomic():
+        work = work_get(work_id=work_id)
+        if refused := work_standing(work, db_now()).no_cancel:
+            raise Conflict(refused)
+        reason = _reason(work, operator)
+        won = Work.objects.filter(pk=work.pk, attempt=work.attempt, state=work.state).update(
+            state=WorkState.CANCELLED,
+            attempt=F("attempt") + 1,
+            finished_at=Now(),
+            lease_until=None,
+            outcome={"error": reason},
+            updated_at=Now(),
+        )
+        if not won:
+            raise Conflict(CHANGED)
+        KINDS[work.kind].overdue(work, reason)
+        _write_down(work, operator, f"{reason}.")
+    return work_get(work_id=work_id)
+
+
+def _reason(work: Work, operator: Operator) -> str:
+    step = f" in step {work.step}" if work.step else ""
+    held = f"; last held by {work.lease_owner}" if work.lease_owner else ""
+    return f"{work.kind} was cancelled by {operator.name}{step}{held}"
+
+
+def _write_down(work: Work, operator: Operator, text: str) -> None:
+    """In the admin's history of the row and, with both request ids, in the log."""
+    LogEntry.objects.create(
+        user_id=operator.user_id,
+        content_type=ContentType.objects.get_for_model(Work),
+        object_id=str(work.pk),
+        object_repr=str(work)[:200],
+        action_flag=CHANGE,
+        change_message=text,
+    )
+    log.warning("work %s of request %s: %s", work, work.request_id or "-", text)

@@ -1,0 +1,75 @@
+"""For whoever watches the installation: logs, metrics, readiness."""
+
+import ipaddress
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from controlplane.settings import env
+
+LEAST_TOKEN = 16
+
+
+def _token() -> str:
+    token = env.text(
+        "METRICS_TOKEN",
+        "",
+        f"Who sends it (Authorization: Bearer ...) may read /metrics; at least {LEAST_TOKEN} characters. "
+        "Empty: nobody may by a token.",
+    )
+    if token and (len(token) < LEAST_TOKEN or not token.isascii()):
+        raise ImproperlyConfigured(f"METRICS_TOKEN must be at least {LEAST_TOKEN} characters of ASCII")
+    return token
+
+
+def _networks() -> tuple[str, ...]:
+    words = env.words(
+        "METRICS_ALLOW",
+        (),
+        "Addresses and networks (127.0.0.1, 10.0.0.0/8) that may read /metrics without a token.",
+    )
+    for word in words:
+        try:
+            ipaddress.ip_network(word)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"METRICS_ALLOW must hold addresses and networks: {error}") from error
+    return words
+
+
+LOG_FORMAT = env.choice(
+    "LOG_FORMAT", ("line", "json"), "How a log record is written: a line for people, or one JSON object a line."
+)
+LOG_LEVEL = env.text("LOG_LEVEL", "INFO", "Least level that is logged.")
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"context": {"()": "controlplane.infra.log_lines.ContextFilter"}},
+    "formatters": {
+        "line": {
+            "()": "controlplane.infra.log_lines.PlainLines",
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+        },
+        "json": {"()": "controlplane.infra.log_lines.JsonLines"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["context"]},
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {"django.request": {"level": "ERROR"}, "django-q": {"level": "WARNING"}},
+}
+WATCH_SETTINGS: dict[str, Any] = {
+    "METRICS_TOKEN": _token(),
+    "METRICS_ALLOW": _networks(),
+    "METRICS_WINDOW_S": env.number(
+        "METRICS_WINDOW_S", 300.0, "Seconds back that /metrics counts what ended.", least=1.0
+    ),
+    "METRICS_CACHE_S": env.number(
+        "METRICS_CACHE_S", 2.0, "Seconds for which a web process answers /metrics with what it has.", least=0.0
+    ),
+    "READY_QUEUE_AGE_S": env.number(
+        "READY_QUEUE_AGE_S",
+        300.0,
+        "Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds.",
+        least=1.0,
+    ),
+}

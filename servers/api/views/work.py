@@ -1,0 +1,71 @@
+"""Work: what runs, waits and ended, ring again, cancel. For admins. It stands here because its subjects do."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from controlplane.identity.api.callers import caller_of
+from controlplane.infra.filtersets import WorkFilterSet
+from controlplane.infra.models import Work
+from controlplane.infra.work_control import Operator, work_cancel_one, work_get, work_retry, work_standings, works
+from servers.api.identifiers import uuid_in_path
+from servers.api.serializers.work import WorkOutput
+
+
+class WorkViewSet(GenericViewSet[Work]):
+    """Every piece of long work is a row: who has it, until when, which attempt, and what may be done about it."""
+
+    policy = {"list": "work:read", "retrieve": "work:read", "retry": "work:write", "cancel": "work:write"}
+    queryset = Work.objects.none()
+    serializer_class = WorkOutput
+    filterset_class = WorkFilterSet
+    ordering_fields = ["created_at", "deadline_at", "finished_at", "attempt"]
+
+    def get_queryset(self) -> QuerySet[Work]:
+        """Of all projects."""
+        return works()
+
+    def list(self, request: Request) -> Response:
+        """The newest first, ended ones too; `?state=open` for what waits or runs."""
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset())) or []
+        return self.get_paginated_response(_shown(page))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One piece."""
+        return _one(work_get(work_id=_uuid(pk)))
+
+    @extend_schema(request=None, responses=WorkOutput)
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        """Ring for it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
+        return _one(work_retry(work_id=_uuid(pk), operator=_operator(request)))
+
+    @extend_schema(request=None, responses=WorkOutput)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """End it, as if it had passed its deadline; the fault of its instance names who cancelled. 409 if it ended."""
+        return _one(work_cancel_one(work_id=_uuid(pk), operator=_operator(request)))
+
+
+def _one(work: Work) -> Response:
+    return Response(_shown([work])[0])
+
+
+def _shown(works: list[Work]) -> list[dict[str, Any]]:
+    output = WorkOutput(works, many=True, context={"standings": work_standings(works)})
+    return list(output.data)
+
+
+def _operator(request: Request) -> Operator:
+    caller = caller_of(request)
+    return Operator(user_id=caller.user_id, name=caller.username)
+
+
+def _uuid(text: str) -> UUID:
+    return uuid_in_path(text, what="Work")

@@ -1,0 +1,117 @@
+"""How a build that failed on a host goes on: the rule of each class of failure, and Nova's table of causes.
+
+Source of the table: `nova.compute.manager.ComputeManager._do_build_and_run_instance` and `_build_and_run_instance`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class BuildEnd(StrEnum):
+    """Nova's three ends of a failed build."""
+
+    RESCHEDULE = "reschedule"
+    """The next host is tried while attempts are left."""
+    ABORT = "abort"
+    """It would fail everywhere: ERROR at once."""
+    FAIL = "fail"
+    """No host is tried and no ERROR is written: it is being deleted, or its agent is not done with it yet."""
+
+
+class Failure(StrEnum):
+    """Whose fault it is, in the agents' words."""
+
+    HOST = "host"
+    USER = "user"
+    NETWORK = "network"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRule:
+    """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows."""
+
+    end: BuildEnd
+    counts_against_host: bool
+
+
+FAILURE_RULES: dict[Failure, FailureRule] = {
+    Failure.HOST: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=True),
+    Failure.NETWORK: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=False),
+    Failure.POLICY: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=False),
+    Failure.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False),
+}
+"""What `servers.services.build_outcome` goes by."""
+
+
+@dataclass(frozen=True, slots=True)
+class NovaCause:
+    """One row of Nova's table. `failure` is the class that an agent reports for it; None: it is not reported at all.
+
+    `differs` says why the end here is another one than Nova's; empty where it is the same.
+    """
+
+    cause: str
+    exceptions: tuple[str, ...]
+    nova: BuildEnd
+    failure: Failure | None
+    differs: str = ""
+
+    @property
+    def end(self) -> BuildEnd:
+        """How it ends here."""
+        return BuildEnd.FAIL if self.failure is None else FAILURE_RULES[self.failure].end
+
+
+_R, _A, _F = BuildEnd.RESCHEDULE, BuildEnd.ABORT, BuildEnd.FAIL
+_ELSEWHERE = "what one host's network refuses another may have; no host is blamed for it"
+_ITS_DISK = "disks are made on the host itself: another one may have the room or the tool"
+
+NOVA_CAUSES: tuple[NovaCause, ...] = (
+    NovaCause("claim refused", ("ComputeResourcesUnavailable",), _R, Failure.HOST),
+    NovaCause("group policy violated", ("GroupAffinityViolation",), _R, Failure.POLICY),
+    NovaCause("anything else of the driver", ("Exception",), _R, Failure.HOST),
+    NovaCause("no more addresses", ("NoMoreFixedIps",), _A, Failure.NETWORK, _ELSEWHERE),
+    NovaCause(
+        "network refused",
+        (
+            "ExternalNetworkAttachForbidden",
+            "VirtualInterfaceCreateException",
+            "VirtualInterfaceMacAddressException",
+            "FixedIpInvalidOnHost",
+            "UnableToAutoAllocateNetwork",
+            "NetworksWithQoSPolicyNotSupported",
+        ),
+        _A,
+        Failure.NETWORK,
+        _ELSEWHERE,
+    ),
+    NovaCause("flavor too small", ("FlavorDiskTooSmall", "FlavorMemoryTooSmall"), _A, Failure.USER),
+    NovaCause("image cannot be used", ("ImageNotActive", "ImageUnacceptable"), _A, Failure.USER),
+    NovaCause("disk of the image is no disk", ("InvalidDiskInfo", "InvalidDiskFormat"), _A, Failure.USER),
+    NovaCause(
+        "image is not the one that was stored",
+        ("SignatureVerificationError", "CertificateValidationFailed"),
+        _A,
+        Failure.NETWORK,
+        "what is checked here is the checksum of the copy, which a second reading may find right",
+    ),
+    NovaCause("request contradicts itself", ("InvalidInput", "RequestedVRamTooHigh"), _A, Failure.USER),
+    NovaCause("disks not prepared", ("InvalidBDM",), _A, Failure.HOST, _ITS_DISK),
+    NovaCause(
+        "clean-up after a failure failed",
+        ("BuildAbortException",),
+        _A,
+        None,
+        "nothing is reported while the host may hold something: the agent tries again until the work's deadline",
+    ),
+    NovaCause("deleted meanwhile", ("InstanceNotFound", "UnexpectedDeletingTaskStateError"), _F, None),
+)
+"""Nova's rows as far as there is the thing they are about: without accelerators, encrypted volumes, vTPM secrets,
+tagged devices and PCI mappings of its own there is no such failure."""
+
+
+def may_go_on(failure: Failure, *, attempts: int, attempts_allowed: int, is_host_forced: bool) -> bool:
+    """Whether another host is tried: the class allows it, attempts are left, and no host was forced by the request."""
+    is_left = attempts < attempts_allowed and not is_host_forced
+    return is_left and FAILURE_RULES[failure].end is BuildEnd.RESCHEDULE

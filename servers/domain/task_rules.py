@@ -1,0 +1,163 @@
+"""How long each task may stand, and what becomes of it when nobody works on it any more.
+
+A task belongs to a piece of work. While that work is open it decides alone: whoever serves its queue takes it again,
+and its own deadline ends it. The rules here are for a task without open work, which nothing else would ever end.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from servers.domain.actions import POWER_ACTIONS
+from servers.domain.states import TaskState, VmState
+
+_T = TaskState
+
+
+class Cure(StrEnum):
+    """What is done about a task that nobody works on."""
+
+    RETRY = "retry"
+    """The same work is written anew: doing it twice is doing it once."""
+    REVERT = "revert"
+    """The task ends and the stable state stays; the next power sync says what the guest is."""
+    ERROR = "error"
+    """Nobody knows what the guest and its disks are: ERROR with a fault, so that somebody looks."""
+    FINISH_DELETION = "finish_deletion"
+    """What was deleted goes: its host is told again, and without a host it is gone at once."""
+
+
+RESCHEDULE = "reschedule"
+"""The one work to be tried again that is no power action: the next host for an instance that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRule:
+    """`deadline_s`: seconds a task may stand. `restart`: when its host's agent starts; `overdue`: after the deadline.
+
+    `work` is the kind that RETRY writes; where that is impossible now, `otherwise` counts. `why` is for people.
+    """
+
+    deadline_s: float
+    restart: Cure
+    overdue: Cure
+    why: str
+    work: str = ""
+    otherwise: Cure = Cure.REVERT
+
+
+_SHORT, _MEDIUM, _LONG, _MOVE = 900.0, 1800.0, 3600.0, 14400.0
+
+
+def _both(deadline_s: float, cure: Cure, why: str) -> TaskRule:
+    return TaskRule(deadline_s, cure, cure, why)
+
+
+def _again(work: str, why: str) -> TaskRule:
+    return TaskRule(_SHORT, Cure.RETRY, Cure.RETRY, why, work)
+
+
+_BUILD = _both(_MEDIUM, Cure.ERROR, "Disks and guest may be there in part; a second build must not find them.")
+_SNAPSHOT = _both(_LONG, Cure.REVERT, "The guest is as it was; only the image is missing.")
+_REBUILD = _both(_MEDIUM, Cure.ERROR, "The old disk may be gone and the new one not whole.")
+_RESIZE = _both(_MOVE, Cure.ERROR, "The disks may be on either host.")
+_REBOOT = _again("reboot", "A reboot ends with a guest that runs, whatever it was before.")
+_PAUSE = _both(_SHORT, Cure.REVERT, "The memory is untouched; the hypervisor says which of both it is.")
+_SHELVE_IMAGE = _both(_LONG, Cure.REVERT, "The disk is still on its host; only the image is missing.")
+
+TASK_RULES: dict[TaskState, TaskRule] = {
+    _T.SCHEDULING: TaskRule(
+        _MEDIUM,
+        restart=Cure.ERROR,
+        overdue=Cure.RETRY,
+        why="Without a host nothing was made, so the next host may be chosen; on a host it is a build.",
+        work=RESCHEDULE,
+        otherwise=Cure.ERROR,
+    ),
+    _T.BLOCK_DEVICE_MAPPING: _BUILD,
+    _T.NETWORKING: _BUILD,
+    _T.SPAWNING: _BUILD,
+    _T.IMAGE_SNAPSHOT: _SNAPSHOT,
+    _T.IMAGE_SNAPSHOT_PENDING: _SNAPSHOT,
+    _T.IMAGE_PENDING_UPLOAD: _SNAPSHOT,
+    _T.IMAGE_UPLOADING: _SNAPSHOT,
+    _T.IMAGE_BACKUP: _SNAPSHOT,
+    _T.UPDATING_PASSWORD: _both(_SHORT, Cure.REVERT, "The old or the new password holds; it can be set again."),
+    _T.RESIZE_PREP: _both(_SHORT, Cure.REVERT, "Nothing was moved yet."),
+    _T.RESIZE_MIGRATING: _RESIZE,
+    _T.RESIZE_MIGRATED: _RESIZE,
+    _T.RESIZE_FINISH: _RESIZE,
+    _T.RESIZE_REVERTING: _RESIZE,
+    _T.RESIZE_CONFIRMING: _both(_LONG, Cure.REVERT, "The guest runs where it moved to; confirming again is harmless."),
+    _T.REBOOTING: _REBOOT,
+    _T.REBOOT_PENDING: _REBOOT,
+    _T.REBOOT_STARTED: _REBOOT,
+    _T.REBOOTING_HARD: _REBOOT,
+    _T.REBOOT_PENDING_HARD: _REBOOT,
+    _T.REBOOT_STARTED_HARD: _REBOOT,
+    _T.PAUSING: _PAUSE,
+    _T.UNPAUSING: _PAUSE,
+    _T.SUSPENDING: _both(_LONG, Cure.ERROR, "The memory may be saved in part, which a start would throw away."),
+    _T.RESUMING: _both(_LONG, Cure.ERROR, "The saved memory may be read in part, which a start would throw away."),
+    _T.POWERING_OFF: _again("stop", "Stopping what is off changes nothing."),
+    _T.POWERING_ON: _again("start", "Starting what runs changes nothing."),
+    _T.RESCUING: _both(_LONG, Cure.ERROR, "The guest may run from the rescue disk."),
+    _T.UNRESCUING: _both(
+        _SHORT, Cure.REVERT, "It is still the rescued guest; leaving the rescue can be asked for again."
+    ),
+    _T.REBUILDING: _REBUILD,
+    _T.REBUILD_BLOCK_DEVICE_MAPPING: _REBUILD,
+    _T.REBUILD_SPAWNING: _REBUILD,
+    _T.MIGRATING: _both(_MOVE, Cure.REVERT, "Until the end of a live migration the guest runs on its own host."),
+    _T.DELETING: _both(_LONG, Cure.FINISH_DELETION, "Its owner gave it up; deleting twice is deleting once."),
+    _T.SOFT_DELETING: _both(_SHORT, Cure.REVERT, "Nothing was removed; deleting can be asked for again."),
+    _T.RESTORING: _both(_SHORT, Cure.REVERT, "It is still kept as deleted; restoring can be asked for again."),
+    _T.SHELVING: _SHELVE_IMAGE,
+    _T.SHELVING_IMAGE_PENDING_UPLOAD: _SHELVE_IMAGE,
+    _T.SHELVING_IMAGE_UPLOADING: _SHELVE_IMAGE,
+    _T.SHELVING_OFFLOADING: _both(_LONG, Cure.REVERT, "The image is whole; leaving the host can be asked for again."),
+    _T.UNSHELVING: _both(_LONG, Cure.ERROR, "Disks and guest may be there in part on the new host."),
+}
+"""One rule for every task but none: `TaskState.NONE` never stands too long."""
+
+
+def task_cure(task: TaskState, vm_state: VmState, *, has_host: bool, is_restart: bool = False) -> Cure:
+    """What is done about this instance. KeyError for TaskState.NONE, for which there is nothing to do."""
+    rule = TASK_RULES[task]
+    if vm_state is VmState.DELETED:
+        return Cure.FINISH_DELETION
+    cure = rule.restart if is_restart else rule.overdue
+    if cure is Cure.RETRY and not _can_retry(rule, vm_state, has_host=has_host):
+        cure = rule.otherwise
+    # Nothing stable stands behind an instance that was never built.
+    return Cure.ERROR if cure is Cure.REVERT and vm_state is VmState.BUILDING else cure
+
+
+def _can_retry(rule: TaskRule, vm_state: VmState, *, has_host: bool) -> bool:
+    if rule.work == RESCHEDULE:
+        return vm_state is VmState.BUILDING and not has_host
+    return has_host and vm_state in POWER_ACTIONS[rule.work].vm_states
+
+
+def overdue_words(task: TaskState, *, stood_s: float, step: str, cure: Cure) -> str:
+    """For the fault: which step hung, for how long, and what was done."""
+    rule = TASK_RULES[task]
+    return (
+        f"The task {task.value} hung in step {step} for {stood_s:.0f} s (allowed: {rule.deadline_s:.0f} s) "
+        f"while nobody worked on it: {_DONE[cure]}."
+    )
+
+
+def restart_words(task: TaskState, *, stood_s: float, step: str, cure: Cure) -> str:
+    """The same for an agent that starts and finds the task without its work."""
+    return (
+        f"The host's agent started and found the task {task.value} in step {step}, {stood_s:.0f} s old, "
+        f"while nobody worked on it: {_DONE[cure]}."
+    )
+
+
+_DONE: dict[Cure, str] = {
+    Cure.RETRY: "it is tried again",
+    Cure.REVERT: "the task was ended and the instance left as it was",
+    Cure.ERROR: "the instance was set to ERROR",
+    Cure.FINISH_DELETION: "the deletion is brought to its end",
+}

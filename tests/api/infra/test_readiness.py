@@ -1,0 +1,110 @@
+"""`/healthz` and `/readyz`: what is fine, what is not, and why, without a log-in and without a secret."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.test.utils import override_settings
+
+from controlplane.identity.models import User
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease, Work
+from servers.models import Image
+from tests.worlds.cloud import People, cloud, create
+
+CHECKS = ["database", "migrations", "conductor", "reconciler", "queue_age", "flavors", "images", "hosts"]
+# Work is done here in the way of a process of its own, which closes its connection.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def people() -> People:
+    """The small cloud with two hosts."""
+    return cloud("h1", "h2")
+
+
+@pytest.fixture
+def alive(people: People) -> None:
+    """A conductor that answers and a reconciler that leads."""
+    for name in ("reconcile", "conductor-canary"):
+        SoloLease.objects.create(name=name, owner="a:1", until=now_plus(60))
+
+
+def ready(client: Client | None = None) -> tuple[int, dict[str, Any]]:
+    answer = (client or Client()).get("/readyz")
+    return answer.status_code, answer.json()
+
+
+def states(body: dict[str, Any]) -> dict[str, str]:
+    return {check["name"]: check["state"] for check in body["checks"]}
+
+
+def test_process_that_answers_is_alive() -> None:
+    answer = Client().get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "alive"})
+
+
+@pytest.mark.usefixtures("alive")
+def test_installation_with_everything_is_ready() -> None:
+    status, body = ready()
+    assert (status, body["ready"], body["reasons"]) == (200, True, [])
+    assert states(body) == dict.fromkeys(CHECKS, "ok")
+
+
+@pytest.mark.usefixtures("alive")
+def test_every_role_is_told_the_same(people: People) -> None:
+    for caller in (people.admin, people.member, people.reader, people.stranger):
+        client = Client()
+        client.force_login(User.objects.get(pk=caller.user_id))
+        assert ready(client) == ready()
+
+
+@pytest.mark.usefixtures("people")
+def test_nobody_who_works_is_told_by_two_checks() -> None:
+    status, body = ready()
+    assert status == 503
+    assert body["reasons"] == ["no conductor answers", "no reconciler has been seen lately"]
+    assert {name for name, state in states(body).items() if state == "failed"} == {"conductor", "reconciler"}
+
+
+@pytest.mark.usefixtures("alive")
+@pytest.mark.parametrize(("seconds", "state"), [(-20, "ok"), (-40, "failed")])
+def test_reconciler_may_be_late_but_not_gone(seconds: float, state: str) -> None:
+    SoloLease.objects.filter(name="reconcile").update(until=now_plus(seconds))
+    assert states(ready()[1])["reconciler"] == state
+
+
+@pytest.mark.usefixtures("alive")
+def test_work_that_nobody_takes_makes_it_not_ready(people: People) -> None:
+    create(people.member)
+    assert ready()[0] == 200
+    Work.objects.update(created_at=now_plus(-400))
+    status, body = ready()
+    assert status == 503
+    assert body["reasons"][0].startswith("work of the conductor has waited for 400 s")
+    assert body["reasons"][0].endswith("the limit is 300 s")
+
+
+@pytest.mark.usefixtures("alive")
+def test_work_that_waits_for_a_silent_host_is_no_reason(people: People) -> None:
+    create(people.member)
+    Work.objects.update(created_at=now_plus(-400), queue="compute.h1")
+    assert ready()[0] == 200
+
+
+@pytest.mark.usefixtures("alive")
+def test_missing_image_is_told() -> None:
+    Image.objects.all().delete()
+    status, body = ready()
+    assert (status, body["reasons"]) == (503, ["there is no active image"])
+
+
+@pytest.mark.usefixtures("alive")
+def test_redis_that_does_not_answer_is_told_without_its_address() -> None:
+    with override_settings(REDIS_URL="redis://:hush@127.0.0.1:1/0"):
+        answer = Client().get("/readyz")
+    assert answer.status_code == 503
+    assert states(answer.json())["redis"] == "failed"
+    assert answer.json()["reasons"] == ["Redis does not answer: ConnectionError"]
+    assert b"hush" not in answer.content
+    assert b"127.0.0.1" not in answer.content

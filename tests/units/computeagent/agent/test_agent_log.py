@@ -1,0 +1,61 @@
+"""What an agent's log tells of the hypervisor: each verb that changes a guest, as part of which work."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from computeagent.conductor import WorkKind
+from computeagent.drivers.base import DriverError
+from controlplane.infra.log_lines import ContextFilter
+from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
+
+
+class Kept(logging.Handler):
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """In the thread that logs."""
+        self.records.append(record)
+
+    def of(self, verb: str, guest_uuid: str) -> list[logging.LogRecord]:
+        """The lines about a driver's verb on a guest."""
+        return [one for one in self.records if one.getMessage().startswith(f"driver: {verb} of {guest_uuid}")]
+
+
+@pytest.fixture
+def kept() -> Iterator[Kept]:
+    """Everything that agents log meanwhile."""
+    handler = Kept()
+    handler.addFilter(ContextFilter())
+    logger = logging.getLogger("computeagent")
+    before = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(before)
+
+
+def test_spawn_is_logged_with_its_work_and_instance(world: World, kept: Kept) -> None:
+    guest = guest_spec()
+    work = world.conductor.order(WorkKind.BUILD, guest)
+    world.start()
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    (line,) = kept.of("spawn", guest.uuid)
+    assert " took " in line.getMessage()
+    assert (line.instance, line.work_id) == (guest.uuid, work.work_id)  # type: ignore[attr-defined]
+
+
+def test_failed_verb_is_logged_with_its_reason(world: World, kept: Kept) -> None:
+    guest = guest_spec()
+    world.driver.failures["spawn"] = [DriverError("no such machine type")]
+    world.conductor.order(WorkKind.BUILD, guest)
+    world.start()
+    eventually(lambda: kept.of("destroy", guest.uuid))
+    (line,) = kept.of("spawn", guest.uuid)
+    assert line.getMessage().endswith("s: no such machine type")
