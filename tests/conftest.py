@@ -24,7 +24,7 @@ pytest_plugins = [
 # No deadline: on a small shared machine a slow example says nothing about the code.
 hypothesis_settings.register_profile("dev", deadline=None, max_examples=50)
 hypothesis_settings.register_profile(
-    "ci", deadline=None, max_examples=100, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci", deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

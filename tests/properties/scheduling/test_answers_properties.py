@@ -44,7 +44,7 @@ def is_contradiction(where: World, asked: ScheduleRequest) -> bool:
     return False
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=host_rows(), aggregates=AGGREGATES, asked=requests(), offers=OFFERS)
 def test_every_told_change_makes_the_batch_fit_when_it_is_run(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, offers: list[FlavorSnapshot]
@@ -61,7 +61,7 @@ def test_every_told_change_makes_the_batch_fit_when_it_is_run(
         assert trace.outcome is Outcome.SELECTED, fit.sentence
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=host_rows(), aggregates=AGGREGATES, asked=requests(), offers=OFFERS, at=st.integers(0, 7))
 def test_every_told_change_makes_the_host_take_one_when_it_is_run(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, offers: list[FlavorSnapshot], at: int
@@ -82,7 +82,7 @@ def test_every_told_change_makes_the_host_take_one_when_it_is_run(
         assert [one.selected.host for one in trace.selections] == [row.host], fit.sentence
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=host_rows(), aggregates=AGGREGATES, asked=requests(), at=st.integers(0, 7))
 def test_every_told_multiplier_makes_the_host_win_when_it_is_run(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, at: int
@@ -97,7 +97,7 @@ def test_every_told_multiplier_makes_the_host_win_when_it_is_run(
         assert [each.selected.host for each in trace.selections] == [row.host], fit.sentence
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows=host_rows(), aggregates=AGGREGATES, flavor=FLAVORS, project=st.sampled_from(["p1", "p3"]))
 def test_capacity_is_what_successive_runs_place(
     rows: list[HostRow], aggregates: list[AggregateRow], flavor: FlavorSnapshot, project: str

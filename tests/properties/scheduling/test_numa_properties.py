@@ -182,7 +182,7 @@ def test_required_siblings_are_never_alone(host: HostTopology, guest: GuestTopol
         assert sum(count == 1 for count in cores) <= 1
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(hosts(), guests(), needs)
 def test_feasibility_agrees_with_trying_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) -> None:
     assert isinstance(fit(host, guest, wants), GuestTopology) == try_everything(host, guest, wants)
