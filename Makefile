@@ -14,7 +14,7 @@ CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
-.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres bench lock clean \
+.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres test-properties bench lock clean \
 	conformance-placement system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
@@ -71,6 +71,9 @@ test-fast: ## units, services, API and pages on SQLite
 
 test-postgres: ## services and API again, on a private PostgreSQL cluster
 	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" tests/services tests/api $(ARGS)
+
+test-properties: dev-environment ## the property tests with fifty times as many examples as `make test` gives them
+	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n 2 tests/properties $(ARGS)
 
 test-slow: ## real processes, real guests, a real browser: one after another
 	$(PY) -m pytest -m "$(SLOW)" $(ARGS)
