@@ -14,7 +14,7 @@ CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
-.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres test-properties bench lock clean \
+.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres test-properties drill drill-control drill-faults bench lock clean \
 	conformance-placement system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
@@ -77,6 +77,16 @@ test-properties: dev-environment ## the property tests with fifty times as many 
 
 test-slow: ## real processes, real guests, a real browser: one after another
 	$(PY) -m pytest -m "$(SLOW)" $(ARGS)
+
+drill: dev-environment ## kill -9 of every process at every point, for half an hour (ARGS="--kills 300 --seed 7 ...")
+	@$(PY) -m tests.drill $(ARGS)
+
+drill-control: dev-environment ## the same without a check that it needs: this must find violations
+	@$(PY) -m tests.drill --kills 8 --environments sqlite --real 2 --simulated 0 --without running-guest-check; \
+		test $$? -eq 1
+
+drill-faults: dev-environment ## database and Redis restarts, libvirt, disk, clock, partitions (ARGS="--only partition-refused ...")
+	@$(PY) -m tests.drill.faults $(ARGS)
 
 $(STAMPS)/conformance: requirements/conformance.lock $(if $(wildcard $(CONFORMANCE)/venv/bin/python),,no-venv-conformance)
 	@mkdir -p $(STAMPS) $(CONFORMANCE)

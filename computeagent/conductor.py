@@ -4,9 +4,12 @@ The only door between a hypervisor and the rest. `servers.conductor_api` impleme
 transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
 once. Memory is MiB, disk GiB, times are seconds; UUIDs travel as text.
+
+Steps of a piece of work are written down in few transactions: what can hang is begun by `record_steps` before it is
+begun on the host, and each write tells, in its own transaction, the steps that ended since the last one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -93,6 +96,35 @@ class Ring:
 
 
 @dataclass(frozen=True, slots=True)
+class HostUsage:
+    """How much of a host its instances take, as the agent counts them: what was asked for, off or running."""
+
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    running_guests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
+
+    `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
+    tried for the instance, `action_id` is the row that steps are written under (0: none is open).
+    """
+
+    kind: str = ""
+    instance_uuid: str = ""
+    host: str = ""
+    number: int = 1
+    action_id: int = 0
+    has_devices: bool = False
+
+
+NO_ERRAND = Errand()
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
     """The right to act on one piece of work; `attempt` is the fencing token."""
 
@@ -100,6 +132,19 @@ class Lease:
     attempt: int
     owner: str
     lease_s: float
+    errand: Errand = NO_ERRAND
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """A step that is over, told with the next write. Both times are seconds before that write by the agent's
+    monotonic clock, so that a clock that jumps moves nothing; the control plane sets them on its own clock.
+    """
+
+    name: str
+    began_ago_s: float
+    ended_ago_s: float
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +197,8 @@ class WorkOrder:
     """A taken piece of work. `lease.attempt` > 1 means an earlier attempt was cut off somewhere.
 
     `limits` came with the choice of this host: how much all of its instances may take together, as the filters wrote
-    them (`memory_mb` MiB, `vcpu`, `disk_gb` GiB; names of others' plug-ins mean nothing here).
+    them (`memory_mb` MiB, `vcpu`, `disk_gb` GiB; names of others' plug-ins mean nothing here). `is_grouped`: the
+    instance is in a server group, so a build has to ask for the late group check.
     """
 
     lease: Lease
@@ -162,6 +208,7 @@ class WorkOrder:
     power_state_wanted: PowerState
     arguments: dict[str, str] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
+    is_grouped: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +245,24 @@ class GuestFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class StrangeGuest:
+    """A guest on the hypervisor that no instance of this host explains."""
+
+    uuid: str
+    name: str
+    power_state: PowerState
+
+
+@dataclass(frozen=True, slots=True)
+class GuestReturn:
+    """An instance that should run, what its guest was when the agent started, and the error if it did not come back."""
+
+    uuid: str
+    found: PowerState
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyVerdict:
     """Answer of the late server group check; `reason` names members and limit when not allowed."""
 
@@ -214,6 +279,9 @@ class Conductor(Protocol):
     def heartbeat(self, *, host: str) -> Registration:
         """Say 'alive'. The answer says whether the host is disabled."""
 
+    def usage(self, *, host: str, usage: HostUsage) -> None:
+        """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
+
     def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
         """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
 
@@ -226,11 +294,8 @@ class Conductor(Protocol):
     def renew(self, *, lease: Lease) -> None:
         """Prolong the lease. Raises Fenced."""
 
-    def step_started(self, *, lease: Lease, step: str) -> None:
-        """Record the start of a named step (event row, task_state, lease renewed). Raises Fenced."""
-
-    def step_finished(self, *, lease: Lease, step: str, error: str = "") -> None:
-        """Record its end, with the error if it failed. Raises Fenced."""
+    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
+        """These steps are over and, unless empty, `begins` begins: event rows, task_state and lease. Raises Fenced."""
 
     def group_check(self, *, lease: Lease) -> PolicyVerdict:
         """Late server group check: may this instance be on this host?"""
@@ -238,19 +303,21 @@ class Conductor(Protocol):
     def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
         """The bytes of the image of this work's instance."""
 
-    def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""
 
-    def build_failed(self, *, lease: Lease, failure: BuildFailure) -> None:
+    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """The build failed and the host released everything: next alternate, or ERROR. Raises Fenced."""
 
-    def action_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """Start, stop or reboot is done and this is the power state now. Raises Fenced."""
 
-    def action_failed(self, *, lease: Lease, step: str, message: str, details: str = "") -> None:
+    def action_failed(
+        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+    ) -> None:
         """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced."""
 
-    def deleted(self, *, lease: Lease) -> None:
+    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
         """Nothing of the guest is left on the host: allocations, mappings and rows may go. Raises Fenced."""
 
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -261,3 +328,19 @@ class Conductor(Protocol):
 
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""
+
+    def give_back(self, *, lease: Lease, reason: str) -> None:
+        """The agent ends and the work is not done: anybody may take it at once, no attempt is lost. Raises Fenced."""
+
+    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+        """All guests here that no instance explains, each time all of them; empty when there is none (any more).
+
+        `kept_because` says why this agent removes none, if so. The answer: those whose time has come; each must be
+        asked for by `release_guest` under its lock before it is removed.
+        """
+
+    def release_guest(self, *, host: str, guest_uuid: str) -> bool:
+        """Whether this strange guest may be removed now: still nobody's here, and listed for long enough."""
+
+    def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
+        """After a start: which guests that should run were not running, and what became of them."""

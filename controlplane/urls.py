@@ -12,6 +12,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("placement.api.urls")),
     path("", include("scheduling.api.urls")),
     path("", include("servers.api.urls")),
+    path("", include("controlplane.infra.api.urls")),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", ApiDocs.as_view(url_name="api-schema"), name="api-docs"),
 ]

@@ -3,15 +3,20 @@
 from controlplane.identity.services import tokens_purge_expired
 from controlplane.infra.heals import heals_prune
 from controlplane.infra.jobs import chore_register, kind_register
+from controlplane.infra.work_prune import work_prune
+from scheduling.services import build_failures_round
 from servers.services import kinds
 from servers.services.build_outcome import build_overdue
 from servers.services.claim_sweep import orphan_claims_free
+from servers.services.conductor_batch import schedule_and_build_many
 from servers.services.conductor_build import (
     reschedule,
     reschedule_overdue,
     schedule_and_build,
     schedule_and_build_overdue,
 )
+from servers.services.drift import guest_drift_round, placement_drift_round
+from servers.services.drift_sources import drift_sources_register
 from servers.services.image_store import image_files_sweep
 from servers.services.instance_delete import delete_overdue
 from servers.services.instance_power import action_overdue
@@ -20,13 +25,23 @@ from servers.services.task_heal import overdue_tasks_heal
 
 def kinds_register() -> None:
     """Called once, when the apps are ready. What agents do has no handler here."""
-    kind_register(kinds.SCHEDULE_AND_BUILD, handler=schedule_and_build, overdue=schedule_and_build_overdue)
+    kind_register(
+        kinds.SCHEDULE_AND_BUILD,
+        handler=schedule_and_build,
+        overdue=schedule_and_build_overdue,
+        many=schedule_and_build_many,
+    )
     kind_register(kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
     kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
     chore_register("orphan claims", every_s=30.0, run=orphan_claims_free)
     chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
+    chore_register("failed builds", every_s=60.0, run=build_failures_round)
+    chore_register("drift of guests", every_s=30.0, run=guest_drift_round)
+    chore_register("drift of allocations", every_s=120.0, run=placement_drift_round)
+    drift_sources_register()
     chore_register("old heals", every_s=3600.0, run=heals_prune)
+    chore_register("old work", every_s=3600.0, run=work_prune)
     chore_register("image files", every_s=600.0, run=image_files_sweep)
     chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
     for kind in (kinds.START, kinds.STOP, kinds.REBOOT):

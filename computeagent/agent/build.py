@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
-from computeagent.agent.failures import GroupPolicyViolated, NetworkRefused, StepFailed
+from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, NetworkRefused, StepFailed
 from computeagent.agent.holds import Hold
 from computeagent.agent.steps import Steps
 from computeagent.conductor import BuildFailure, FailureClass, GuestFacts, GuestSpec, PowerState
@@ -30,7 +30,7 @@ def build(context: AgentContext, hold: Hold) -> None:
     except StepFailed as failed:
         _undo(context, hold, steps, failed.failure)
         return
-    steps.write(lambda: context.conductor.build_done(lease=hold.lease, facts=facts))
+    steps.write(lambda ended: context.conductor.build_done(lease=hold.lease, facts=facts, ended=ended))
     log.info("instance %s runs", hold.guest.uuid)
 
 
@@ -44,8 +44,8 @@ def _make(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
 
 def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
     guest = hold.guest
-    with steps.step("claim"):
-        context.tracker.claim(guest, context.driver.host_report(), hold.order.limits)
+    with steps.step("claim", can_hang=_is_again(hold) or not context.reports.is_known_for(guest)):
+        context.tracker.claim(guest, context.reports.for_claim(guest), hold.order.limits)
         runs = _runs_already(context, hold)
     if not runs:
         _prepare(context, hold, steps)
@@ -58,11 +58,12 @@ def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts
 
 def _prepare(context: AgentContext, hold: Hold, steps: Steps) -> None:
     guest = hold.guest
-    with steps.step("group_check"):
-        verdict = context.patience.call(lambda: context.conductor.group_check(lease=hold.lease))
-        if not verdict.allowed:
-            raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
-    with steps.step("networking"):
+    if hold.order.is_grouped:
+        with steps.step("group_check", can_hang=False):
+            verdict = context.patience.call(lambda: context.conductor.group_check(lease=hold.lease))
+            if not verdict.allowed:
+                raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
+    with steps.step("networking", can_hang=False):
         check_ports(guest)
     with steps.step("block_device_mapping"):
         _fetch_image(context, hold)
@@ -70,9 +71,14 @@ def _prepare(context: AgentContext, hold: Hold, steps: Steps) -> None:
         context.driver.prepare_disks(guest)
 
 
+def _is_again(hold: Hold) -> bool:
+    """Whether an earlier attempt may have left something here, for which the hypervisor is asked."""
+    return hold.lease.attempt > 1
+
+
 def _runs_already(context: AgentContext, hold: Hold) -> bool:
     """Whether an earlier attempt came as far as a running guest; its disks must be left alone."""
-    if hold.lease.attempt == 1:
+    if not _is_again(hold):
         return False
     facts = context.driver.facts(hold.guest.uuid)
     return facts is not None and facts.power_state is PowerState.RUNNING
@@ -107,7 +113,11 @@ def _fetch_image(context: AgentContext, hold: Hold) -> None:
 def _undo(context: AgentContext, hold: Hold, steps: Steps, failure: BuildFailure) -> None:
     """First nothing of the guest is left here, then the control plane hears of it: another host may try now."""
     log.warning("instance %s failed at %s: %s", hold.guest.uuid, failure.step, failure.message)
-    hold.check()
-    destroy_surely(context, hold.guest.uuid)
+    try:
+        with steps.step("clean_up"):
+            destroy_surely(context, hold.guest.uuid)
+    except CleanupFailed:
+        steps.tell()
+        raise
     context.changes.note(hold.guest.uuid)
-    steps.write(lambda: context.conductor.build_failed(lease=hold.lease, failure=failure))
+    steps.write(lambda ended: context.conductor.build_failed(lease=hold.lease, failure=failure, ended=ended))

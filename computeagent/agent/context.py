@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.agent.holds import Holds
+from computeagent.agent.host_report import HostReports
 from computeagent.agent.inbox import Inbox
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.patience import Patience
@@ -63,6 +64,7 @@ class AgentContext:
     """Names this process in leases: host and a token of this run, so that two runs of one host differ."""
     conductor: Conductor
     driver: Driver
+    reports: HostReports
     state_dir: Path
     options: AgentOptions
     clock: Callable[[], float]

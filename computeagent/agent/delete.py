@@ -3,7 +3,7 @@
 import logging
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.failures import CleanupFailed, StepFailed
+from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.holds import Hold
 from computeagent.agent.patience import backoff_s
 from computeagent.agent.steps import Steps
@@ -19,10 +19,12 @@ def delete(context: AgentContext, hold: Hold) -> None:
     steps = Steps(context, hold)
     try:
         with steps.step("deleting"):
-            _destroy_as_step(context, hold)
-    except StepFailed as failed:
-        raise CleanupFailed(failed.message) from failed
-    steps.write(lambda: context.conductor.deleted(lease=hold.lease))
+            destroy_surely(context, hold.guest.uuid)
+    except CleanupFailed:
+        steps.tell()
+        raise
+    context.changes.note(hold.guest.uuid)
+    steps.write(lambda ended: context.conductor.deleted(lease=hold.lease, ended=ended))
     log.info("instance %s is deleted", hold.guest.uuid)
 
 
@@ -39,11 +41,3 @@ def destroy_surely(context: AgentContext, instance_uuid: str) -> None:
         else:
             context.tracker.release(instance_uuid)
             return
-
-
-def _destroy_as_step(context: AgentContext, hold: Hold) -> None:
-    try:
-        destroy_surely(context, hold.guest.uuid)
-    except CleanupFailed as error:
-        raise DriverError(error.message) from error
-    context.changes.note(hold.guest.uuid)

@@ -8,6 +8,7 @@ from typing import TypeVar
 from computeagent.conductor import GuestFacts, GuestSpec, HostReport
 from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.kill_points import Injected, reach
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +19,8 @@ def guarded(verb: Callable[[], Answer]) -> Answer:
     """Call a verb. Errors of the control plane (Fenced, Unavailable, met while reading an image) pass as they are."""
     try:
         return verb()
+    except Injected as error:
+        raise DriverError(error.message) from error
     except (DriverError, KilonovaError):
         raise
     except Exception as error:
@@ -28,11 +31,18 @@ def told(verb: str, guest_uuid: str, call: Callable[[], Answer]) -> Answer:
     """Guarded, with a line in the log that says which verb changed which guest, how long it took and how it ended."""
     began = time.monotonic()
     try:
-        answer = guarded(call)
+        answer = guarded(lambda: _between_points(verb, call))
     except (DriverError, KilonovaError) as error:
         log.info("driver: %s of %s failed after %.3f s: %s", verb, guest_uuid, time.monotonic() - began, error.message)
         raise
     log.info("driver: %s of %s took %.3f s", verb, guest_uuid, time.monotonic() - began)
+    return answer
+
+
+def _between_points(verb: str, call: Callable[[], Answer]) -> Answer:
+    reach(f"computeagent.driver.{verb}:before")
+    answer = call()
+    reach(f"computeagent.driver.{verb}:after")
     return answer
 
 

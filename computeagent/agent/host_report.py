@@ -3,16 +3,49 @@
 from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
-from computeagent.conductor import HostReport, PowerState
-from computeagent.drivers.base import GuestOnHypervisor
+from computeagent.conductor import GuestSpec, HostReport, HostUsage, PowerState
+from computeagent.drivers.base import Driver, GuestOnHypervisor
 
 
-def with_usage(report: HostReport, used: Usage, guests: list[GuestOnHypervisor]) -> HostReport:
-    """The report with usage as the control plane counts it: by what was asked for, whether a guest runs or not."""
+class HostReports:
+    """What the driver says of the host. Reading it can be slow, so each reading is kept for what changes with the
+    machine alone: how large it is.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._last: HostReport | None = None
+
+    def fresh(self) -> HostReport:
+        """As it is now. Raises DriverError."""
+        self._last = self._driver.host_report()
+        return self._last
+
+    def is_known_for(self, guest: GuestSpec) -> bool:
+        """Whether the last reading does for a claim of `guest`: not for cells or devices, which can vanish."""
+        return self._last is not None and guest.numa_topology is None and not guest.pci_devices
+
+    def for_claim(self, guest: GuestSpec) -> HostReport:
+        """What a claim of `guest` is checked against. Raises DriverError."""
+        return self._last if self._last is not None and self.is_known_for(guest) else self.fresh()
+
+
+def usage_of_host(used: Usage, guests: list[GuestOnHypervisor]) -> HostUsage:
+    """Usage as the control plane counts it: by what was asked for, whether a guest runs or not."""
+    return HostUsage(
+        vcpus=used.vcpus,
+        memory_mib=used.memory_mib,
+        disk_gib=used.disk_gib,
+        running_guests=sum(guest.power_state is PowerState.RUNNING for guest in guests),
+    )
+
+
+def with_usage(report: HostReport, usage: HostUsage) -> HostReport:
+    """The report with this usage in place of the driver's own count."""
     return replace(
         report,
-        vcpus_used=used.vcpus,
-        memory_used_mib=used.memory_mib,
-        disk_used_gib=used.disk_gib,
-        running_guests=sum(guest.power_state is PowerState.RUNNING for guest in guests),
+        vcpus_used=usage.vcpus,
+        memory_used_mib=usage.memory_mib,
+        disk_used_gib=usage.disk_gib,
+        running_guests=usage.running_guests,
     )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.kill_points import reach
 
 
 class InstanceBusy(Conflict):
@@ -21,7 +22,7 @@ class InstanceBusy(Conflict):
 
 
 class AgentAlreadyRunning(Conflict):
-    """Another agent for this host uses the same state directory."""
+    """Another agent serves this host: on the same state directory, or on one of its own."""
 
     code = "agent_already_running"
 
@@ -35,10 +36,12 @@ def instance_lock(state_dir: Path, instance_uuid: str) -> Iterator[None]:
     if handle is None:
         raise InstanceBusy(f"instance {instance_uuid} is being worked on by another process")
     try:
+        reach("computeagent.agent.instance_lock:held")
         yield
     finally:
         # Removed under its lock, so that whoever opened it before sees another file at this path and tries again.
         path.unlink(missing_ok=True)
+        reach("computeagent.agent.instance_lock:removed")
         os.close(handle)
 
 

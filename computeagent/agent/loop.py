@@ -13,18 +13,22 @@ from computeagent.agent.console import ConsoleShipper
 from computeagent.agent.context import AgentContext
 from computeagent.agent.crew import Crew, Pulses
 from computeagent.agent.driver_guard import GuardedDriver
+from computeagent.agent.handover import give_all_back
+from computeagent.agent.host_report import HostReports
 from computeagent.agent.inbox import Lane
-from computeagent.agent.instance_lock import host_lock
+from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
-from computeagent.agent.orphans import Orphans, node_is_known
+from computeagent.agent.orphans import KEPT_BY_DOUBT, KEPT_BY_OPTION, Orphans, node_is_known
 from computeagent.agent.patience import Patience
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
+from computeagent.agent.seat import SeatLost, TakeSeat, agent_id, nobody_else
 from computeagent.agent.upkeep import Standing, Upkeep
 from computeagent.agent.worker import RequestScope, Worker
 from computeagent.conductor import Conductor
 from computeagent.drivers.base import Driver, DriverError
+from controlplane.kernel.errors import Conflict
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +54,8 @@ class Agent:
     `open_driver` gives the opened driver; it is called once, under the host's lock. `clock` is monotonic seconds,
     `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id
     around each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given
-    text: earlier runs on this host, which are dead because this one holds the host's lock.
+    text: earlier runs on this host, which are dead because this one holds the host's lock and its seat. `take_seat`
+    is asked before the control plane hears anything of this agent, and with each heartbeat: see `seat`.
     """
 
     def __init__(
@@ -65,17 +70,20 @@ class Agent:
         sleep: Callable[[float], object] | None = None,
         request_scope: RequestScope = no_scope,
         void_earlier_leases: Callable[[str], object] = nothing_to_void,
+        take_seat: TakeSeat = nobody_else,
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
-        self._open_error: DriverError | None = None
+        self._open_error: DriverError | AgentAlreadyRunning | None = None
         self._stopping = threading.Event()
         pause = sleep or self._stopping.wait
+        driver = GuardedDriver(open_driver)
         self._context = AgentContext(
             host=host,
             owner=f"{host}{OWNER_SEPARATOR}{os.getpid()}:{secrets.token_hex(4)}",
             conductor=conductor,
-            driver=GuardedDriver(open_driver),
+            driver=driver,
+            reports=HostReports(driver),
             state_dir=state_dir,
             options=options,
             clock=clock,
@@ -84,6 +92,7 @@ class Agent:
         )
         self._request_scope = request_scope
         self._void_earlier_leases = void_earlier_leases
+        self._take_seat = take_seat
         self._crew = Crew(self._stopping)
         self._pulses = Pulses(clock)
         self._standing = Standing()
@@ -116,11 +125,27 @@ class Agent:
         """Opening a hypervisor may take many seconds, in which the process must still hear a signal to stop."""
         try:
             self._context.driver.open()
-        except DriverError as error:
+            self._context.patience.call(self._sit_down)
+        except (DriverError, AgentAlreadyRunning) as error:
             self._open_error = error
             self._stop_asked = True
             return
         self._start_up()
+
+    def _sit_down(self) -> None:
+        guests = frozenset(guest.uuid for guest in self._context.driver.guests())
+        try:
+            self._take_seat(agent_id(self._context.state_dir), guests)
+        except Conflict as error:
+            raise AgentAlreadyRunning(error.message) from error
+
+    def _beat(self) -> None:
+        """Alive, and still the only one. Who keeps the seat needs no guests as evidence."""
+        try:
+            self._take_seat(agent_id(self._context.state_dir), frozenset())
+        except Conflict as error:
+            raise SeatLost(error.message) from error
+        self._upkeep.heartbeat()
 
     def _start_up(self) -> None:
         """Register, be alive, recover, and only then take work and tell power states."""
@@ -134,9 +159,10 @@ class Agent:
         strangers = guests - {instance.uuid for instance in placed}
         context.patience.call(lambda: recover(context))
         self._start_workers()
-        self._start_reporters(Orphans(context, may_reap=self._may_reap(len(strangers))))
+        self._start_reporters(Orphans(context, kept_because=self._kept_because(len(strangers))))
 
-    def _may_reap(self, strangers: int) -> bool:
+    def _kept_because(self, strangers: int) -> str:
+        """Why strange guests are not removed by this agent; empty when they are."""
         node = self._standing.registration.compute_node_uuid
         known = node_is_known(self._context.state_dir, node, strangers=strangers)
         if not known:
@@ -146,10 +172,11 @@ class Agent:
                 node,
                 strangers,
             )
-        return known and self._context.options.reap_orphans
+            return KEPT_BY_DOUBT
+        return "" if self._context.options.reap_orphans else KEPT_BY_OPTION
 
     def _start_vital_threads(self) -> None:
-        self._periodic("heartbeat", self._upkeep.heartbeat, lambda: self._standing.registration.report_interval_s)
+        self._periodic("heartbeat", self._beat, lambda: self._standing.registration.report_interval_s)
         self._periodic("leases", self._upkeep.renew_leases, lambda: self._standing.registration.lease_s / 3)
         self._crew.start("watchdog", self._watch)
 
@@ -166,12 +193,9 @@ class Agent:
         self._periodic("own-work", upkeep.look_for_work, lambda: options.reconcile_interval_s)
         self._periodic("power", PowerSync(self._context).tick, lambda: options.power_sync_interval_s)
         self._periodic("console", ConsoleShipper(self._context).tick, lambda: options.console_interval_s)
-        self._periodic(
-            "resources",
-            lambda: upkeep.report_resources(orphans),
-            lambda: options.resource_interval_s,
-            wake=self._context.changes.happened,
-        )
+        self._periodic("resources", lambda: upkeep.report_resources(orphans), lambda: options.resource_interval_s)
+        wake = self._context.changes.happened
+        self._periodic("usage", upkeep.report_usage, lambda: options.resource_interval_s, wake=wake)
 
     def _periodic(
         self,
@@ -211,7 +235,9 @@ class Agent:
         if self._crew.wait_for(WORK_PREFIX, seconds=options.shutdown_s - CLOSE_S):
             self._close_driver()
         else:
-            log.warning("work is cut off; it is taken again after the next start")
+            log.warning("work is cut off; it is given back, to be taken again after the next start")
+        self._crew.start("give-back", lambda: give_all_back(self._context), may_end=True)
+        self._crew.wait_for("give-back", seconds=CLOSE_S)
         return 0
 
     def _close_driver(self) -> None:

@@ -24,4 +24,4 @@ class AgentOptions:
     """How long past its interval a periodic thread may be silent before the process ends itself."""
     resume_guests_state_on_host_boot: bool = True
     reap_orphans: bool = True
-    orphan_grace_s: float = 60.0
+    """Whether guests that no instance explains are removed; when, the control plane says."""

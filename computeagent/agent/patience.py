@@ -26,6 +26,11 @@ class Patience:
         self._stopping = stopping
         self._pause = pause
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the agent was asked to end."""
+        return self._stopping()
+
     def call(self, verb: Callable[[], Answer], *, tries: int | None = None) -> Answer:
         """The answer of `verb`. Raises Unavailable when stopping, or after `tries` calls."""
         failures = 0

@@ -37,7 +37,7 @@ def _act(context: AgentContext, hold: Hold, step: str, verb: Callable[[], GuestF
         _report_failure(context, hold, steps, failed)
         return
     context.changes.note(hold.guest.uuid)
-    steps.write(lambda: context.conductor.action_done(lease=hold.lease, facts=facts))
+    steps.write(lambda ended: context.conductor.action_done(lease=hold.lease, facts=facts, ended=ended))
     log.info("instance %s: %s done, power state %s", hold.guest.uuid, step, facts.power_state)
 
 
@@ -45,8 +45,8 @@ def _report_failure(context: AgentContext, hold: Hold, steps: Steps, failed: Ste
     failure = failed.failure
     log.warning("instance %s: %s", hold.guest.uuid, failed.message)
     steps.write(
-        lambda: context.conductor.action_failed(
-            lease=hold.lease, step=failure.step, message=failure.message, details=failure.details
+        lambda ended: context.conductor.action_failed(
+            lease=hold.lease, step=failure.step, message=failure.message, details=failure.details, ended=ended
         )
     )
 

@@ -7,7 +7,7 @@ import logging
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.conductor import GuestFacts, InstanceOnHost, PowerState
+from computeagent.conductor import GuestFacts, GuestReturn, InstanceOnHost, PowerState
 from computeagent.drivers.base import DriverError
 from controlplane.kernel.errors import Invalid
 
@@ -20,26 +20,37 @@ def recover(context: AgentContext) -> None:
     """Once, before any work is taken and before any power state is told. Raises Unavailable, DriverError."""
     instances = context.conductor.instances_on_host(host=context.host)
     context.tracker.rebuild(instance.guest for instance in instances)
+    returns: list[GuestReturn] = []
     facts = {
         instance.uuid: found
         for instance in instances
-        if not instance.has_open_work and (found := _recover_one(context, instance)) is not None
+        if not instance.has_open_work and (found := _recover_one(context, instance, returns)) is not None
     }
+    if returns:
+        # Before the power states: what they would make of a guest that did not come back has its reason then.
+        context.conductor.guests_returned(host=context.host, returns=returns)
     if facts:
         context.conductor.power_states(host=context.host, facts=facts)
 
 
-def _recover_one(context: AgentContext, instance: InstanceOnHost) -> GuestFacts | None:
-    """The facts of one instance after what could be done for it; None when nothing could be learnt of it."""
+def _recover_one(context: AgentContext, instance: InstanceOnHost, returns: list[GuestReturn]) -> GuestFacts | None:
+    """The facts of one instance after what could be done for it, which is noted in `returns`.
+
+    None when nothing could be learnt of it.
+    """
     facts = None
     try:
         facts = context.driver.facts(instance.uuid) or GuestFacts(power_state=PowerState.NOSTATE)
         if _should_run(context, instance) and facts.power_state in DOWN:
+            found = facts.power_state
             with instance_lock(context.state_dir, instance.uuid):
                 facts = _bring_back(context, instance, facts)
+            returns.append(GuestReturn(instance.uuid, found))
     except (DriverError, InstanceBusy, Invalid) as error:
         context.counts.add("recovery_failed")
         log.error("instance %s could not be brought back: %s", instance.uuid, error.message)
+        if facts is not None:
+            returns.append(GuestReturn(instance.uuid, facts.power_state, error.message))
     return facts
 
 

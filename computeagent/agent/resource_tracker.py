@@ -88,9 +88,10 @@ class ResourceTracker:
         if reason := refusal(guest, report):
             raise ComputeResourcesUnavailable(reason)
         with self._lock:
-            others = self._total(but=guest.uuid)
-            if reason := limit_refusal(limits, others.plus(usage_of(guest))):
-                raise ComputeResourcesUnavailable(reason)
+            if limits:
+                together = self._total(but=guest.uuid).plus(usage_of(guest))
+                if reason := limit_refusal(limits, together):
+                    raise ComputeResourcesUnavailable(reason)
             self._claims[guest.uuid] = usage_of(guest)
 
     def settle(self, instance_uuid: str) -> None:

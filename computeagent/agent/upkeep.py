@@ -1,12 +1,12 @@
-"""The ticks of the agent's periodic threads: heartbeat, leases, doorbells, own work, resources."""
+"""The ticks of the agent's periodic threads: heartbeat, leases, doorbells, own work, resources, usage."""
 
 import logging
 import threading
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.host_report import with_usage
+from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
-from computeagent.conductor import GuestFacts, InstanceOnHost, PowerState, Registration
+from computeagent.conductor import GuestFacts, HostUsage, InstanceOnHost, PowerState, Registration
 from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)
@@ -41,23 +41,41 @@ class Upkeep:
     def __init__(self, context: AgentContext, standing: Standing) -> None:
         self._context = context
         self._standing = standing
+        # From the count to the end of its write, so that no older count is written over a newer one.
+        self._telling_usage = threading.Lock()
+        self._told_usage: HostUsage | None = None
 
     def register(self) -> None:
         """Report what this host is and has, and how much of it is taken."""
         context = self._context
-        guests = context.driver.guests()
-        report = with_usage(context.driver.host_report(), context.tracker.used(), guests)
-        self._standing.set(context.conductor.register(host=context.host, report=report))
+        report = context.reports.fresh()
+        with self._telling_usage:
+            usage = self._usage()
+            self._standing.set(context.conductor.register(host=context.host, report=with_usage(report, usage)))
+            self._told_usage = usage
+
+    def report_usage(self) -> None:
+        """Tell how much is taken, if that is another amount than was told last."""
+        context = self._context
+        with self._telling_usage:
+            usage = self._usage()
+            if usage != self._told_usage:
+                context.conductor.usage(host=context.host, usage=usage)
+                self._told_usage = usage
+
+    def _usage(self) -> HostUsage:
+        return usage_of_host(self._context.tracker.used(), self._context.driver.guests())
 
     def report_resources(self, orphans: Orphans) -> None:
         """Count from zero, look for orphans, tell which guests are missing, register again."""
         context = self._context
         mark = context.turns.mark()
-        guests = {guest.uuid for guest in context.driver.guests()}
+        guests = context.driver.guests()
+        here = {guest.uuid for guest in guests}
         placed = context.conductor.instances_on_host(host=context.host)
         context.tracker.rebuild(instance.guest for instance in placed)
         orphans.look(guests, [instance.uuid for instance in placed])
-        self._tell_missing([instance for instance in placed if instance.uuid not in guests], mark)
+        self._tell_missing([instance for instance in placed if instance.uuid not in here], mark)
         self.register()
 
     def _tell_missing(self, missing: list[InstanceOnHost], mark: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from computeagent.agent.context import AgentContext
 from computeagent.agent.dispatch import HANDLERS
 from computeagent.agent.failures import CleanupFailed
+from computeagent.agent.handover import give_back
 from computeagent.agent.holds import Hold
 from computeagent.agent.inbox import Lane
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
@@ -89,6 +90,8 @@ class Worker:
         except (InstanceBusy, CleanupFailed, Unavailable) as error:
             counts.add("left")
             log.warning("%s is left for later: %s", work, error.message)
+            if self._context.patience.is_stopping:
+                give_back(self._context, hold)
         except Exception:  # a poisonous item must not take the other guests' work with it
             counts.add("broken")
             log.exception("%s broke off", work)

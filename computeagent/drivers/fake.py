@@ -1,4 +1,4 @@
-"""A hypervisor without a hypervisor: guests are entries in memory, and in a JSON file if they are to survive.
+"""A hypervisor without a hypervisor: guests are entries in memory, and in a file if they are to survive.
 
 For tests and benches of everything above the drivers, and to try pinned CPUs, huge pages and PCI devices without
 having any. It verifies images as the real ones do, because that is a part of the contract, and keeps only their
@@ -6,16 +6,16 @@ checksums; where a guest was placed, it keeps with the guest.
 """
 
 import hashlib
-import json
-import os
 import threading
 import time
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
+from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.topology import host_cells_to_json
@@ -69,6 +69,7 @@ class FakeDriver:
         self._hostname = hypervisor_hostname
         self._sizes = sizes or FakeSizes()
         self._latency_s = latency_s
+        self._journal = GuestJournal(state_file) if state_file is not None else None
         self._state_file = state_file
         self._lock = threading.RLock()
         self._guests: dict[str, FakeGuest] = {}
@@ -76,11 +77,10 @@ class FakeDriver:
 
     def open(self) -> None:
         """Load the guests that an earlier driver left in the state file."""
-        if self._state_file is None or not self._state_file.exists():
+        if self._journal is None:
             return
         try:
-            entries = json.loads(self._state_file.read_text())
-            self._guests = {entry["uuid"]: FakeGuest(**entry) for entry in entries}
+            self._guests = {entry["uuid"]: FakeGuest(**entry) for entry in self._journal.load()}
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise DriverError(f"cannot read {self._state_file}: {error}") from error
 
@@ -93,6 +93,18 @@ class FakeDriver:
             guests = list(self._guests.values())
         active = [guest for guest in guests if guest.power_state == PowerState.RUNNING]
         disk_used_gib = sum(guest.disk_gib for guest in guests)
+        return replace(
+            self._machine,
+            vcpus_used=sum(guest.vcpus for guest in active),
+            memory_used_mib=sum(guest.memory_mib for guest in active),
+            disk_used_gib=disk_used_gib,
+            disk_available_least_gib=self._sizes.disk_gib - disk_used_gib,
+            running_guests=len(active),
+        )
+
+    @cached_property
+    def _machine(self) -> HostReport:
+        """What no guest changes."""
         cells = fake_cells(self._sizes)
         online, choice = online_cpus(cells, self._sizes.vcpus), self._options.pci_choice
         return HostReport(
@@ -102,11 +114,6 @@ class FakeDriver:
             vcpus=len(self._options.shared_cpus(online)),
             memory_mib=self._sizes.memory_mib,
             disk_gib=self._sizes.disk_gib,
-            vcpus_used=sum(guest.vcpus for guest in active),
-            memory_used_mib=sum(guest.memory_mib for guest in active),
-            disk_used_gib=disk_used_gib,
-            disk_available_least_gib=self._sizes.disk_gib - disk_used_gib,
-            running_guests=len(active),
             virt_type="fake",
             arch=ARCH,
             cpu_info={"arch": ARCH, "model": "fake", "vendor": "fake", "features": []},
@@ -147,7 +154,7 @@ class FakeDriver:
         self._pause()
         with self._lock:
             if self._guests.pop(guest_uuid, None) is not None:
-                self._save()
+                self._save(guest_uuid)
 
     def start(self, guest: GuestSpec) -> GuestFacts:
         """Have the guest running."""
@@ -162,7 +169,7 @@ class FakeDriver:
             guest = self._guests.get(guest_uuid)
             if guest is not None:
                 self._guests[guest_uuid] = replace(guest, power_state=PowerState.SHUTDOWN.value)
-                self._save()
+                self._save(guest_uuid)
         return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
@@ -202,21 +209,22 @@ class FakeDriver:
                 numa_topology=guest.numa_topology,
                 pci_devices=list(guest.pci_devices),
             )
-            self._save()
+            self._save(guest.uuid)
         return GuestFacts(power_state=PowerState.RUNNING)
 
     def _pause(self) -> None:
         if self._latency_s:
             time.sleep(self._latency_s)
 
-    def _save(self) -> None:
-        """Called with the lock held. The rename makes the file whole whenever the process dies."""
-        if self._state_file is None:
+    def _save(self, guest_uuid: str) -> None:
+        """Called with the lock held, after each change of a guest."""
+        if self._journal is None:
             return
-        part = self._state_file.with_suffix(f".{os.getpid()}.part")
+        guest = self._guests.get(guest_uuid)
         try:
-            self._state_file.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps([asdict(guest) for guest in self._guests.values()]))
-            part.replace(self._state_file)
+            if guest is None:
+                self._journal.drop(guest_uuid)
+            else:
+                self._journal.put(asdict(guest))
         except OSError as error:
             raise DriverError(f"cannot write {self._state_file}: {error}") from error

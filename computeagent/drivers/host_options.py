@@ -54,13 +54,15 @@ class ReservedPages:
 class HostOptions:
     """Without a CPU set every CPU is offered shared, and to be pinned to as well, as Nova's default is.
 
-    `pci_choice` None: guests get no PCI device.
+    `pci_choice` None: guests get no PCI device. `unused_images_s`: after so many seconds without a use base images go;
+    0: never.
     """
 
     cpu_dedicated_set: frozenset[int] = frozenset()
     cpu_shared_set: frozenset[int] = frozenset()
     reserved_pages: tuple[ReservedPages, ...] = ()
     pci_choice: PciChoice | None = None
+    unused_images_s: float = 86400.0
 
     def __post_init__(self) -> None:
         both = self.cpu_dedicated_set & self.cpu_shared_set

@@ -38,4 +38,5 @@ def host_options(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> H
         cpu_shared_set=cpus_parse(given("cpu_shared_set")),
         reserved_pages=tuple(reserved_pages_parse(text) for text in texts if text.strip()),
         pci_choice=device_choice(given("pci_device_spec")),
+        unused_images_s=float(settings["IMAGE_CACHE_UNUSED_S"]),
     )

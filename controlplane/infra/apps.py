@@ -2,7 +2,8 @@
 
 from django.apps import AppConfig
 
-from controlplane.infra import checks
+from controlplane.infra import checks, kill_points
+from controlplane.kernel.kill_points import is_on
 
 
 class InfraConfig(AppConfig):
@@ -18,3 +19,5 @@ class InfraConfig(AppConfig):
 
         checks.register_all()
         chores_register()
+        if is_on():
+            kill_points.install()

@@ -4,6 +4,9 @@ A child killed in the wrong moment may hold a lock of the shared queue for ever,
 alive. So the tree lives and dies as one: a child that a signal ended, a guard loop that stands still, a sentinel
 that is gone or a canary that nobody answers ends all of it, and the supervisor starts it again. What it was doing
 is in work rows.
+
+A canary waits behind the work of busy workers, however long that takes: each of them is under the guard's own limit
+(the queue's timeout), and one that dies is seen. So silence counts only while some worker has nothing to do.
 """
 
 import contextlib
@@ -14,15 +17,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 from django import db
 from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
+from django_q.signals import pre_execute
 
 from controlplane.infra.conf import PULSE_LIMIT_S
+from controlplane.infra.jobs import CANARY_FRESH_S
 
 log = logging.getLogger(__name__)
 PR_SET_PDEATHSIG = 1
@@ -51,9 +56,50 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def _crash_only_sentinel(tree: ProcessTree) -> type[Any]:
+class Pulse:
+    """What the processes of the tree tell each other, in shared memory. Times are those of the machine's stopwatch."""
+
+    def __init__(self) -> None:
+        now = time.monotonic()
+        self._guard = multiprocessing.RawValue("d", now)
+        self._answered = multiprocessing.RawValue("d", now)
+        self._busy = multiprocessing.RawValue("b", 0)
+
+    def guard_turns(self, workers: Sequence[Any]) -> None:
+        """Told by the guard in each of its cycles. With all workers busy, nobody is expected to answer."""
+        self._guard.value = time.monotonic()
+        self._busy.value = bool(workers) and all(worker.timer.value > 0 for worker in workers)
+        if self._busy.value:
+            self.answered()
+
+    def answered(self, **_signal: object) -> None:
+        """Some worker took something from the queue."""
+        self._answered.value = time.monotonic()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether all workers had something to do when the guard turned last."""
+        return bool(self._busy.value)
+
+    @property
+    def guard_silent_s(self) -> float:
+        """For how long the guard has not turned."""
+        return float(time.monotonic() - self._guard.value)
+
+    @property
+    def silent_s(self) -> float:
+        """For how long nobody has taken anything, with a worker that could have."""
+        return float(time.monotonic() - self._answered.value)
+
+
+def _crash_only_sentinel(tree: ProcessTree, pulse: Pulse) -> type[Any]:
     class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]  # django-q2 has no types
         """Never replaces a child that a signal killed: it may have died with a lock in its hands."""
+
+        def status(self) -> str:
+            """Asked for once in each cycle of the guard."""
+            pulse.guard_turns(self.pool)
+            return str(super().status())
 
         def reincarnate(self, process: Any) -> None:
             process.join(0)
@@ -74,7 +120,7 @@ class CrashOnlyCluster:
     def __init__(self, *, queue: str, workers: int) -> None:
         self.queue, self.workers = queue, workers
         self.stopping = threading.Event()
-        self._pulse = multiprocessing.RawValue("d", time.monotonic())
+        self.pulse = Pulse()
 
     def run(self, periodic: list[tuple[float, Callable[[], object]]]) -> None:
         """Serve the queue; run each (seconds, call) beside it in a thread of the main process."""
@@ -100,16 +146,19 @@ class CrashOnlyCluster:
     def _prepare(self, tree: ProcessTree) -> None:
         Conf.CLUSTER_NAME = self.queue
         Conf.WORKERS = self.workers
-        django_q_cluster.Sentinel = _crash_only_sentinel(tree)
-        # The guard saves its status once a cycle: that is its pulse, and it saves a write to a cache.
-        django_q_cluster.Stat.save = lambda _stat: setattr(self._pulse, "value", time.monotonic())
+        django_q_cluster.Sentinel = _crash_only_sentinel(tree, self.pulse)
+        # The guard makes its status and saves it once a cycle. Nobody reads it, so the write to a cache is spared.
+        django_q_cluster.Stat.save = lambda _stat: None
+        pre_execute.connect(self.pulse.answered, dispatch_uid=__name__)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping.set()
 
     def _check_pulse(self, tree: ProcessTree) -> None:
-        if time.monotonic() - self._pulse.value > PULSE_LIMIT_S:
+        if self.pulse.guard_silent_s > PULSE_LIMIT_S:
             tree.end("the guard loop stands still")
+        if self.pulse.silent_s > CANARY_FRESH_S:
+            tree.end("no worker answered a canary")
 
     def _every(self, seconds: float, call: Callable[[], object]) -> None:
         def loop() -> None:

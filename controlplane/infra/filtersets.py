@@ -1,10 +1,10 @@
-"""Filters of work: one class serves API and pages."""
+"""Filters of work and of heals: one class serves API and pages."""
 
 import django_filters
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from controlplane.infra.models import Work, WorkState
+from controlplane.infra.models import Heal, Work, WorkState
 from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.work import compute_queue
 
@@ -48,6 +48,17 @@ class WorkFilterSet(django_filters.FilterSet):
     def by_retried(self, rows: QuerySet[Work], _name: str, value: bool) -> QuerySet[Work]:
         """More than one attempt was begun."""
         return rows.filter(attempt__gt=1) if value else rows.filter(attempt__lte=1)
+
+
+class HealFilterSet(django_filters.FilterSet):
+    """?kind=, ?subject=, ?request_id=, ?created_after=, ?created_before="""
+
+    created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
+    created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+
+    class Meta:
+        model = Heal
+        fields = ["kind", "subject", "request_id"]
 
 
 def overdue() -> Q:

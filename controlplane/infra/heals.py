@@ -18,6 +18,8 @@ OVERDUE_WORK = "overdue_work"
 OVERDUE_TASK = "overdue_task"
 LOST_TASK = "lost_task"
 ORPHAN_CLAIMS = "orphan_claims"
+HOST_DISABLED = "host_disabled"
+HOST_ENABLED = "host_enabled"
 
 
 def heal_record(*, kind: str, subject: uuid.UUID | None, found: str, done: str, evidence: Mapping[str, Any]) -> None:

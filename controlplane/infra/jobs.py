@@ -7,7 +7,7 @@ over a queue can name code to run.
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import close_old_connections
@@ -15,51 +15,65 @@ from django.db import close_old_connections
 from controlplane.infra.models import Work
 from controlplane.infra.request_id import request_id_scope
 from controlplane.infra.solo import lease_renew
-from controlplane.infra.work import Lease, work_release, work_take
+from controlplane.infra.work import Lease, work_release, works_take
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
 
 log = logging.getLogger(__name__)
-ANSWER = "controlplane.infra.jobs.answer"
+ANSWER = "controlplane.infra.jobs.answer_all"
 CANARY = "canary"
+CANARY_LEASE = "conductor-canary"
+CANARY_EVERY_S = 5.0
 CANARY_FRESH_S = 20.0
 
 Handler = Callable[[Work, Lease], None]
+ManyHandler = Callable[[Sequence[tuple[Work, Lease]]], Sequence[tuple[Work, Lease]]]
 OverdueHandler = Callable[[Work, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of work. `handler` is None for what agents do; `overdue` runs in the transaction that fails the row."""
+    """A kind of work. `handler` is None for what agents do; `overdue` runs in the transaction that fails the row.
+
+    `many` does several pieces at less cost than one after the other, and gives back those that it leaves to `handler`.
+    """
 
     name: str
     handler: Handler | None
     overdue: OverdueHandler
+    many: ManyHandler | None = None
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind_register(name: str, *, handler: Handler | None, overdue: OverdueHandler) -> None:
+def kind_register(
+    name: str, *, handler: Handler | None, overdue: OverdueHandler, many: ManyHandler | None = None
+) -> None:
     """Declare a kind of work, once per process."""
-    KINDS[name] = Kind(name, handler, overdue)
+    KINDS[name] = Kind(name, handler, overdue, many)
 
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """Clean-up that the reconciler runs every `every_s` seconds, in one process at a time."""
+    """Clean-up that the reconciler runs every `every_s` seconds, in one process at a time.
+
+    `asks` is a condition in SQL, for both databases: while it does not hold, there is nothing to do. It is asked in the
+    reconciler's own statement, so a chore that is due often costs nothing while it has nothing to do.
+    """
 
     name: str
     every_s: float
     run: Callable[[], object]
+    asks: str = ""
 
 
 CHORES: dict[str, Chore] = {}
 
 
-def chore_register(name: str, *, every_s: float, run: Callable[[], object]) -> None:
-    """Declare a clean-up, once per process. It must be safe to run twice at once."""
-    CHORES[name] = Chore(name, every_s, run)
+def chore_register(name: str, *, every_s: float, run: Callable[[], object], asks: str = "") -> None:
+    """Declare a clean-up, once per process. It must be safe to run twice at once. `asks`: see `Chore`."""
+    CHORES[name] = Chore(name, every_s, run, asks)
 
 
 def worker_name() -> str:
@@ -69,25 +83,47 @@ def worker_name() -> str:
 
 def answer(code: str, ref: str) -> None:
     """Answer a doorbell in a conductor's worker. Never raises: the row and the reconciler decide what comes next."""
+    answer_all([(code, ref)])
+
+
+def answer_all(rings: Sequence[tuple[str, str]]) -> None:
+    """Answer several, (code, ref) each. What is wrong with one touches no other."""
     close_old_connections()
+    refs: dict[str, list[str]] = {}
+    for code, ref in rings:
+        refs.setdefault(code, []).append(ref)
+    for code, of_code in refs.items():
+        try:
+            _answer_kind(code, of_code)
+        except Exception:
+            log.exception("answering %.40r for %s failed", code, ", ".join(of_code)[:200])
+
+
+def _answer_kind(code: str, refs: Sequence[str]) -> None:
     if code == CANARY:
-        lease_renew(name="conductor-canary", owner=worker_name(), seconds=CANARY_FRESH_S, steal=True)
+        lease_renew(name=CANARY_LEASE, owner=worker_name(), seconds=CANARY_FRESH_S, steal=True)
         return
     kind = KINDS.get(code)
     if kind is None or kind.handler is None:
         log.warning("dropped a doorbell with the unknown code %.40r", code)
         return
+    taken: Sequence[tuple[Work, Lease]] = works_take(work_ids=refs, owner=worker_name())
+    if kind.many is not None and len(taken) > 1:
+        taken = _done_together(kind.many, taken)
+    for work, lease in taken:
+        _do(kind.handler, work, lease)
+
+
+def _done_together(many: ManyHandler, taken: Sequence[tuple[Work, Lease]]) -> Sequence[tuple[Work, Lease]]:
+    """What is left to be done one by one: all of it, when it could not be done together."""
     try:
-        _do(kind.handler, ref)
+        return many(taken)
     except Exception:
-        log.exception("answering %s %s failed", code, ref)
+        log.exception("could not do %d pieces of work together; each is done by itself", len(taken))
+        return taken
 
 
-def _do(handler: Handler, ref: str) -> None:
-    taken = work_take(work_id=ref, owner=worker_name())
-    if taken is None:
-        return
-    work, lease = taken
+def _do(handler: Handler, work: Work, lease: Lease) -> None:
     with request_id_scope(work.request_id), log_scope(work_id=work.pk, subject=work.subject):
         try:
             handler(work, lease)

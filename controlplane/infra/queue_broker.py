@@ -1,7 +1,9 @@
 """The broker that django-q2 sees: doorbells in, packages made and signed inside this process tree only."""
 
 import logging
+import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -11,18 +13,25 @@ from django_q.humanhash import uuid as task_tag
 from django_q.signing import SignedPackage
 
 from controlplane.infra.doorbells import Bell, Ring, bell_open
-from controlplane.infra.jobs import ANSWER
+from controlplane.infra.jobs import ANSWER, CANARY, CANARY_EVERY_S
 from controlplane.kernel.errors import Unavailable
 
 log = logging.getLogger(__name__)
 SLICE_S = 0.5  # the pusher looks at its stop event between two calls of dequeue
 BACK_OFF_S = 0.5
+MOST_TOGETHER = 16
 
 
 class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
-    """Turns (code, ref) of this queue into calls of `jobs.answer`; unknown codes are dropped there."""
+    """Turns rings of this queue into calls of `jobs.answer_all`; unknown codes are dropped there.
+
+    What rang while the workers were busy is handed out in one package for each of them, so that the cost of a package
+    (pickled, signed, sent, its end told) and of work that can be done together is paid once. A ring by itself is handed
+    out at once.
+    """
 
     _bell: Bell | None = None
+    _canary_at = float("-inf")
 
     def dequeue(self) -> list[tuple[str, str]] | None:
         """Wait a moment for rings. Never raises for a broker that is away: that would cost ten seconds' sleep."""
@@ -34,7 +43,14 @@ class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
             log.warning("no doorbells for now: %s", error)
             time.sleep(BACK_OFF_S)
             return None
-        return [_package(ring) for ring in rings] or None
+        return [_package(share) for share in [*self._canary(), *_shares(rings, Conf.WORKERS)]] or None
+
+    def _canary(self) -> list[Sequence[Ring]]:
+        """Now and then a ring of our own: it takes the way of all others through the tree, and somebody must answer."""
+        if time.monotonic() - self._canary_at < CANARY_EVERY_S:
+            return []
+        self._canary_at = time.monotonic()
+        return [[Ring(CANARY, "conductor")]]
 
     def enqueue(self, task: str) -> str:
         """Not a way in: work is a row, and its doorbell is rung by `doorbell_ring`."""
@@ -67,16 +83,22 @@ class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
         return None
 
 
-def _package(ring: Ring) -> tuple[str, str]:
+def _shares(rings: Sequence[Ring], workers: int) -> list[Sequence[Ring]]:
+    """Evenly for the workers, none of more than MOST_TOGETHER."""
+    size = min(MOST_TOGETHER, math.ceil(len(rings) / max(1, workers))) or 1
+    return [rings[at : at + size] for at in range(0, len(rings), size)]
+
+
+def _package(rings: Sequence[Ring]) -> tuple[str, str]:
     name, identifier = task_tag()
     task = {
         "id": identifier,
-        "name": f"{ring.code}:{name}",
+        "name": f"{rings[0].code}:{name}",
         "func": ANSWER,
-        "args": (ring.code, ring.ref),
+        "args": ([(ring.code, ring.ref) for ring in rings],),
         "kwargs": {},
         "started": timezone.now(),
         "ack_failure": True,
         "save": False,
     }
-    return f"{ring.code}:{ring.ref}", SignedPackage.dumps(task)
+    return f"{rings[0].code}:{rings[0].ref}", SignedPackage.dumps(task)

@@ -2,13 +2,14 @@
 
 import logging
 import uuid
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from controlplane.infra.db import db_now, now_plus
+from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_sql
 from controlplane.infra.doorbells import doorbells_ring
 from controlplane.infra.heals import OVERDUE_WORK, heal_record
 from controlplane.infra.jobs import CHORES, KINDS, Chore, worker_name
@@ -21,6 +22,62 @@ from controlplane.kernel.log_context import log_scope
 log = logging.getLogger(__name__)
 RING_AGAIN_S = 3.0
 BATCH = 200
+LEASE = "reconcile"
+_OPEN = "state IN ('waiting', 'running')"  # as the index of open work says it
+# The rules are those of `ring_again` and `end_overdue`, which look again, and of the leases of the chores.
+_TURN = """
+UPDATE infra_sololease SET owner = %s, until = {later} WHERE name = %s AND (owner = %s OR until < {now})
+RETURNING EXISTS (SELECT 1 FROM infra_work
+                   WHERE {open} AND (state = 'waiting' OR lease_until < {now}) AND attempt < max_attempts
+                     AND deadline_at > {now} AND (rung_at IS NULL OR rung_at < {later})),
+          EXISTS (SELECT 1 FROM infra_work
+                   WHERE {open} AND (deadline_at <= {now} OR (attempt >= max_attempts
+                     AND (state = 'waiting' OR lease_until < {now})))),
+          {chores}
+"""
+_HELD = "EXISTS (SELECT 1 FROM infra_sololease AS chore WHERE chore.name = %s AND chore.until > {now})"
+
+
+def reconcile_turn(*, owner: str, seconds: float) -> None:
+    """One turn of a process that reconciles while it holds the lease, for `seconds` from now, and only what is due.
+
+    Most turns find nothing to do: they cost one statement, which renews the lease and looks at all of it.
+    """
+    due = _due(owner, seconds)
+    if due is None and lease_renew(name=LEASE, owner=owner, seconds=seconds):
+        due = _Due(True, True, tuple(CHORES.values()))
+    if due is None:
+        return
+    if due.ring:
+        ring_again()
+    if due.end:
+        end_overdue()
+    if due.chores:
+        chores_run(due.chores)
+
+
+class _Due(NamedTuple):
+    """`chores`: those that may have something to do."""
+
+    ring: bool
+    end: bool
+    chores: tuple[Chore, ...]
+
+
+def _due(owner: str, seconds: float) -> _Due | None:
+    """What is due, for whoever holds the lease from now on; None when that is somebody else, or nobody ever did."""
+    chores = list(CHORES.values())
+    held = _HELD.format(now=now_sql())
+    asked = ", ".join(f"(({chore.asks or '1 = 1'}) AND NOT {held})" for chore in chores)
+    text = _TURN.strip().format(now=now_sql(), later=later_sql(), open=_OPEN, chores=asked or "NULL")
+    names = [_lease_name(chore) for chore in chores]
+    with connection.cursor() as cursor:
+        cursor.execute(text, [owner, later_value(seconds), LEASE, owner, later_value(-RING_AGAIN_S), *names])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    due = tuple(chore for chore, is_due in zip(chores, row[2:], strict=False) if is_due)
+    return _Due(bool(row[0]), bool(row[1]), due)
 
 
 def reconcile_once() -> tuple[int, int]:
@@ -28,12 +85,16 @@ def reconcile_once() -> tuple[int, int]:
     return ring_again(), end_overdue()
 
 
-def chores_run() -> list[str]:
-    """Run the clean-ups that are due; a failing one is logged and does not stop the others. Returns their names."""
+def chores_run(chores: Sequence[Chore] | None = None) -> list[str]:
+    """Run those of the clean-ups (all, where none are named) that are due. Returns their names.
+
+    A failing one is logged and does not stop the others.
+    """
+    chores = list(CHORES.values()) if chores is None else chores
     ran = []
     # Asked for all at once: nearly every round finds nearly every chore done, and each try to take a lease writes.
-    held = leases_held(_lease_name(chore) for chore in CHORES.values())
-    due = [chore for chore in CHORES.values() if _lease_name(chore) not in held]
+    held = leases_held(_lease_name(chore) for chore in chores)
+    due = [chore for chore in chores if _lease_name(chore) not in held]
     for chore in due:
         if lease_renew(name=_lease_name(chore), owner=f"{worker_name()} {uuid.uuid4()}", seconds=chore.every_s):
             ran.append(chore.name)

@@ -1,11 +1,13 @@
 """The request id: taken or made at the door, sent back, and carried into jobs, rows and logs."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
 
+from controlplane.infra.request_log import request_told
 from controlplane.kernel.ids import is_request_id, new_request_id
 
 HEADER = "X-OpenStack-Request-Id"
@@ -36,6 +38,8 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         offered = request.headers.get(HEADER, "")
         with request_id_scope(offered if is_request_id(offered) else new_request_id()):
+            began = time.perf_counter()
             response = self.get_response(request)
             response[HEADER] = current_request_id()
+            request_told(request, response, began=began)
             return response

@@ -1,12 +1,13 @@
 """Work rows: create, take, renew, finish. Every write of an attempt is fenced by its number and its lease."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -15,7 +16,9 @@ from controlplane.infra.doorbells import doorbells_ring
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.request_id import current_request_id
+from controlplane.infra.work_rows import Attempt, rows_fence, rows_finish, rows_insert, rows_take
 from controlplane.kernel.errors import Conflict, Fenced
+from controlplane.kernel.ids import parse_uuid
 
 CONDUCTOR_QUEUE = "conductor"
 
@@ -27,15 +30,24 @@ def compute_queue(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to act on a piece of work; `attempt` is the fencing token."""
+    """The right to act on a piece of work; `attempt` is the fencing token.
+
+    `kind` and `subject` repeat the row, and every write under the lease compares them with it: whoever brings a lease
+    back from elsewhere need not be asked, nor the row be read, before what it says is acted on.
+    """
 
     work_id: uuid.UUID
     attempt: int
+    kind: str
+    subject: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
 class NewWork:
-    """Work to be written: what (`kind`), to whom (`subject`), by whom (`queue`), until when (`deadline_s` from now)."""
+    """Work to be written: what (`kind`), to whom (`subject`), by whom (`queue`), until when (`deadline_s` from now).
+
+    `request_id`: whose request it serves; that of the request or work under way, where none is given.
+    """
 
     queue: str
     kind: str
@@ -43,6 +55,7 @@ class NewWork:
     deadline_s: float
     arguments: dict[str, Any] = field(default_factory=dict)
     max_attempts: int = 5
+    request_id: str = ""
 
 
 def work_create(new: NewWork) -> Work:
@@ -54,51 +67,44 @@ def work_create(new: NewWork) -> Work:
 
 
 def works_create(news: Sequence[NewWork]) -> list[Work]:
-    """Write many rows and ring for each, in a constant number of statements per queue. Raises Conflict."""
+    """Write many rows and ring for each, in two statements. Raises Conflict, and then wrote none."""
     request_id = current_request_id()
     rows = [
         Work(
             queue=new.queue,
             kind=new.kind,
             subject=new.subject,
-            deadline_at=now_plus(new.deadline_s),
-            rung_at=Now(),
             arguments=new.arguments,
             max_attempts=new.max_attempts,
-            request_id=request_id,
+            request_id=new.request_id or request_id,
         )
         for new in news
     ]
-    try:
-        with transaction.atomic():
-            Work.objects.bulk_create(rows)
-    except IntegrityError as error:
-        raise Conflict("The same work is already under way.") from error
-    doorbells_ring((row.queue, row.kind, str(row.pk)) for row in rows)
+    # One row is written or not; of several, those that were written go again with the others.
+    is_apart = len(rows) > 1 or not transaction.get_connection().in_atomic_block
+    around: AbstractContextManager[object] = transaction.atomic() if is_apart else nullcontext()
+    with around:
+        if len(rows_insert(rows, deadlines_s=[new.deadline_s for new in news])) < len(rows):
+            raise Conflict("The same work is already under way.")
+        doorbells_ring((row.queue, row.kind, str(row.pk)) for row in rows)
     return rows
 
 
 def work_take(*, work_id: uuid.UUID | str, owner: str, queue: str = "") -> tuple[Work, Lease] | None:
     """Take what waits or whose lease ran out. None when somebody else has it, it ended, or it is out of attempts."""
-    free = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
-    rows = Work.objects.filter(free, pk=work_id, deadline_at__gt=Now(), attempt__lt=F("max_attempts"))
-    if queue:
-        rows = rows.filter(queue=queue)
-    before = rows.first()
-    if before is None:
-        return None
-    # The attempt read is in the WHERE: of two takers one wins, and the winner knows its own number.
-    won = rows.filter(attempt=before.attempt).update(
-        state=WorkState.RUNNING,
-        attempt=before.attempt + 1,
-        lease_owner=owner,
-        lease_until=now_plus(settings.KILONOVA["LEASE_S"]),
-        started_at=before.started_at or Now(),
-    )
-    if not won:
-        return None
-    before.refresh_from_db()
-    return before, Lease(before.pk, before.attempt)
+    found = works_take(work_ids=[work_id], owner=owner, queue=queue)
+    return found[0] if found else None
+
+
+def works_take(*, work_ids: Sequence[uuid.UUID | str], owner: str, queue: str = "") -> list[tuple[Work, Lease]]:
+    """Take those of them that are free, oldest first, in one statement. Of two takers of the same, one gets it.
+
+    Ids that are none are left out, as whoever can ring a doorbell can write nonsense.
+    """
+    ids = [found for one in work_ids if (found := _uuid(one)) is not None]
+    rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue)
+    oldest_first = sorted(rows, key=lambda row: (row.created_at, row.pk))
+    return [(row, Lease(row.pk, row.attempt, row.kind, row.subject)) for row in oldest_first]
 
 
 def work_fence(*, lease: Lease, step: str | None = None) -> None:
@@ -106,25 +112,40 @@ def work_fence(*, lease: Lease, step: str | None = None) -> None:
 
     On PostgreSQL it also locks the row until the transaction ends, so no other attempt begins meanwhile.
     """
-    changes: dict[str, Any] = {"lease_until": now_plus(settings.KILONOVA["LEASE_S"]), "updated_at": Now()}
-    if step is not None:
-        changes["step"] = step
-    if not _mine(lease).update(**changes):
-        raise Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
+    if not works_fence(leases=[lease], step=step):
+        raise _fenced(lease)
+
+
+def works_fence(*, leases: Iterable[Lease], step: str | None = None) -> set[uuid.UUID]:
+    """The same for many: the ids of the work whose lease still holds. Nothing may be done for the others."""
+    return rows_fence(map(_attempt, leases), lease_s=settings.KILONOVA["LEASE_S"], step=step)
 
 
 def work_finish(*, lease: Lease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
     """End the work, in the transaction that writes its effect. Raises Fenced."""
-    changed = _mine(lease).update(
-        state=state,
-        outcome=outcome or {},
-        finished_at=Now(),
-        lease_until=None,
-        lease_owner="",
-        updated_at=Now(),
-    )
-    if not changed:
-        raise Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
+    if not works_finish(outcomes={lease: outcome or {}}, state=state):
+        raise _fenced(lease)
+
+
+def works_finish(*, outcomes: Mapping[Lease, Mapping[str, Any]], state: WorkState = WorkState.DONE) -> set[uuid.UUID]:
+    """The same for many, each with its outcome: the ids of the work whose lease still held. The others are not ended.
+
+    As in `work_finish`, it proves the leases too: in the transaction of the effects, no fence is needed before it.
+    """
+    ended = {_attempt(lease): outcome for lease, outcome in outcomes.items()}
+    return rows_finish(ended, state=state)
+
+
+def _attempt(lease: Lease) -> Attempt:
+    return lease.work_id, lease.attempt, lease.kind, lease.subject
+
+
+def _fenced(lease: Lease) -> Fenced:
+    return Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
+
+
+def _uuid(value: uuid.UUID | str) -> uuid.UUID | None:
+    return value if isinstance(value, uuid.UUID) else parse_uuid(value)
 
 
 def work_release(*, lease: Lease, error: str) -> None:
@@ -136,6 +157,33 @@ def work_release(*, lease: Lease, error: str) -> None:
         outcome={"error": error[:2000]},
         updated_at=Now(),
     )
+
+
+def work_give_back(*, lease: Lease, reason: str) -> None:
+    """Give it back because its owner ends, not because of the work: the attempt is not counted. Raises Fenced.
+
+    The number of the attempt stays used, since a number is a right to write; one more may be made instead.
+    """
+    changed = _mine(lease).update(
+        state=WorkState.WAITING,
+        max_attempts=F("max_attempts") + 1,
+        lease_until=None,
+        lease_owner="",
+        rung_at=None,
+        outcome={"error": reason[:2000]},
+        updated_at=Now(),
+    )
+    if not changed:
+        raise _fenced(lease)
+
+
+def work_lock(*, subject: uuid.UUID) -> None:
+    """Hold the subject's open work until the transaction ends.
+
+    For whoever will cancel it after a lock of its own on the subject: agents lock the work first, so the other order
+    is a deadlock.
+    """
+    list(Work.objects.select_for_update().filter(subject=subject, state__in=OPEN_STATES).order_by("pk").values("pk"))
 
 
 def work_cancel(*, subject: uuid.UUID, kinds: tuple[str, ...] = ()) -> int:
@@ -172,4 +220,11 @@ def leases_void(*, queue: str, owner_prefix: str) -> int:
 
 
 def _mine(lease: Lease) -> QuerySet[Work]:
-    return Work.objects.filter(pk=lease.work_id, attempt=lease.attempt, state=WorkState.RUNNING, lease_until__gt=Now())
+    return Work.objects.filter(
+        pk=lease.work_id,
+        attempt=lease.attempt,
+        kind=lease.kind,
+        subject=lease.subject,
+        state=WorkState.RUNNING,
+        lease_until__gt=Now(),
+    )

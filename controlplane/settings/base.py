@@ -171,8 +171,9 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    # Several things have an outcome, each of its own values.
+    # Several things have an outcome or a state, each of its own values.
     "ENUM_NAME_OVERRIDES": {
+        "DeliveryStateEnum": "controlplane.infra.models.notification.DeliveryState",
         "DecisionOutcomeEnum": "scheduling.models.decision.DecisionOutcome",
         "ShadowOutcomeEnum": "scheduling.models.shadow_result.OUTCOMES",
         "TrialOutcomeEnum": ["selected", "no_valid_host"],
@@ -287,6 +288,9 @@ KILONOVA: dict[str, Any] = {
     "QUOTA_KEY_PAIRS": env.integer("QUOTA_KEY_PAIRS", 100, "Key pairs a user may have."),
     "QUOTA_SERVER_GROUPS": env.integer("QUOTA_SERVER_GROUPS", 10, "Server groups a project may have."),
     "QUOTA_SERVER_GROUP_MEMBERS": env.integer("QUOTA_SERVER_GROUP_MEMBERS", 10, "Instances a server group may have."),
+    "QUOTA_RECHECK": env.boolean(
+        "QUOTA_RECHECK", True, "Whether a batch that found hosts ends in ERROR if its project is over quota by then."
+    ),
     "UPLOAD_STALE_S": env.number(
         "UPLOAD_STALE_S", 3600.0, "Seconds after which the file of a cut-off image upload is removed.", least=1.0
     ),

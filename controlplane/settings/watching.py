@@ -72,4 +72,7 @@ WATCH_SETTINGS: dict[str, Any] = {
         "Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds.",
         least=1.0,
     ),
+    "WORK_RETENTION_DAYS": env.number(
+        "WORK_RETENTION_DAYS", 90.0, "Days for which ended work is kept for people to look at; 0: for ever.", least=0.0
+    ),
 }

@@ -30,7 +30,7 @@ def request_spec_payload(request: ScheduleRequest) -> Payload:
         "project_id": request.project_id,
         "user_id": request.user_id,
         "availability_zone": request.availability_zone,
-        "flavor": _flavor(request.flavor),
+        "flavor": flavor_payload(request.flavor),
         "force_hosts": request.force_hosts[0] if request.force_hosts else None,
         "force_nodes": request.force_nodes[0] if request.force_nodes else None,
         "ignore_hosts": list(request.ignore_hosts) or None,
@@ -65,7 +65,8 @@ def failure_payload(spec: Payload, *, exception: str, message: str) -> Payload:
     return nova_object("ComputeTaskPayload", "1.0", data)
 
 
-def _flavor(flavor: FlavorSnapshot) -> Payload:
+def flavor_payload(flavor: FlavorSnapshot) -> Payload:
+    """FlavorPayload 1.4."""
     data = {
         "flavorid": flavor.id,
         "name": flavor.name,

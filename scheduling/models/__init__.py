@@ -1,6 +1,7 @@
 """Rows of the fleet and of its scheduler. Private to this app: others use its services and selectors."""
 
 from scheduling.models.aggregate import Aggregate, AggregateHost
+from scheduling.models.build_failures import BuildFailures
 from scheduling.models.cell import CELL0_ID, CELL1_ID, Cell
 from scheduling.models.compute_node import ComputeNode
 from scheduling.models.decision import DecisionInstance, DecisionOutcome, SchedulingDecision
@@ -21,6 +22,7 @@ __all__ = [
     "SHADOW_ERROR",
     "Aggregate",
     "AggregateHost",
+    "BuildFailures",
     "Cell",
     "ComputeNode",
     "DecisionInstance",

@@ -23,7 +23,7 @@ from scheduling.selectors.hosts import (
     host_takes_new_instances,
     hosts_schedulable_count,
 )
-from scheduling.selectors.liveness import host_is_up
+from scheduling.selectors.liveness import host_is_forced_down, host_is_up
 from scheduling.selectors.policies import attempts_allowed, policy_active
 from scheduling.selectors.zones import Zone, zone_exists, zone_list, zone_of_host, zones_by_host
 
@@ -45,6 +45,7 @@ __all__ = [
     "fleet_stats",
     "host_exists",
     "host_get",
+    "host_is_forced_down",
     "host_is_up",
     "host_list",
     "host_nodes",

@@ -24,3 +24,13 @@ def nodes_with_is_up(nodes: QuerySet[ComputeNode]) -> QuerySet[ComputeNode]:
 def host_is_up(*, host: str) -> bool:
     """Whether the compute service of `host` is up now. A host that is not known is down."""
     return Service.objects.filter(up_condition(), host=host).exists()
+
+
+def host_is_forced_down(*, host: str) -> bool:
+    """Whether an operator or a fencing device declared the host dead."""
+    return Service.objects.filter(host=host, forced_down=True).exists()
+
+
+def hosts_up() -> set[str]:
+    """The hosts whose compute service is up now. One query."""
+    return set(Service.objects.filter(up_condition()).values_list("host", flat=True))

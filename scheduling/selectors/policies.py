@@ -49,9 +49,12 @@ def body_completed(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"max_attempts": settings.max_attempts, **body, "options": options}
 
 
-def attempts_allowed() -> int:
-    """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's."""
-    row = _KEPT.look(None).active
+def attempts_allowed(*, heard: Heard | None = None) -> int:
+    """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's.
+
+    Queries as `policy_active`.
+    """
+    row = _KEPT.look(heard).active
     most = scheduling_options().max_attempts
     return most if row is None else int(row.body.get("max_attempts", most))
 

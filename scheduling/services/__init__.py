@@ -9,13 +9,13 @@ from scheduling.services.aggregates import (
     aggregate_host_remove,
     aggregate_update,
 )
-from scheduling.services.builds import build_failure_count, build_failure_reset
+from scheduling.services.builds import build_failure_count, build_failure_reset, build_failures_round
 from scheduling.services.cells import cell_set_disabled, cells_ensure
 from scheduling.services.destinations import alternate_claim, destinations_select
 from scheduling.services.errors import ClaimsExhausted, HostInUse, NoValidHost, ZoneConflict
-from scheduling.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.services.hosts import host_delete, host_register, host_usage_report, service_heartbeat
 from scheduling.services.policies import policy_activate, policy_create, policy_deactivate
-from scheduling.services.reports import HostRegistration, HypervisorReport
+from scheduling.services.reports import HostRegistration, HypervisorReport, UsageReport
 from scheduling.services.selections import (
     Destinations,
     InstanceDestination,
@@ -39,6 +39,7 @@ __all__ = [
     "InstanceDestination",
     "NoValidHost",
     "Selection",
+    "UsageReport",
     "ZoneConflict",
     "aggregate_create",
     "aggregate_delete",
@@ -48,6 +49,7 @@ __all__ = [
     "alternate_claim",
     "build_failure_count",
     "build_failure_reset",
+    "build_failures_round",
     "cell_set_disabled",
     "cells_ensure",
     "claims_free",
@@ -55,6 +57,7 @@ __all__ = [
     "devices_allocate",
     "host_delete",
     "host_register",
+    "host_usage_report",
     "policy_activate",
     "policy_create",
     "policy_deactivate",

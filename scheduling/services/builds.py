@@ -1,15 +1,168 @@
-"""The failed-build counter of a host: it only feeds a weigher, nothing is switched off by it."""
+"""The failed builds of a host: counted, forgotten by and by, and at a limit the reason to disable it.
 
-from django.db.models import F
+Only what was the host's own fault is counted. The weigher avoids a host from its first failure on; disabling it ends
+the choice altogether, says why in the service's reason, and is taken back when enough of the failures are forgotten.
+"""
 
-from scheduling.models import ComputeNode
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Max
+from django.db.models.functions import Now
+
+from controlplane.infra.db import db_now
+from controlplane.infra.heals import HOST_DISABLED, HOST_ENABLED, heal_record
+from scheduling.domain.build_failures import FailureRule
+from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
+from scheduling.services.providers import node_status_disabled
+
+log = logging.getLogger(__name__)
+REASON_MAX = 255
 
 
-def build_failure_count(*, host: str) -> None:
-    """One more build failed through this host's own fault. Atomic in the database, so nothing is lost."""
+def build_failure_count(*, host: str, reason: str = "") -> None:
+    """One more build failed through this host's own fault. Atomic in the database, so nothing is lost.
+
+    Call inside a transaction: whether that makes too many is looked at once it is committed, and every round of
+    `build_failures_round`, so a process that dies in between delays it only.
+    """
     ComputeNode.objects.filter(host=host).update(failed_builds=F("failed_builds") + 1)
+    BuildFailures.objects.update_or_create(
+        host=host,
+        defaults={
+            "total": F("total") + 1,
+            "last_failed_at": Now(),
+            "decayed_at": Now(),
+            "last_reason": reason[:2000],
+        },
+        create_defaults={"total": 1, "last_failed_at": Now(), "decayed_at": Now(), "last_reason": reason[:2000]},
+    )
+    transaction.on_commit(lambda: _judge_quietly(host))
 
 
 def build_failure_reset(*, host: str) -> None:
     """A build worked: the host is trusted again. Writes only where there is something to forget."""
     ComputeNode.objects.filter(host=host, failed_builds__gt=0).update(failed_builds=0)
+
+
+def build_failures_round() -> int:
+    """Forget what is old, disable who has too many, enable whom that disabled. Returns how many hosts changed."""
+    hosts = set(ComputeNode.objects.filter(failed_builds__gt=0).values_list("host", flat=True))
+    hosts |= set(BuildFailures.objects.filter(disabled_at__isnull=False).values_list("host", flat=True))
+    return sum(_judge_quietly(host) for host in sorted(hosts))
+
+
+def operator_spoke(*, host: str, disabled: bool) -> None:
+    """An operator disabled or enabled the host: from now on it is not this counter's to enable; enabled is trusted."""
+    if not disabled:
+        build_failure_reset(host=host)
+    BuildFailures.objects.filter(host=host, disabled_at__isnull=False).update(disabled_at=None)
+
+
+def failure_rule() -> FailureRule:
+    """As the settings have it."""
+    options = settings.KILONOVA
+    return FailureRule(int(options["BUILD_FAILURES_DISABLE"]), float(options["BUILD_FAILURES_HALF_LIFE_S"]))
+
+
+def _judge_quietly(host: str) -> bool:
+    try:
+        with transaction.atomic():
+            return _judge(host)
+    except Exception:
+        log.exception("the failed builds of host %s could not be judged; it is tried again", host)
+        return False
+
+
+def _judge(host: str) -> bool:
+    """Locks in the order of a host's registration: service, node, and then Placement's rows."""
+    service = Service.objects.select_for_update().filter(host=host, binary=COMPUTE_BINARY).first()
+    nodes = list(ComputeNode.objects.select_for_update().filter(host=host).values_list("id", flat=True))
+    row = BuildFailures.objects.select_for_update().filter(host=host).first()
+    if row is None or service is None or not nodes:
+        return False
+    rule = failure_rule()
+    failed = _forget(row, rule)
+    if rule.is_too_many(failed) and not service.disabled:
+        _disable(row, service, failed, rule)
+        return True
+    if row.disabled_at is not None and service.disabled and not rule.is_too_many(failed):
+        _enable(row, service, failed, rule)
+        return True
+    return False
+
+
+def _forget(row: BuildFailures, rule: FailureRule) -> int:
+    """Halve what counts for each half-life that passed. What still counts."""
+    failed: int = ComputeNode.objects.filter(host=row.host).aggregate(most=Max("failed_builds"))["most"] or 0
+    left, passed = rule.decayed(failed, quiet_s=(db_now() - row.decayed_at).total_seconds())
+    if passed:
+        ComputeNode.objects.filter(host=row.host, failed_builds__gt=left).update(failed_builds=left)
+        decayed_at = row.decayed_at + timedelta(seconds=passed * rule.half_life_s)
+        BuildFailures.objects.filter(pk=row.pk).update(decayed_at=decayed_at)
+        row.decayed_at = decayed_at
+    return left
+
+
+def _disable(row: BuildFailures, service: Service, failed: int, rule: FailureRule) -> None:
+    reason = (
+        f"Failed {failed} builds in a row by its own fault (limit {rule.limit}), the last at "
+        f"{_stamp(row.last_failed_at)}: {row.last_reason or 'no reason given'}"
+    )
+    _switch(service, disabled=True, reason=reason)
+    BuildFailures.objects.filter(pk=row.pk).update(disabled_at=Now())
+    heal_record(
+        kind=HOST_DISABLED,
+        subject=service.pk,
+        found=f"Host {row.host}: {reason}.",
+        done=f"The host was disabled: new instances go elsewhere. {_when(row, rule)}",
+        evidence=_evidence(row, failed, rule),
+    )
+    log.warning("host %s is disabled: %s", row.host, reason)
+
+
+def _enable(row: BuildFailures, service: Service, failed: int, rule: FailureRule) -> None:
+    _switch(service, disabled=False, reason="")
+    BuildFailures.objects.filter(pk=row.pk).update(disabled_at=None)
+    heal_record(
+        kind=HOST_ENABLED,
+        subject=service.pk,
+        found=f"Host {row.host} was disabled for failed builds, of which {failed} still count (limit {rule.limit}).",
+        done="The host was enabled: it gets new instances again, and the weigher still avoids it.",
+        evidence=_evidence(row, failed, rule),
+    )
+    log.warning("host %s is enabled again: %d failed builds still count", row.host, failed)
+
+
+def _switch(service: Service, *, disabled: bool, reason: str) -> None:
+    """Row and COMPUTE_STATUS_DISABLED in the caller's transaction."""
+    Service.objects.filter(pk=service.pk).update(
+        disabled=disabled, disabled_reason=reason[:REASON_MAX], updated_at=Now()
+    )
+    for node_id in ComputeNode.objects.filter(host=service.host).values_list("id", flat=True):
+        node_status_disabled(node_id=node_id, disabled=disabled)
+
+
+def _when(row: BuildFailures, rule: FailureRule) -> str:
+    if not rule.half_life_s:
+        return "An operator enables it, or a build on it that works."
+    at = row.decayed_at + timedelta(seconds=rule.half_life_s)
+    return f"Without another failure it is looked at again at {_stamp(at)}, when the failures count half."
+
+
+def _evidence(row: BuildFailures, failed: int, rule: FailureRule) -> dict[str, object]:
+    return {
+        "host": row.host,
+        "failed_builds": failed,
+        "limit": rule.limit,
+        "half_life_s": rule.half_life_s,
+        "total": row.total,
+        "last_failed_at": row.last_failed_at.isoformat(),
+        "last_reason": row.last_reason,
+    }
+
+
+def _stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -25,6 +25,7 @@ from scheduling.models import (
     DecisionRefusedHosts,
     SchedulingDecision,
 )
+from scheduling.selectors.fleet_changes import Heard
 from scheduling.services.decision_rows import DecisionRows, decision_write
 from scheduling.services.decision_snapshots import fleet_rows, roster_row
 from scheduling.services.select_notifications import select_told
@@ -43,7 +44,7 @@ class DecisionDraft:
 
     `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
     `providers` are Placement's of the same look; `chosen_anew` counts how often a chosen host had changed before its
-    claim.
+    claim. `heard` is what the fleet was heard to say just before, for the first look.
     """
 
     request: ScheduleRequest
@@ -57,6 +58,7 @@ class DecisionDraft:
     excluded: dict[str, Refusal] = field(default_factory=dict)
     providers: FleetView | None = None
     chosen_anew: int = 0
+    heard: Heard | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

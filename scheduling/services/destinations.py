@@ -35,6 +35,7 @@ from scheduling.domain.trace import InstanceSelection, Outcome, Trace
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.selectors.candidates import RequestLook, request_look
 from scheduling.selectors.facts import FleetFacts
+from scheduling.selectors.fleet_changes import Heard
 from scheduling.selectors.fleet_kept import fleet_kept
 from scheduling.selectors.hosts import host_takes_new_instances
 from scheduling.selectors.plan_check import plan_holds
@@ -57,22 +58,29 @@ ROUNDS_UNGUARDED = 2
 
 
 def destinations_select(
-    *, request: ScheduleRequest, fleet_facts: FleetFacts, subject: UUID | None = None
+    *,
+    request: ScheduleRequest,
+    fleet_facts: FleetFacts,
+    subject: UUID | None = None,
+    heard: Heard | None = None,
+    may_hold: bool = True,
 ) -> Destinations:
     """Choose and claim a host for each instance of the batch; save why. Consumers are the instances' uuids.
 
     May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed
-    first, so the caller must own the work (lease) and must not have used them yet. `subject` names the decision's
-    reservation; the first instance where none is given. Raises NoValidHost (ClaimsExhausted when every round lost
-    its claim), always with a saved decision.
+    first, so the caller must own the work (lease) and must not have used them yet; without `may_hold`, there cannot be
+    any. `subject` names the decision's reservation; the first instance where none is given. `heard`: what the fleet was
+    just heard to say (`fleet_kept().listen()`). Raises NoValidHost (ClaimsExhausted when every round lost its claim),
+    always with a saved decision.
     """
     uuids = [UUID(text) for text in request.instance_uuids]
     draft = DecisionDraft(
-        request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=subject or uuids[0]
+        request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=subject or uuids[0], heard=heard
     )
     with draft.timed("free"):
-        free = claims_free if may_have_topology(request) else allocations_free
-        free(uuids)
+        if may_hold:
+            free = claims_free if may_have_topology(request) else allocations_free
+            free(uuids)
     losses: Counter[_At] = Counter()
     trace: Trace | None = None
     for _ in range(scheduling_options().claim_rounds):
@@ -158,7 +166,8 @@ def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *,
 def _looked(draft: DecisionDraft, facts: FleetFacts, *, is_first: bool) -> RequestLook:
     """The policy that counts now and the fleet as it is now; after a lost claim whatever the scheduler allows."""
     with draft.timed("load"):
-        heard = fleet_kept().listen()
+        heard = draft.heard or fleet_kept().listen()
+        draft.heard = None
         draft.policy = policy_active(heard=heard)
         age_s = view_age_allowed_s(draft.policy) if is_first else 0.0
         return request_look(request=draft.request, policy=draft.policy, facts=facts, heard=heard, max_age_s=age_s)

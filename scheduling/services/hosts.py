@@ -16,7 +16,8 @@ from scheduling.services.providers import (
     node_provider_delete,
     node_provider_sync,
 )
-from scheduling.services.reports import HostRegistration, HypervisorReport
+from scheduling.services.reports import HostRegistration, HypervisorReport, UsageReport
+from scheduling.services.service_notifications import CREATE, DELETE, services_told
 from scheduling.services.topology_reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
@@ -60,6 +61,19 @@ def service_heartbeat(*, host: str) -> HostRegistration:
     return _registration(node.service, node)
 
 
+def host_usage_report(*, host: str, usage: UsageReport) -> None:
+    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed."""
+    wanted = {
+        "vcpus_used": usage.vcpus,
+        "memory_used_mib": usage.memory_mib,
+        "disk_used_gib": usage.disk_gib,
+        "running_guests": usage.running_guests,
+    }
+    if min(wanted.values()) < 0:
+        raise Invalid("Nothing is taken less than 0 times.", field="usage")
+    ComputeNode.objects.filter(host=host).exclude(**wanted).update(**wanted, updated_at=Now())
+
+
 def host_delete(*, host: str, instances: int) -> None:
     """Remove a host that is gone for good, with its providers, mapping and aggregate memberships.
 
@@ -80,7 +94,9 @@ def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
     AggregateHost.objects.filter(host=host).delete()
     for node in nodes:
         node_provider_delete(node_id=node.id)
-    Service.objects.filter(host=host).delete()
+    services = Service.objects.filter(host=host)
+    services_told(DELETE, services)
+    services.delete()
     HostMapping.objects.filter(host=host).delete()
 
 
@@ -99,8 +115,9 @@ def _check(host: str, report: HypervisorReport) -> None:
 
 
 def _service_seen(host: str) -> Service:
-    service, _ = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
+    service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
     Service.objects.filter(id=service.id).update(last_seen_up=Now(), report_count=F("report_count") + 1)
+    services_told(CREATE, [service] if is_new else [])
     return service
 
 

@@ -3,11 +3,12 @@
 Every call reads first and writes only what differs, so a host that reports the same again costs no lock.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
-from placement.domain import InventorySpec
+from placement.domain import InventorySpec, InventoryUsage
 from placement.selectors import fleet_usage
 from placement.services import (
     inventory_set,
@@ -25,17 +26,23 @@ def node_provider_sync(*, node: ComputeNode, disabled: bool) -> None:
     """Provider, inventories and traits as the node reported them; traits and classes of others stay."""
     provider = provider_ensure(node.id, node.hypervisor_hostname)
     usage = fleet_usage({node.id}).get(node.id, {})
+    wanted = inventories_wanted(node, usage)
+    if wanted != {name: each.spec for name, each in usage.items()}:
+        # With the generation: an operator's edit between our look and our write makes the agent register again.
+        inventory_set(node.id, wanted, expected_generation=provider.generation)
+    provider_traits_set(node.id, node.traits)
+    provider_status_disabled(node.id, disabled)
+
+
+def inventories_wanted(node: ComputeNode, usage: Mapping[str, InventoryUsage]) -> dict[str, InventorySpec]:
+    """What Placement should offer of the node, given what it offers now: classes of others stay."""
     present = {name: each.spec for name, each in usage.items()}
     wanted = {**present, **_inventories(node, present, scheduling_options())}
     for name, total in ((DISK_GB, node.disk_gib), (VCPU, node.vcpus), (PCPU, node.dedicated_vcpus)):
         # CPUs in use stay on the books until their instances are gone, whatever the host offers now.
         if not total and (name == DISK_GB or (name in usage and not usage[name].used)):
             wanted.pop(name, None)
-    if wanted != present:
-        # With the generation: an operator's edit between our look and our write makes the agent register again.
-        inventory_set(node.id, wanted, expected_generation=provider.generation)
-    provider_traits_set(node.id, node.traits)
-    provider_status_disabled(node.id, disabled)
+    return wanted
 
 
 def node_status_disabled(*, node_id: UUID, disabled: bool) -> None:

@@ -37,6 +37,16 @@ class HypervisorReport:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageReport:
+    """What a host's instances take of it, as its agent counts them. Memory MiB, disk GiB."""
+
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    running_guests: int
+
+
+@dataclass(frozen=True, slots=True)
 class HostRegistration:
     """The answer to a registration or heartbeat."""
 

@@ -5,7 +5,9 @@ from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Invalid, NotFound
 from scheduling.models import COMPUTE_BINARY, ComputeNode, Service
+from scheduling.services.builds import operator_spoke
 from scheduling.services.providers import node_status_disabled
+from scheduling.services.service_notifications import CHANGE, services_told
 
 REASON_MAX = 255
 
@@ -32,6 +34,7 @@ def _set_disabled(host: str, *, disabled: bool, reason: str) -> Service:
     """Row and COMPUTE_STATUS_DISABLED trait in one transaction, so that Placement's clients see the same."""
     with transaction.atomic():
         service = _updated(host, disabled=disabled, disabled_reason=reason)
+        operator_spoke(host=host, disabled=disabled)
         for node_id in ComputeNode.objects.filter(host=host).values_list("id", flat=True):
             node_status_disabled(node_id=node_id, disabled=disabled)
     return service
@@ -41,4 +44,6 @@ def _updated(host: str, **values: object) -> Service:
     rows = Service.objects.filter(host=host, binary=COMPUTE_BINARY)
     if not rows.update(**values, updated_at=Now()):
         raise NotFound(f"There is no compute service on host {host}.", field="host")
-    return rows.get()
+    service = rows.get()
+    services_told(CHANGE, [service])
+    return service

@@ -26,4 +26,5 @@ urlpatterns = [
     *router.urls,
     path("", include("servers.api.catalog_urls")),
     path("", include("servers.api.schedule_urls")),
+    path("", include("servers.api.watch_urls")),
 ]

@@ -1,12 +1,12 @@
-"""`DatabaseConductor`: each verb is a service or a selector, on a connection of the calling thread."""
+"""`DatabaseConductor`: each verb is a service or a selector, on a connection that is lent to the calling thread."""
 
 import functools
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
@@ -15,40 +15,58 @@ from computeagent.conductor import (
     BuildFailure,
     Conductor,
     GuestFacts,
+    GuestReturn,
     HostReport,
+    HostUsage,
     InstanceOnHost,
     Lease,
     PolicyVerdict,
     PowerState,
     Registration,
     Ring,
+    StepEnd,
+    StrangeGuest,
     WorkKind,
     WorkOrder,
 )
 from controlplane.infra.doorbells import Bell, bell_open
-from controlplane.infra.models import Work
 from controlplane.infra.work import Lease as RowLease
-from controlplane.infra.work import compute_queue, open_work_subjects, untaken_work, work_fence, work_take
+from controlplane.infra.work import (
+    compute_queue,
+    open_work_subjects,
+    untaken_work,
+    work_fence,
+    work_give_back,
+    work_take,
+)
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 from scheduling.selectors.topologies import topologies_of_instances
-from scheduling.selectors.topology_claims import topology_of_instance
-from scheduling.services import HypervisorReport, host_register, service_heartbeat
+from scheduling.services import HypervisorReport, UsageReport, host_register, host_usage_report, service_heartbeat
+from servers.conductor_api.connections import Connections, OwnConnections
 from servers.conductor_api.guest_spec import guest_spec, guest_state
-from servers.domain.states import TaskState, VmState
+from servers.conductor_api.orders import work_order
+from servers.domain.states import TaskState
 from servers.models import Instance, Port
 from servers.selectors.group_check import group_refusal
 from servers.selectors.instance import instance_row
+from servers.services.agent_recovery import Return, guests_returned
 from servers.services.build_outcome import build_done, build_failed
 from servers.services.console_log import console_logs_store
 from servers.services.image_store import image_chunks
 from servers.services.instance_delete import delete_done
-from servers.services.instance_dispatch import LIMITS
-from servers.services.instance_journal import step_close, step_open
-from servers.services.instance_power import action_done, action_failed, power_states_sync
-from servers.services.instance_state import state_set
+from servers.services.instance_journal import EndedStep, StepsTold, StepTrack, steps_write
+from servers.services.instance_power import action_done, action_failed
+from servers.services.instance_state import build_task_set
+from servers.services.power_sync import power_states_sync
+from servers.services.strange_guests import GuestSeen, strange_guest_release, strange_guests_report
 
 P = ParamSpec("P")
 R = TypeVar("R")
+VITAL = frozenset({"heartbeat", "renew"})
+"""By these an agent keeps its place: no other call may hold them up."""
+
+NOBODY = uuid.UUID(int=0)
+STEP_MAX = 60
 BUILD_TASKS = {
     "networking": TaskState.NETWORKING,
     "block_device_mapping": TaskState.BLOCK_DEVICE_MAPPING,
@@ -56,24 +74,34 @@ BUILD_TASKS = {
 }
 
 
-def conductor_connect() -> Conductor:
-    """The conductor of this installation."""
-    return DatabaseConductor()
+def conductor_connect(connections: Connections | None = None) -> Conductor:
+    """The conductor of this installation, on connections of the calling threads unless others are given."""
+    return DatabaseConductor(connections or OwnConnections())
 
 
-def _reaching(verb: Callable[P, R]) -> Callable[P, R]:
-    """A database that is away becomes Unavailable; stale connections are dropped before each call.
+@contextmanager
+def database_reached(connections: Connections, *, is_vital: bool = False) -> Iterator[None]:
+    """On a lent connection; a database that is away becomes Unavailable."""
+    try:
+        with connections.lent(is_vital=is_vital):
+            yield
+    except (OperationalError, InterfaceError) as error:
+        raise Unavailable(f"the database does not answer: {error}") from error
 
-    A state that moved on under the agent's feet (deleted, taken over) is Fenced: it must stop.
+
+def _reaching(
+    verb: "Callable[Concatenate[DatabaseConductor, P], R]",
+) -> "Callable[Concatenate[DatabaseConductor, P], R]":
+    """On a lent connection. A state that moved on under the agent's feet (deleted, taken over) is Fenced: it must
+    stop.
     """
+    is_vital = verb.__name__ in VITAL
 
     @functools.wraps(verb)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        close_old_connections()
+    def call(conductor: "DatabaseConductor", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return verb(*args, **kwargs)
-        except (OperationalError, InterfaceError) as error:
-            raise Unavailable(f"the database does not answer: {error}") from error
+            with database_reached(conductor.connections, is_vital=is_vital):
+                return verb(conductor, *args, **kwargs)
         except Fenced:
             raise
         except (Conflict, NotFound) as error:
@@ -82,14 +110,27 @@ def _reaching(verb: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def _row_lease(lease: Lease) -> RowLease:
-    return RowLease(uuid.UUID(lease.work_id), lease.attempt)
+def row_lease(lease: Lease) -> RowLease:
+    """As the work's row has it; an errand that is not of this lease finds no row, which is Fenced."""
+    errand = lease.errand
+    subject = uuid.UUID(errand.instance_uuid) if errand.instance_uuid else NOBODY
+    return RowLease(uuid.UUID(lease.work_id), lease.attempt, errand.kind, subject)
+
+
+def _told(lease: Lease, ended: Sequence[StepEnd]) -> StepsTold:
+    errand = lease.errand
+    steps = tuple(
+        EndedStep(step.name[:STEP_MAX], max(0.0, step.began_ago_s), max(0.0, step.ended_ago_s), step.error)
+        for step in ended
+    )
+    return StepsTold(StepTrack(errand.action_id, errand.number, errand.host), steps)
 
 
 class DatabaseConductor:
     """See `computeagent.conductor.Conductor` for what each verb promises."""
 
-    def __init__(self) -> None:
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
         self._bells: dict[str, Bell] = {}
 
     @_reaching
@@ -117,8 +158,13 @@ class DatabaseConductor:
         )
 
     @_reaching
+    def usage(self, *, host: str, usage: HostUsage) -> None:
+        """See Conductor."""
+        host_usage_report(host=host, usage=UsageReport(**asdict(usage)))
+
     def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
-        """See Conductor. Called from one thread only: a bell belongs to it."""
+        """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""
+        close_old_connections()
         bell = self._bells.get(host) or self._bells.setdefault(host, bell_open(compute_queue(host)))
         return _rings((ring.code, ring.ref) for ring in bell.wait(timeout_s))
 
@@ -134,50 +180,28 @@ class DatabaseConductor:
         if taken is None:
             return None
         work, lease = taken
-        instance = instance_row(work.subject)
-        wanted = PowerState.SHUTDOWN if work.kind in {WorkKind.STOP, WorkKind.DELETE} else PowerState.RUNNING
-        return WorkOrder(
-            lease=Lease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"]),
-            kind=WorkKind(work.kind),
-            guest=guest_spec(
-                instance,
-                list(Port.objects.filter(instance_uuid=instance.pk)),
-                topology_of_instance(instance.pk),
-            ),
-            request_id=work.request_id,
-            power_state_wanted=wanted,
-            arguments={key: value for key, value in work.arguments.items() if key != LIMITS},
-            limits=work.arguments.get(LIMITS, {}),
-        )
+        return work_order(work, lease, owner=owner)
 
     @_reaching
     def renew(self, *, lease: Lease) -> None:
         """See Conductor."""
-        work_fence(lease=_row_lease(lease))
+        work_fence(lease=row_lease(lease))
 
     @_reaching
-    def step_started(self, *, lease: Lease, step: str) -> None:
+    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
+        held = row_lease(lease)
         with transaction.atomic():
-            work_fence(lease=_row_lease(lease), step=step)
-            work = _work(lease)
-            instance = instance_row(work.subject)
-            step_open(instance_id=instance.pk, name=step, attempt=max(1, instance.attempts), host=instance.host)
-            if work.kind == WorkKind.BUILD and step in BUILD_TASKS:
-                state_set(instance.pk, vm_in={VmState.BUILDING}, task_state=BUILD_TASKS[step])
-
-    @_reaching
-    def step_finished(self, *, lease: Lease, step: str, error: str = "") -> None:
-        """See Conductor."""
-        with transaction.atomic():
-            work_fence(lease=_row_lease(lease))
-            instance = instance_row(_work(lease).subject)
-            step_close(instance_id=instance.pk, name=step, attempt=max(1, instance.attempts), error=error)
+            work_fence(lease=held, step=begins or None)
+            if held.kind == WorkKind.BUILD and begins in BUILD_TASKS:
+                build_task_set(held.subject, BUILD_TASKS[begins])
+            told = _told(lease, ended)
+            steps_write(told.track, ended=told.ended, begins=begins)
 
     @_reaching
     def group_check(self, *, lease: Lease) -> PolicyVerdict:
         """See Conductor."""
-        reason = group_refusal(instance_row(_work(lease).subject))
+        reason = group_refusal(instance_row(row_lease(lease).subject))
         return PolicyVerdict(allowed=not reason, reason=reason)
 
     def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
@@ -185,43 +209,54 @@ class DatabaseConductor:
         image_id = self._image_of(lease)
         if image_id is None:
             raise NotFound("The instance was made without an image.")
-        return image_chunks(image_id)
+        with database_reached(self.connections):
+            return image_chunks(image_id)
 
     @_reaching
     def _image_of(self, lease: Lease) -> uuid.UUID | None:
-        return instance_row(_work(lease).subject).image_id
+        """Only whoever holds the lease reads the image: it may be another project's secret."""
+        held = row_lease(lease)
+        work_fence(lease=held)
+        return instance_row(held.subject).image_id
 
     @_reaching
-    def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        build_done(lease=_row_lease(lease), work=_work(lease), guest=guest_state(facts))
+        build_done(
+            lease=row_lease(lease),
+            guest=guest_state(facts),
+            steps=_told(lease, ended),
+            has_devices=lease.errand.has_devices,
+        )
 
     @_reaching
-    def build_failed(self, *, lease: Lease, failure: BuildFailure) -> None:
+    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         build_failed(
-            lease=_row_lease(lease),
-            work=_work(lease),
+            lease=row_lease(lease),
             failure_class=failure.failure_class.value,
             step=failure.step,
             message=failure.message,
             details=failure.details,
+            steps=_told(lease, ended),
         )
 
     @_reaching
-    def action_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        action_done(lease=_row_lease(lease), work=_work(lease), guest=guest_state(facts))
+        action_done(lease=row_lease(lease), guest=guest_state(facts), steps=_told(lease, ended))
 
     @_reaching
-    def action_failed(self, *, lease: Lease, step: str, message: str, details: str = "") -> None:
+    def action_failed(
+        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+    ) -> None:
         """See Conductor."""
-        action_failed(lease=_row_lease(lease), work=_work(lease), step=step, message=message, details=details)
+        action_failed(lease=row_lease(lease), step=step, message=message, details=details, steps=_told(lease, ended))
 
     @_reaching
-    def deleted(self, *, lease: Lease) -> None:
+    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        delete_done(lease=_row_lease(lease), work=_work(lease))
+        delete_done(lease=row_lease(lease), steps=_told(lease, ended))
 
     @_reaching
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -256,9 +291,26 @@ class DatabaseConductor:
         """See Conductor."""
         console_logs_store(host=host, outputs={uuid.UUID(pk): text for pk, text in outputs.items()})
 
+    @_reaching
+    def give_back(self, *, lease: Lease, reason: str) -> None:
+        """See Conductor."""
+        work_give_back(lease=row_lease(lease), reason=reason)
 
-def _work(lease: Lease) -> Work:
-    return Work.objects.get(pk=lease.work_id)
+    @_reaching
+    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+        """See Conductor."""
+        seen = {uuid.UUID(one.uuid): GuestSeen(one.name, one.power_state.value) for one in guests}
+        return [str(pk) for pk in strange_guests_report(host=host, guests=seen, kept_because=kept_because)]
+
+    @_reaching
+    def release_guest(self, *, host: str, guest_uuid: str) -> bool:
+        """See Conductor."""
+        return strange_guest_release(host=host, guest_uuid=uuid.UUID(guest_uuid))
+
+    @_reaching
+    def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
+        """See Conductor."""
+        guests_returned(host=host, returns=[Return(uuid.UUID(one.uuid), one.found.value, one.error) for one in returns])
 
 
 def _rings(pairs: "Iterator[tuple[str, str]]") -> list[Ring]:

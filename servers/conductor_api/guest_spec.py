@@ -12,7 +12,7 @@ from scheduling.domain.numa.wishes import Wishes
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 from scheduling.selectors.topology_claims import PlacedTopology
 from servers.models import Instance, Port
-from servers.services.build_outcome import GuestState
+from servers.services.instance_state import GuestState
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,34 +103,3 @@ def refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -
 
 def _words(states: frozenset[VmState] | frozenset[TaskState]) -> str:
     return " or ".join(sorted(state.value or "no task" for state in states))
-
-
-VM_TRANSITIONS: dict[VmState, frozenset[VmState]] = {
-    _V.BUILDING: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
-    _V.ACTIVE: ANY_VM - {_V.BUILDING},
-    _V.PAUSED: frozenset(
-        {_V.ACTIVE, _V.STOPPED, _V.SHELVED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}
-    ),
-    _V.SUSPENDED: frozenset(
-        {_V.ACTIVE, _V.STOPPED, _V.SHELVED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}
-    ),
-    _V.STOPPED: ANY_VM - {_V.BUILDING, _V.PAUSED, _V.SUSPENDED},
-    _V.RESCUED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
-    _V.RESIZED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
-    _V.SOFT_DELETE: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED}),
-    _V.ERROR: frozenset({_V.ACTIVE, _V.STOPPED, _V.RESCUED, _V.BUILDING, _V.DELETED, _V.SOFT_DELETE}),
-    _V.SHELVED: frozenset({_V.ACTIVE, _V.STOPPED, _V.SHELVED_OFFLOADED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
-    _V.SHELVED_OFFLOADED: frozenset({_V.ACTIVE, _V.STOPPED, _V.ERROR, _V.DELETED, _V.SOFT_DELETE}),
-    _V.DELETED: frozenset(),
-}
-"""Which state may follow which. Nothing follows `deleted`; `building` follows only `error`, by scheduling again."""
-
-
-def vm_can_become(old: VmState, new: VmState) -> bool:
-    """Whether `new` may follow `old`; staying is always possible."""
-    return old is new or new in VM_TRANSITIONS[old]
-
-
-def task_can_become(old: TaskState, new: TaskState) -> bool:
-    """Only the end of a deletion, or a deletion, may replace `deleting`; everything else may be replaced."""
-    return old not in {_T.DELETING, _T.SOFT_DELETING} or new in {_T.NONE, _T.DELETING}

@@ -30,6 +30,8 @@ class Shortfall:
     @property
     def sentence(self) -> str:
         """For people."""
+        if not self.requested:
+            return f"{self.resource}: {self.used} in use, {self.limit} allowed."
         return f"{self.resource}: {self.requested} asked for, {self.used} of {self.limit} in use."
 
 
@@ -40,6 +42,12 @@ def shortfalls(*, wanted: Amounts, used: Amounts, limits: Amounts) -> list[Short
     """Every resource that would go over its limit. One that nothing is wanted of never does."""
     rows = [(name, getattr(wanted, name), getattr(used, name), getattr(limits, name)) for name in RESOURCES]
     return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
+
+
+def overruns(*, used: Amounts, limits: Amounts) -> list[Shortfall]:
+    """Every resource of which more is in use than allowed, with nothing asked for: its limit was lowered."""
+    rows = [(name, 0, getattr(used, name), getattr(limits, name)) for name in RESOURCES]
+    return [Shortfall(*row) for row in rows if row[3] != UNLIMITED and row[2] > row[3]]
 
 
 def count_that_fits(*, each: Amounts, used: Amounts, limits: Amounts, most: int) -> int:

@@ -30,13 +30,17 @@ def instance_row(instance_id: uuid.UUID) -> Instance:
 
 def instance_get(*, caller: Caller, instance_id: uuid.UUID) -> Instance:
     """An instance of the caller's project, or any for an admin; a build request as an unsaved row. Raises NotFound."""
-    pending = BuildRequest.objects.filter(instance_uuid=instance_id).first()
-    instance = pending_instance(pending) if pending else None
+    instance = _pending(instance_id) or Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
     if instance is None:
-        instance = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
+        instance = _pending(instance_id)  # it was scheduled again between the two questions
     if instance is None or not (caller.is_admin or instance.project_id == caller.project_id):
         raise NotFound(f"Instance {instance_id} does not exist.", field=None)
     return instance
+
+
+def _pending(instance_id: uuid.UUID) -> Instance | None:
+    request = BuildRequest.objects.filter(instance_uuid=instance_id).first()
+    return pending_instance(request) if request else None
 
 
 def instances_visible(*, caller: Caller, all_projects: bool = False) -> QuerySet[Instance]:

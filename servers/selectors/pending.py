@@ -1,6 +1,7 @@
 """An instance that has no row yet, built from its build request."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from servers.models import BuildRequest, Instance
@@ -24,5 +25,12 @@ def pending_instance(request: BuildRequest) -> Instance:
     """The instance as the API shows it until its row exists."""
     instance = instance_from_body(request.instance_body)
     instance.is_pending = True
-    instance.created_at = instance.updated_at = request.created_at
+    instance.created_at = first_asked_at(request) or request.created_at
+    instance.updated_at = request.created_at
     return instance
+
+
+def first_asked_at(request: BuildRequest) -> datetime | None:
+    """When the instance was made that this request schedules again; None for the first request for an instance."""
+    told = request.instance_body.get("created_at")
+    return datetime.fromisoformat(told) if told else None

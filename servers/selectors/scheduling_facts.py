@@ -2,20 +2,21 @@
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.domain.pci.codec import requests_from_list
+from scheduling.domain.policy import Policy
 from scheduling.domain.request import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.selectors import attempts_allowed, policy_active, trust_levels
 from scheduling.selectors.claimed_hosts import claimed_hosts
 from scheduling.selectors.facts import NOTHING
-from scheduling.selectors.fleet_changes import change_feed
+from scheduling.selectors.fleet_changes import Heard, change_feed
 from scheduling.selectors.host_loads import host_loads, load_source_register
 from scheduling.services import FleetFacts, HostFacts
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
@@ -36,9 +37,14 @@ IO_TASKS = (
 
 
 def schedule_request(
-    spec: RequestSpec, uuids: Sequence[uuid.UUID], request_id: str, *, ignore_hosts: tuple[str, ...] = ()
+    spec: RequestSpec,
+    uuids: Sequence[uuid.UUID],
+    request_id: str,
+    *,
+    ignore_hosts: tuple[str, ...] = (),
+    heard: Heard | None = None,
 ) -> ScheduleRequest:
-    """The scheduler's request for these instances, from the spec that they share."""
+    """The scheduler's request for these instances, from the spec that they share. `heard`: see `fleet_facts`."""
     body: dict[str, Any] = spec.body
     force_host = body.get("force_host") or ""
     return ScheduleRequest(
@@ -54,7 +60,7 @@ def schedule_request(
         pci_requests=requests_from_list(body.get("pci_requests", ())),
         hints={key: tuple(values) for key, values in body.get("hints", {}).items()},
         group=_group(body.get("group_id"), uuids),
-        num_alternates=attempts_allowed() - 1,
+        num_alternates=attempts_allowed(heard=heard) - 1,
         min_count=_least_count(body, len(uuids)),
     )
 
@@ -83,19 +89,19 @@ def _group(group_id: str | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | 
     )
 
 
-def fleet_facts(spec: RequestSpec) -> FleetFacts:
+def fleet_facts(spec: RequestSpec, *, heard: Heard | None = None) -> FleetFacts:
     """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of.
 
     One small query for most requests, however large the fleet: hosts are counted again only where that changed.
     Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
     names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
-    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
+    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `heard`: what the
+    fleet was just heard to say (`fleet_kept().listen()`), which saves that query.
     """
-    heard = change_feed().look()
+    heard = heard or change_feed().look()
     hosts, policy = host_loads().read(_loads, heard=heard), policy_active(heard=heard)
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
-    is_weighed = any(each.name == IMAGE_PROPERTIES and each.multiplier for each in policy.weighers)
-    images = _image_properties_by_host(_living()) if is_weighed else {}
+    images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
     on_host = _named_by_host(spec)
     told = {
         host: replace(
@@ -108,8 +114,50 @@ def fleet_facts(spec: RequestSpec) -> FleetFacts:
     }
     return FleetFacts(
         hosts={**hosts, **told} if told else hosts,
-        trust_levels=trust_levels() if TRUST_KEY in spec.body.get("flavor", {}).get("extra_specs", {}) else {},
+        trust_levels=trust_levels() if _asks_trust(spec.body) else {},
     )
+
+
+class SharedFacts:
+    """Facts for several requests that are scheduled one after the other before the rows of the first are written.
+
+    Each sees those before it on their hosts, as if the rows were there: `placed` counts them in.
+    """
+
+    def __init__(self, heard: Heard) -> None:
+        self._hosts = host_loads().read(_loads, heard=heard)
+
+    def facts(self) -> FleetFacts:
+        """As of now."""
+        return FleetFacts(hosts=self._hosts)
+
+    def placed(self, hosts: Iterable[str]) -> None:
+        """Instances were placed on these, one for each time that a host is named; all of them are being built."""
+        more = {}
+        for host, count in Counter(hosts).items():
+            old = self._hosts.get(host, NOTHING)
+            more[host] = replace(old, num_instances=old.num_instances + count, num_io_ops=old.num_io_ops + count)
+        self._hosts = {**self._hosts, **more}
+
+
+def may_share_facts(heard: Heard) -> bool:
+    """Whether the policy looks at no more of others' instances than how many there are."""
+    policy = policy_active(heard=heard)
+    return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
+
+
+def names_no_instances(body: Mapping[str, Any]) -> bool:
+    """Whether nothing that this spec asks for depends on who else is where, or on what only its own facts tell."""
+    hints = body.get("hints", {})
+    return not (body.get("group_id") or "same_host" in hints or "different_host" in hints or _asks_trust(body))
+
+
+def _asks_trust(body: Mapping[str, Any]) -> bool:
+    return TRUST_KEY in body.get("flavor", {}).get("extra_specs", {})
+
+
+def _weighs_images(policy: Policy) -> bool:
+    return any(each.name == IMAGE_PROPERTIES and each.multiplier for each in policy.weighers)
 
 
 def loads_watch() -> None:

@@ -31,6 +31,11 @@ def instances_with_lost_task(*, host: str) -> list[tuple[uuid.UUID, int]]:
     return list(rows.values_list("pk", "generation"))
 
 
+def instances_with_lost_task_everywhere() -> list[Instance]:
+    """Those with a task that no open work will end, on any host or none, at most BATCH."""
+    return list(_without_work().order_by("pk")[:BATCH])
+
+
 def _without_work() -> QuerySet[Instance]:
     open_work = Work.objects.filter(subject=OuterRef("pk"), state__in=OPEN_STATES)
     rows = Instance.objects.filter(deleted_at__isnull=True).exclude(task_state=TaskState.NONE)

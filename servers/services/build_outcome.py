@@ -1,72 +1,60 @@
 """What an agent reports of a build: it runs, or it failed and the host holds nothing of it any more."""
 
-from dataclasses import dataclass
-
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Coalesce, Now
 
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
-from scheduling.domain.pci.request import ALIAS_KEY
 from scheduling.selectors import attempts_allowed
 from scheduling.services import build_failure_count, build_failure_reset, claims_free, devices_allocate
 from servers.domain.build_ends import FAILURE_RULES, Failure, may_go_on
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
+from servers.selectors.hanging_step import hanging_words
 from servers.selectors.instance import instance_row, is_host_forced
-from servers.services.instance_journal import action_close, attempt_close, fault_record, steps_cut
-from servers.services.instance_state import instance_error_set, state_set
+from servers.services.instance_journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
+from servers.services.instance_state import GuestState, built_set, instance_error_set, state_set
 from servers.services.kinds import RESCHEDULE
+from servers.services.notifications import Phase, verb_told
+
+CUT_OFF = "It was cut off; a later attempt found that there was nothing left to do."
 
 
-@dataclass(frozen=True, slots=True)
-class GuestState:
-    """What the hypervisor says of a guest."""
+def build_done(*, lease: Lease, guest: GuestState, steps: StepsTold, has_devices: bool = True) -> None:
+    """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
 
-    power_state: str
-    addresses: dict[str, list[str]]
-    console_host: str = ""
-    console_port: int = 0
-
-
-def build_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
-    """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted."""
+    `has_devices` False: the guest was promised no PCI device, so none is looked for.
+    """
     with transaction.atomic():
         work_finish(lease=lease)
-        state_set(
-            work.subject,
-            vm_in={VmState.BUILDING},
-            vm_state=VmState.ACTIVE,
-            task_state=TaskState.NONE,
-            power_state=guest.power_state,
-            addresses=guest.addresses,
-            console_host=guest.console_host,
-            console_port=guest.console_port,
-            launched_at=Coalesce("launched_at", Now()),
-            launched_on=instance_row(work.subject).host,
-        )
-        attempt_close(instance_id=work.subject, outcome="active")
-        action_close(instance_id=work.subject, actions=("create",), result="success")
-    instance = instance_row(work.subject)
-    if ALIAS_KEY in instance.flavor.get("extra_specs", {}):
-        devices_allocate(consumer_uuid=instance.pk)
-    build_failure_reset(host=instance.host)
+        built_set(lease.subject, guest)
+        attempt_close(instance_id=lease.subject, outcome="active")
+        action_close(instance_id=lease.subject, actions=("create",), result="success")
+        steps.write()
+        if lease.attempt > 1:
+            steps_cut(instance_id=lease.subject, error=CUT_OFF)
+        verb_told("create", Phase.END, [lease.subject])
+    if has_devices:
+        devices_allocate(consumer_uuid=lease.subject)
+    build_failure_reset(host=steps.track.host)
 
 
-def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, message: str, details: str) -> None:
+def build_failed(*, lease: Lease, failure_class: str, step: str, message: str, details: str, steps: StepsTold) -> None:
     """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above.
 
     ValueError for a class of failure that no agent knows.
     """
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
-        instance = instance_row(work.subject)
+        instance = instance_row(lease.subject)
         failure = Failure(failure_class)
         if FAILURE_RULES[failure].counts_against_host:
-            build_failure_count(host=instance.host)  # locks the host's node, which comes before Placement's rows
+            # Locks the host's node, which comes before Placement's rows.
+            build_failure_count(host=instance.host, reason=f"{step}: {message}")
         claims_free([instance.pk])
+        steps.write()
         steps_cut(instance_id=instance.pk, error=message)
+        verb_told("create", Phase.ERROR, [instance.pk], problem=message, step=step)  # while it has its host
         if _may_go_on(instance, failure):
             _hand_back(instance, f"{step} on {instance.host}: {message}", details)
         else:
@@ -76,7 +64,7 @@ def build_failed(*, lease: Lease, work: Work, failure_class: str, step: str, mes
 def _may_go_on(instance: Instance, failure: Failure) -> bool:
     return may_go_on(
         failure,
-        attempts=instance.attempts,
+        attempts=len(instance.hosts_tried) + 1,  # since it was asked for, or scheduled again by hand
         attempts_allowed=attempts_allowed(),
         is_host_forced=is_host_forced(instance.pk),
     )
@@ -107,7 +95,8 @@ def _end_in_error(instance: Instance, step: str, message: str, details: str) -> 
 
 def build_overdue(work: Work, reason: str) -> None:
     """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
-    _fail_in_place(work, "create", f"The build did not finish: {reason}.")
+    hangs = hanging_words(instance_id=work.subject)
+    _fail_in_place(work, "create", f"The build did not finish: {reason}{hangs}.")
     attempt_close(instance_id=work.subject, outcome="failed", reason=reason)
 
 
@@ -119,3 +108,4 @@ def _fail_in_place(work: Work, action: str, message: str) -> None:
     steps_cut(instance_id=instance.pk, error=message)
     fault_record(instance_id=instance.pk, message=message, step=work.step, host=instance.host)
     action_close(instance_id=instance.pk, actions=(action,), result="error", message=message)
+    verb_told(action, Phase.ERROR, [instance.pk], problem=message, step=work.step)

@@ -7,8 +7,9 @@ from django.db import transaction
 
 from controlplane.infra.models import Work
 from controlplane.infra.work import Lease, work_fence, work_finish
-from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity
+from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
 from scheduling.selectors import attempts_allowed
+from scheduling.selectors.fleet_kept import fleet_kept
 from scheduling.services import (
     CELL0_ID,
     Destinations,
@@ -25,6 +26,8 @@ from servers.selectors.tried_hosts import not_again_on
 from servers.services.instance_dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
 from servers.services.instance_journal import action_close, attempt_close, fault_record, step_failed
 from servers.services.instance_state import instance_error_set
+from servers.services.notifications import build_failures_told
+from servers.services.quota import quota_recheck
 
 SELECT = "select_destinations"
 
@@ -40,11 +43,20 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
         work_finish(lease=lease, outcome={"note": "nothing left to build"})
         return
     work_fence(lease=lease, step=SELECT)
-    spec = RequestSpec.objects.get(instance_uuid=requests[0].instance_uuid)
+    spec = RequestSpec.objects.filter(reservation_id=work.subject).first()
+    if spec is None:  # all were deleted since: a request goes together with its spec
+        work_finish(lease=lease, outcome={"note": "nothing left to build"})
+        return
     uuids = [request.instance_uuid for request in requests]
+    heard = fleet_kept().listen()
     try:
-        request = schedule_request(spec, uuids, work.request_id)
-        found = destinations_select(request=request, fleet_facts=fleet_facts(spec), subject=work.subject)
+        found = destinations_select(
+            request=schedule_request(spec, uuids, work.request_id, heard=heard),
+            fleet_facts=fleet_facts(spec, heard=heard),
+            subject=work.subject,
+            heard=heard,
+            may_hold=lease.attempt > 1,
+        )
     except NoValidHost as error:
         bury(lease, requests, error, decision_id=error.decision_id)
         return
@@ -58,11 +70,25 @@ def _dispatch(lease: Lease, requests: Sequence[BuildRequest], found: Destination
     left = [request for request in requests if request.instance_uuid not in chosen]
     with transaction.atomic():
         work_fence(lease=lease, step="dispatch")
-        build_requests_dispatch(placed, chosen, found.decision_id)
+        if over := over_quota(requests[0].project_id):
+            claims_free([request.instance_uuid for request in requests])
+            _to_cell0(requests, over, found.decision_id, exception=QuotaExceeded.__name__)
+            work_finish(lease=lease, outcome={"error": over, "decision": str(found.decision_id)})
+            return
+        build_requests_dispatch(placed, chosen, dict.fromkeys(chosen, found.decision_id))
         if left:
             text = f"No host was left for this instance: {len(placed)} of the {len(requests)} of its batch were placed."
             _to_cell0(left, text, found.decision_id)
         work_finish(lease=lease, outcome={"decision": str(found.decision_id), "placed": len(placed)})
+
+
+def over_quota(project_id: uuid.UUID) -> str:
+    """Why a batch of this project may not be built after all, though it was taken; empty when it may."""
+    try:
+        quota_recheck(project_id=project_id)
+    except QuotaExceeded as error:
+        return error.message
+    return ""
 
 
 def bury(
@@ -75,11 +101,17 @@ def bury(
         _to_cell0(requests, error.message, decision_id)
 
 
-def _to_cell0(requests: Sequence[BuildRequest], message: str, decision_id: uuid.UUID | None) -> None:
+def _to_cell0(
+    requests: Sequence[BuildRequest],
+    message: str,
+    decision_id: uuid.UUID | None,
+    exception: str = NoValidHost.__name__,
+) -> None:
     instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
     for instance in instances:
         fault_record(instance_id=instance.pk, message=message, step=SELECT)
         step_failed(instance_id=instance.pk, name=SELECT, error=message)
+    build_failures_told([one.pk for one in instances], exception=exception, message=message)
 
 
 def schedule_and_build_overdue(work: Work, reason: str) -> None:
@@ -146,12 +178,13 @@ def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uui
 
 def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
-    message = f"No host is left after {instance.attempts} of {attempts_allowed()} attempts: {error.message}"
+    message = f"No host is left after {len(instance.hosts_tried)} of {attempts_allowed()} attempts: {error.message}"
     with transaction.atomic():
         work_finish(lease=lease, outcome={"error": message})
         instance_error_set(instance.pk, decision_id=error.decision_id)
         fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
         action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+        build_failures_told([instance.pk], exception="MaxRetriesExceeded", message=message)
 
 
 def reschedule_overdue(work: Work, reason: str) -> None:
@@ -164,3 +197,4 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
     fault_record(instance_id=work.subject, message=message, step="reschedule")
     action_close(instance_id=work.subject, actions=("create",), result="error", message=message)
+    build_failures_told([work.subject], exception=NoValidHost.__name__, message=message)

@@ -6,10 +6,10 @@ from django.db import transaction
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.models import Work
-from controlplane.infra.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish
+from controlplane.infra.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish, work_lock
 from controlplane.kernel.errors import Conflict
 from scheduling.services import claims_free
-from servers.domain.states import DELETING_TASKS, TaskState
+from servers.domain.states import DELETING_TASKS, TaskState, VmState
 from servers.models import (
     BuildRequest,
     ConsoleLog,
@@ -20,7 +20,9 @@ from servers.models import (
     ServerGroupMember,
 )
 from servers.selectors.instance import instance_get
+from servers.selectors.pending import pending_instance
 from servers.services.instance_journal import (
+    StepsTold,
     action_close,
     action_open,
     action_take_up,
@@ -29,9 +31,12 @@ from servers.services.instance_journal import (
     fault_record,
     steps_cut,
 )
-from servers.services.instance_state import instance_deleted_set, instance_error_set, state_set
+from servers.services.instance_state import instance_deleted_set, state_set
 from servers.services.kinds import DELETE, DELETE_DEADLINE_S
+from servers.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
 
+MOST_TURNS = 5
+"""How often an instance may turn from a row into a request and back while its deletion looks for it."""
 CUT = "The instance was deleted."
 
 
@@ -39,40 +44,54 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
     """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance."""
     instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
-        if _build_request_deleted(instance_id):
-            return
-        instance = Instance.objects.select_for_update().get(pk=instance_id)
-        if instance.task_state in DELETING_TASKS:
-            return
-        work_cancel(subject=instance_id)
-        actions_cancel(instance_id=instance_id, message=CUT)
-        steps_cut(instance_id=instance_id, error=CUT)
-        attempt_close(instance_id=instance_id, outcome="cancelled", reason=CUT)
-        _begin(instance, caller)
+        for _ in range(MOST_TURNS):
+            if _build_request_deleted(caller, instance_id):
+                return
+            work_lock(subject=instance_id)
+            # Scheduling again turns the row into a request under the lock that this one waits for.
+            instance = Instance.objects.select_for_update().filter(pk=instance_id).first()
+            if instance is not None:
+                _row_delete(instance, caller)
+                return
+        raise Conflict("The instance changed again and again. Ask once more.")
 
 
-def _build_request_deleted(instance_id: uuid.UUID) -> bool:
+def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
     """Before it has a row: without its build request the conductor gives the claim back and skips it."""
-    deleted, _ = BuildRequest.objects.filter(instance_uuid=instance_id).delete()
-    if deleted:
-        claims_free([instance_id])
-        _traces_remove(instance_id)
-    return bool(deleted)
+    request = BuildRequest.objects.select_for_update().filter(instance_uuid=instance_id).first()
+    if request is None or not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
+        return False
+    claims_free([instance_id])
+    _traces_remove(instance_id)
+    pending_deletion_told(pending_instance(request), caller)
+    return True
+
+
+def _row_delete(instance: Instance, caller: Caller) -> None:
+    if instance.deleted_at is not None or instance.task_state in DELETING_TASKS:
+        return
+    work_cancel(subject=instance.pk)
+    actions_cancel(instance_id=instance.pk, message=CUT)
+    steps_cut(instance_id=instance.pk, error=CUT)
+    attempt_close(instance_id=instance.pk, outcome="cancelled", reason=CUT)
+    _begin(instance, caller)
 
 
 def _begin(instance: Instance, caller: Caller) -> None:
     if not instance.host:
-        _finish(instance.pk)
-        action = action_open(
+        action_open(
             instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=None
         )
-        action_close(instance_id=action.instance_uuid, actions=("delete",), result="success")
+        verb_told("delete", Phase.START, [instance.pk], binary=API)
+        _finish(instance.pk, binary=API)
+        action_close(instance_id=instance.pk, actions=("delete",), result="success")
         return
     state_set(instance.pk, task_state=TaskState.DELETING)
     work = work_create(NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000))
     action_open(
         instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=work
     )
+    verb_told("delete", Phase.START, [instance.pk])
 
 
 def deletion_take_up(instance: Instance) -> None:
@@ -86,30 +105,35 @@ def deletion_take_up(instance: Instance) -> None:
     action_take_up(instance_id=instance.pk, action="delete", project_id=instance.project_id, work=work)
 
 
-def delete_done(*, lease: Lease, work: Work) -> None:
+def delete_done(*, lease: Lease, steps: StepsTold) -> None:
     """The host holds nothing of it any more. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease)
-        _finish(work.subject)
-        action_close(instance_id=work.subject, actions=("delete",), result="success")
+        _finish(lease.subject)
+        action_close(instance_id=lease.subject, actions=("delete",), result="success")
+        steps.write()
 
 
 def delete_overdue(work: Work, reason: str) -> None:
-    """The host never answered: ERROR, so that somebody looks; deleting again begins anew."""
+    """Nobody removed it: ERROR, so that somebody looks; deleting again begins anew. One that is not being deleted any
+    more (an administrator reset it) is as it should be.
+    """
     message = f"The host did not confirm the deletion: {reason}."
-    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True).first()
+    rows = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state__in=DELETING_TASKS)
+    instance = rows.first()
     if instance is None:
         return
-    state_set(instance.pk, task_in=DELETING_TASKS, task_state=TaskState.NONE)
-    instance_error_set(instance.pk)
+    state_set(instance.pk, task_in=DELETING_TASKS, vm_state=VmState.ERROR, task_state=TaskState.NONE)
     fault_record(instance_id=instance.pk, message=message, step=work.step or DELETE, host=instance.host)
     action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
+    verb_told("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
 
 
-def _finish(instance_id: uuid.UUID) -> None:
+def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
     claims_free([instance_id])
+    verb_told("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
     _traces_remove(instance_id)
 
 

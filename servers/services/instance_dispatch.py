@@ -21,33 +21,42 @@ from servers.models import (
     Network,
     Port,
 )
-from servers.selectors.pending import instance_from_body
+from servers.selectors.pending import first_asked_at, instance_from_body
 from servers.services.instance_journal import attempt_open
 from servers.services.kinds import BUILD
+from servers.services.notifications import Phase, beginnings_told, verb_told
 
 LIMITS = "limits"
 """Argument of a build's work: the limits of the chosen host, by name."""
 
 
 def build_requests_dispatch(
-    requests: Sequence[BuildRequest], chosen: Mapping[uuid.UUID, Sequence[Selection]], decision_id: uuid.UUID
+    requests: Sequence[BuildRequest],
+    chosen: Mapping[uuid.UUID, Sequence[Selection]],
+    decisions: Mapping[uuid.UUID, uuid.UUID],
 ) -> None:
     """Turn build requests into instances on their hosts; the caller's transaction and fence are around it.
 
-    `chosen` maps each instance to its selection, followed by the alternates. A request deleted meanwhile gives its
-    claim back.
+    `chosen` maps each instance to its selection, followed by the alternates; `decisions` to what chose them. A request
+    deleted meanwhile gives its claim back.
     """
     kept = _still_there(requests)
     gone = [request.instance_uuid for request in requests if request.instance_uuid not in kept]
     if gone:
         claims_free(gone)
     alive = [request for request in requests if request.instance_uuid in kept]
-    instances = [_placed(_instance_of(request), chosen[request.instance_uuid], decision_id) for request in alive]
-    Instance.objects.bulk_create(instances)
+    instances = [
+        _placed(_instance_of(request), chosen[request.instance_uuid], decisions[request.instance_uuid])
+        for request in alive
+    ]
+    _rows_create(alive, instances)
     _tags_and_ports_create(alive, instances)
-    _actions_create(alive, instances, _build_work(instances, chosen))
-    AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=1, host=i.host) for i in instances)
-    _leave_build_requests(alive, cell_id=chosen[alive[0].instance_uuid][0].cell_uuid if alive else None)
+    request_ids = {request.instance_uuid: request.request_id for request in alive}
+    _actions_create(alive, instances, _build_work(instances, chosen, request_ids))
+    AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances)
+    _leave_build_requests(alive, {i.pk: chosen[i.pk][0].cell_uuid for i in instances})
+    beginnings_told(instances)
+    verb_told("create", Phase.START, [instance.pk for instance in instances])
 
 
 def build_requests_bury(
@@ -58,11 +67,13 @@ def build_requests_bury(
     alive = [request for request in requests if request.instance_uuid in kept]
     instances = [_instance_of(request) for request in alive]
     for instance in instances:
-        instance.vm_state, instance.task_state, instance.decision_id = VmState.ERROR, TaskState.NONE, decision_id
-    Instance.objects.bulk_create(instances)
+        instance.vm_state, instance.task_state = VmState.ERROR, TaskState.NONE
+        instance.decision_id = decision_id or instance.decision_id
+    _rows_create(alive, instances)
     _tags_and_ports_create(alive, [])
     _actions_create(alive, instances, {}, result="error", message=message)
-    _leave_build_requests(alive, cell_id=cell0_id)
+    _leave_build_requests(alive, {instance.pk: cell0_id for instance in instances})
+    beginnings_told(instances)
     return instances
 
 
@@ -88,8 +99,9 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
         claims_free([instance.pk])
         return
     instance.refresh_from_db()
-    _build_work([instance], {instance.pk: choice})
+    _build_work([instance], {instance.pk: choice}, {})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
+    verb_told("create", Phase.START, [instance.pk])
 
 
 def _still_there(requests: Sequence[BuildRequest]) -> set[uuid.UUID]:
@@ -102,24 +114,45 @@ def _instance_of(request: BuildRequest) -> Instance:
     return instance_from_body(request.instance_body)
 
 
+def _rows_create(requests: Sequence[BuildRequest], instances: Sequence[Instance]) -> None:
+    """One statement; one more for each instance that is scheduled again, which keeps the time when it was made."""
+    Instance.objects.bulk_create(instances)
+    for request in requests:
+        if made_at := first_asked_at(request):
+            Instance.objects.filter(pk=request.instance_uuid).update(created_at=made_at)
+
+
 def _placed(instance: Instance, choice: Sequence[Selection], decision_id: uuid.UUID) -> Instance:
     first, *alternates = choice
     instance.host, instance.node = first.host, first.node
     instance.compute_node_uuid = first.compute_node_uuid
     instance.availability_zone = first.availability_zone
     instance.alternates = [selection_to_json(one) for one in alternates]
-    instance.attempts, instance.decision_id = 1, decision_id
+    instance.attempts += 1  # one that is scheduled again goes on counting, so that no two attempts share a number
+    instance.decision_id = decision_id
     instance.vm_state, instance.task_state = VmState.BUILDING, TaskState.SCHEDULING
     instance.task_since = Now()  # by the database's clock, as all that is compared with it
     return instance
 
 
 def _build_work(
-    instances: Sequence[Instance], chosen: Mapping[uuid.UUID, Sequence[Selection]]
+    instances: Sequence[Instance],
+    chosen: Mapping[uuid.UUID, Sequence[Selection]],
+    request_ids: Mapping[uuid.UUID, str],
 ) -> dict[uuid.UUID, uuid.UUID]:
     deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
     rows = works_create(
-        [NewWork(compute_queue(i.host), BUILD, i.pk, deadline_s, arguments=_limits(chosen[i.pk][0])) for i in instances]
+        [
+            NewWork(
+                compute_queue(i.host),
+                BUILD,
+                i.pk,
+                deadline_s,
+                arguments=_limits(chosen[i.pk][0]),
+                request_id=request_ids.get(i.pk, ""),
+            )
+            for i in instances
+        ]
     )
     return {row.subject: row.pk for row in rows}
 
@@ -174,7 +207,9 @@ def _tags_and_ports_create(requests: Sequence[BuildRequest], placed: Sequence[In
         )
 
 
-def _leave_build_requests(requests: Sequence[BuildRequest], *, cell_id: uuid.UUID | None) -> None:
-    uuids = [request.instance_uuid for request in requests]
-    InstanceMapping.objects.filter(instance_uuid__in=uuids).update(cell_id=cell_id)
-    BuildRequest.objects.filter(instance_uuid__in=uuids).delete()
+def _leave_build_requests(requests: Sequence[BuildRequest], cells: Mapping[uuid.UUID, uuid.UUID]) -> None:
+    """Each instance is in the cell of its own host. One statement for each cell of the batch, mostly one."""
+    for cell_id in set(cells.values()):
+        here = [instance_id for instance_id, cell in cells.items() if cell == cell_id]
+        InstanceMapping.objects.filter(instance_uuid__in=here).update(cell_id=cell_id)
+    BuildRequest.objects.filter(instance_uuid__in=[request.instance_uuid for request in requests]).delete()

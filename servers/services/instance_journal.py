@@ -1,14 +1,51 @@
 """What happened to an instance, for people: actions, their steps, attempts and faults."""
 
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
 from controlplane.infra.models import Work
 from controlplane.infra.request_id import current_request_id
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
+
+
+@dataclass(frozen=True, slots=True)
+class StepTrack:
+    """Where steps are written down: under which action (0: none is open), of which attempt on which host."""
+
+    action_id: int
+    attempt: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndedStep:
+    """A step that is over: how many seconds ago it began and ended, and its error unless it went well."""
+
+    name: str
+    began_ago_s: float
+    ended_ago_s: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepsTold:
+    """Steps that ended since an agent wrote last: they go into the transaction of what it writes now."""
+
+    track: StepTrack
+    ended: tuple[EndedStep, ...]
+
+    def write(self) -> None:
+        """See steps_write."""
+        steps_write(self.track, ended=self.ended)
 
 
 def action_open(
@@ -26,10 +63,22 @@ def action_open(
     )
 
 
+# Each build ends by these two: written in SQL because building them anew cost more than running them.
+_ACTION_CLOSE = """
+UPDATE servers_instanceaction SET finished_at = {now}, result = %s, message = %s
+ WHERE instance_uuid = %s AND finished_at IS NULL AND action IN ({names})
+"""
+_ATTEMPT_CLOSE = """
+UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s
+ WHERE instance_uuid = %s AND finished_at IS NULL
+"""
+
+
 def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: str, message: str = "") -> None:
     """End the open ones among `actions`; ended ones keep their result."""
-    rows = InstanceAction.objects.filter(instance_uuid=instance_id, action__in=actions, finished_at__isnull=True)
-    rows.update(finished_at=Now(), result=result, message=message)
+    text = _ACTION_CLOSE.format(now=now_sql(), names=", ".join(["%s"] * len(actions)))
+    with connection.cursor() as cursor:
+        cursor.execute(text, [result, message.replace("\x00", ""), uuid_value(instance_id), *actions])
 
 
 def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
@@ -51,26 +100,42 @@ def action_take_up(*, instance_id: uuid.UUID, action: str, project_id: uuid.UUID
         action_open(instance_id=instance_id, action=action, user_id=None, project_id=project_id, work=work)
 
 
-def step_open(*, instance_id: uuid.UUID, name: str, attempt: int, host: str) -> None:
-    """Begin a step of the newest open action. The same step of the same attempt is one row."""
-    action = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True).first()
-    if action is not None:
-        InstanceActionEvent.objects.update_or_create(
-            action=action,
-            name=name,
-            attempt=attempt,
-            host=host,
-            defaults={"result": "", "finished_at": None, "details": ""},
-            create_defaults={"started_at": Now()},
-        )
+_STEPS = """
+INSERT INTO servers_instanceactionevent (action_id, name, attempt, host, result, details, started_at, finished_at)
+VALUES {rows}
+ON CONFLICT (action_id, name, attempt, host)
+DO UPDATE SET result = excluded.result, details = excluded.details, finished_at = excluded.finished_at
+"""
 
 
-def step_close(*, instance_id: uuid.UUID, name: str, attempt: int, error: str = "") -> None:
-    """End a step."""
-    rows = InstanceActionEvent.objects.filter(
-        action__instance_uuid=instance_id, name=name, attempt=attempt, finished_at__isnull=True
-    )
-    rows.update(finished_at=Now(), result="error" if error else "success", details=error[:4000])
+def steps_write(track: StepTrack, *, ended: Sequence[EndedStep] = (), begins: str = "") -> None:
+    """Steps that are over, and one that begins. One statement, or none when there is nothing to say.
+
+    The same step of the same attempt is one row: a step that was begun as a row keeps its beginning, and one that is
+    begun again is open again. So it may be written twice. It runs several times for each build: hence the SQL.
+    """
+    over = {step.name: step for step in ended if step.name != begins}
+    if not track.action_id or not (over or begins):
+        return
+    values: list[Any] = []
+    for step in over.values():
+        values += [*_step_values(track, step.name, "error" if step.error else "success", step.error[:4000])]
+        values += [later_value(-max(step.began_ago_s, step.ended_ago_s)), later_value(-step.ended_ago_s)]
+    if begins:
+        values += _step_values(track, begins, "", "")
+    with connection.cursor() as cursor:
+        cursor.execute(_steps_text(connection.vendor, len(over), bool(begins)), values)
+
+
+def _step_values(track: StepTrack, name: str, result: str, details: str) -> tuple[Any, ...]:
+    return track.action_id, name, track.attempt, track.host, result, details.replace("\x00", "")
+
+
+@lru_cache(maxsize=64)
+def _steps_text(_vendor: str, ended: int, has_begin: bool) -> str:
+    words = "%s, " * 6
+    over, begun = f"({words}{later_sql()}, {later_sql()})", f"({words}{now_sql()}, NULL)"
+    return _STEPS.format(rows=", ".join([over] * ended + [begun] * has_begin))
 
 
 def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
@@ -119,8 +184,9 @@ def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRe
 
 def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> None:
     """How the open attempt ended."""
-    rows = AttemptRecord.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
-    rows.update(finished_at=Now(), outcome=outcome, reason=reason[:4000])
+    words = reason[:4000].replace("\x00", "")
+    with connection.cursor() as cursor:
+        cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), [outcome, words, uuid_value(instance_id)])
 
 
 def fault_record(

@@ -6,16 +6,16 @@ from django.db import transaction
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.models import Work, WorkState
-from controlplane.infra.work import Lease, NewWork, compute_queue, open_work_subjects, work_create, work_finish
+from controlplane.infra.work import Lease, NewWork, compute_queue, work_create, work_finish
 from controlplane.kernel.errors import Conflict, Invalid
 from servers.domain.actions import POWER_ACTIONS, PowerAction
-from servers.domain.states import PowerState, TaskState, VmState
+from servers.domain.states import TaskState
 from servers.models import Instance
 from servers.selectors.instance import instance_get
-from servers.services.build_outcome import GuestState
-from servers.services.instance_journal import action_close, action_open, fault_record, steps_cut
-from servers.services.instance_state import state_set
-from servers.services.kinds import ACTION_DEADLINE_S, STOP
+from servers.services.instance_journal import StepsTold, action_close, action_open, fault_record, steps_cut
+from servers.services.instance_state import GuestState, state_set
+from servers.services.kinds import ACTION_DEADLINE_S
+from servers.services.notifications import Phase, power_told
 
 
 def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Instance:
@@ -36,15 +36,16 @@ def _begin(instance: Instance, rule: PowerAction, user_id: uuid.UUID | None) -> 
     state_set(instance.pk, vm_in=rule.vm_states, task_in=rule.task_states, task_state=rule.task_state)
     work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
+    power_told(rule.name, Phase.START, instance.pk)
 
 
-def action_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
+def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
-    rule = POWER_ACTIONS[work.kind]
+    rule = POWER_ACTIONS[lease.kind]
     with transaction.atomic():
         work_finish(lease=lease)
         state_set(
-            work.subject,
+            lease.subject,
             task_in={rule.task_state},
             vm_state=rule.vm_state_after,
             task_state=TaskState.NONE,
@@ -53,66 +54,33 @@ def action_done(*, lease: Lease, work: Work, guest: GuestState) -> None:
             console_host=guest.console_host,
             console_port=guest.console_port,
         )
-        action_close(instance_id=work.subject, actions=(rule.name,), result="success")
+        action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
+        steps.write()
+        power_told(rule.name, Phase.END, lease.subject)
 
 
-def action_failed(*, lease: Lease, work: Work, step: str, message: str, details: str) -> None:
+def action_failed(*, lease: Lease, step: str, message: str, details: str, steps: StepsTold) -> None:
     """It failed: the instance is as the hypervisor says, which the next power sync will tell. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
-        _record_failure(work, step, message, details)
+        steps.write()
+        _record_failure(lease.kind, lease.subject, step, message, details)
 
 
 def action_overdue(work: Work, reason: str) -> None:
-    """The agent did not answer in time; the task ends so that the user can act again."""
-    _record_failure(work, work.step or work.kind, f"The host did not do it in time: {reason}.", "")
+    """Nobody will do it any more (too late, too often, or cancelled): the task ends so that the user can act again."""
+    _record_failure(work.kind, work.subject, work.step or work.kind, f"The host did not do it: {reason}.", "")
 
 
-def _record_failure(work: Work, step: str, message: str, details: str) -> None:
-    rule = POWER_ACTIONS.get(work.kind)
+def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, details: str) -> None:
+    rule = POWER_ACTIONS.get(kind)
     if rule is None:
-        raise Invalid(f"{work.kind} is no power action.")
-    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state=rule.task_state).first()
+        raise Invalid(f"{kind} is no power action.")
+    instance = Instance.objects.filter(pk=subject, deleted_at__isnull=True, task_state=rule.task_state).first()
     if instance is None:
         return
     state_set(instance.pk, task_in={rule.task_state}, task_state=TaskState.NONE)
     steps_cut(instance_id=instance.pk, error=message)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)
-
-
-def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState]) -> None:
-    """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule)."""
-    rows = Instance.objects.filter(pk__in=guests, host=host, deleted_at__isnull=True, task_state=TaskState.NONE)
-    instances = list(rows)
-    busy = open_work_subjects(subjects=[instance.pk for instance in instances])
-    for instance in instances:
-        if instance.pk not in busy:
-            _sync_one(instance, guests[instance.pk])
-
-
-def _sync_one(instance: Instance, guest: GuestState) -> None:
-    changes: dict[str, object] = {}
-    if guest.power_state != instance.power_state:
-        changes["power_state"] = guest.power_state
-    if guest.addresses and guest.addresses != instance.addresses:
-        changes["addresses"] = guest.addresses
-    if guest.console_port and guest.console_port != instance.console_port:
-        changes |= {"console_port": guest.console_port, "console_host": guest.console_host}
-    is_off = guest.power_state in {PowerState.SHUTDOWN, PowerState.CRASHED}
-    if instance.vm_state == VmState.ACTIVE and is_off:
-        changes["vm_state"] = VmState.STOPPED  # the guest powered itself off
-    if changes:
-        rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
-        rows.update(generation=instance.generation + 1, **changes)
-    if instance.vm_state == VmState.STOPPED and guest.power_state == PowerState.RUNNING:
-        _stop_again(instance)
-
-
-def _stop_again(instance: Instance) -> None:
-    """It should be off and runs: Nova's sync stops it, and so do we, as an action that people can see."""
-    with transaction.atomic():
-        rule = POWER_ACTIONS[STOP]
-        state_set(instance.pk, vm_in={VmState.STOPPED}, task_in={TaskState.NONE}, task_state=rule.task_state)
-        work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
-        action_open(instance_id=instance.pk, action=STOP, user_id=None, project_id=instance.project_id, work=work)
+    power_told(rule.name, Phase.ERROR, instance.pk, problem=message, step=step)

@@ -1,15 +1,31 @@
 """The one way to change an instance's state: compare-and-set on what the caller believed."""
 
+import json
 import uuid
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
 from servers.domain.states import DELETING_TASKS, TaskState, VmState
+from servers.domain.transitions import task_sources, vm_sources
 from servers.models import Instance
+from servers.services.notifications import changes_told
+
+
+@dataclass(frozen=True, slots=True)
+class GuestState:
+    """What the hypervisor says of a guest."""
+
+    power_state: str
+    addresses: dict[str, list[str]]
+    console_host: str = ""
+    console_port: int = 0
 
 
 def state_set(
@@ -19,7 +35,8 @@ def state_set(
     task_in: Collection[str] | None = None,
     **changes: Any,
 ) -> None:
-    """Write `changes` if the instance is alive and its states are among the expected ones. Raises Conflict.
+    """Write `changes` if the instance is alive and its states are among the expected ones, and among those that
+    `transitions` lets the new ones follow. Raises Conflict.
 
     Without `task_in`, everything is expected but a deletion: nothing but its end replaces `deleting`.
     """
@@ -27,10 +44,50 @@ def state_set(
     rows = rows.exclude(task_state__in=DELETING_TASKS) if task_in is None else rows.filter(task_state__in=task_in)
     if vm_in is not None:
         rows = rows.filter(vm_state__in=vm_in)
+    if "vm_state" in changes:
+        rows = rows.filter(vm_state__in=vm_sources(VmState(changes["vm_state"])))
+    if changes.get("task_state"):
+        rows = rows.filter(task_state__in=task_sources(TaskState(changes["task_state"])))
     if "task_state" in changes:
         changes["task_since"] = Now() if changes["task_state"] else None
-    if not rows.update(generation=F("generation") + 1, updated_at=Now(), **changes):
-        _raise_why(instance_id)
+    with changes_told([instance_id]):
+        if not rows.update(generation=F("generation") + 1, updated_at=Now(), **changes):
+            _raise_why(instance_id)
+
+
+_BUILD_TASK = """
+UPDATE servers_instance
+   SET task_state = %s, task_since = {now}, updated_at = {now}, generation = generation + 1
+ WHERE id = %s AND deleted_at IS NULL AND vm_state = %s AND task_state NOT IN (%s, %s)
+"""
+
+
+def build_task_set(instance_id: uuid.UUID, task_state: TaskState) -> None:
+    """`state_set` for the next task of a build, which comes several times for each: hence the SQL. Raises Conflict."""
+    parameters = [task_state.value, uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS)]
+    with changes_told([instance_id]), connection.cursor() as cursor:
+        cursor.execute(_BUILD_TASK.format(now=now_sql()), parameters)
+        if not cursor.rowcount:
+            _raise_why(instance_id)
+
+
+_BUILT = """
+UPDATE servers_instance
+   SET vm_state = %s, task_state = '', task_since = NULL, power_state = %s, addresses = %s, console_host = %s,
+       console_port = %s, launched_at = COALESCE(launched_at, {now}), launched_on = host, updated_at = {now},
+       generation = generation + 1
+ WHERE id = %s AND deleted_at IS NULL AND vm_state = %s AND task_state NOT IN (%s, %s)
+"""
+
+
+def built_set(instance_id: uuid.UUID, guest: GuestState) -> None:
+    """`state_set` for the end of a build: ACTIVE on its host. Raises Conflict."""
+    told = (guest.power_state, json.dumps(guest.addresses), guest.console_host, guest.console_port)
+    expected = (uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS))
+    with changes_told([instance_id]), connection.cursor() as cursor:
+        cursor.execute(_BUILT.format(now=now_sql()), [VmState.ACTIVE.value, *told, *expected])
+        if not cursor.rowcount:
+            _raise_why(instance_id)
 
 
 def _raise_why(instance_id: uuid.UUID) -> None:
@@ -53,15 +110,16 @@ def instance_error_set(instance_id: uuid.UUID, **changes: Any) -> None:
 def instance_deleted_set(instance_id: uuid.UUID) -> bool:
     """The end of an instance; True for the one caller that ended it."""
     rows = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True)
-    return bool(
-        rows.update(
-            vm_state=VmState.DELETED,
-            task_state=TaskState.NONE,
-            task_since=None,
-            power_state="nostate",
-            terminated_at=Now(),
-            deleted_at=Now(),
-            updated_at=Now(),
-            generation=F("generation") + 1,
+    with changes_told([instance_id]):
+        return bool(
+            rows.update(
+                vm_state=VmState.DELETED,
+                task_state=TaskState.NONE,
+                task_since=None,
+                power_state="nostate",
+                terminated_at=Now(),
+                deleted_at=Now(),
+                updated_at=Now(),
+                generation=F("generation") + 1,
+            )
         )
-    )

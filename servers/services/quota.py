@@ -6,11 +6,12 @@ same project wait until the first one's rows can be counted, so together they ca
 
 import uuid
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
-from servers.domain.quota import Amounts, count_that_fits, shortfalls
+from servers.domain.quota import Amounts, Shortfall, count_that_fits, overruns, shortfalls
 from servers.models import ProjectQuotaLock
 from servers.selectors.quota import quota_limit_amounts, quota_usage
 
@@ -44,8 +45,22 @@ def quota_count_allowed(*, project_id: uuid.UUID, min_count: int, max_count: int
     return allowed
 
 
+def quota_recheck(*, project_id: uuid.UUID) -> None:
+    """Raises QuotaExceeded where the project uses more than it may by now, with nothing asked for.
+
+    Creates are counted under a lock, so together they never go over: what this finds is a limit that was lowered
+    after a request was taken. The setting QUOTA_RECHECK, Nova's `[quota]recheck_quota`, switches it off.
+    """
+    if settings.KILONOVA["QUOTA_RECHECK"]:
+        used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
+        _raise_for(overruns(used=used, limits=limits))
+
+
 def _refuse(wanted: Amounts, used: Amounts, limits: Amounts) -> None:
-    missing = shortfalls(wanted=wanted, used=used, limits=limits)
+    _raise_for(shortfalls(wanted=wanted, used=used, limits=limits))
+
+
+def _raise_for(missing: list[Shortfall]) -> None:
     if not missing:
         return
     first = missing[0]

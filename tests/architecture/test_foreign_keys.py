@@ -13,6 +13,7 @@ LAYERS = ("dashboard", "computeagent", "servers", "scheduling", "placement", "id
 
 # Rows that live in a cell's own database; everything else of ours is in the API's.
 CELL_SCOPE = {
+    "scheduling.BuildFailures",
     "scheduling.Service",
     "scheduling.ComputeNode",
     "scheduling.PciDevice",
@@ -25,6 +26,7 @@ CELL_SCOPE = {
     "servers.AttemptRecord",
     "servers.ConsoleLog",
     "servers.Port",
+    "servers.StrangeGuest",
 }
 
 

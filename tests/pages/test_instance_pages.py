@@ -10,7 +10,7 @@ from controlplane.dashboard.console_text import console_text
 from controlplane.identity.domain import Caller
 from servers.models import ConsoleLog, Flavor, Image, Instance
 from servers.services.instance_delete import instance_delete
-from tests.worlds.cloud import People, active, create, fail_build, finish_builds, flavor, pump
+from tests.worlds.cloud import People, active, create, finish_builds, pump
 
 AsPerson = Callable[[Caller], Client]
 HTMX = {"HX-Request": "true"}
@@ -192,33 +192,6 @@ def test_what_a_guest_writes_is_shown_as_text(people: People, as_person: AsPerso
 
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
-
-
-def test_no_host_is_told_once_with_the_way_to_the_decision(people: People, as_person: AsPerson) -> None:
-    flavor("huge", root_gib=5000)
-    made = create(people.member, flavor="huge")[0]
-    pump()
-    instance = Instance.objects.get(pk=made.pk)
-
-    page = as_person(people.member).get(f"/instances/{made.pk}/")
-
-    assert [entry.title for entry in page.context["timeline"]] == ["Requested", "No valid host"]
-    assert f"/decisions/{instance.decision_id}/" in page.text
-
-
-def test_a_second_attempt_shows_both_and_tells_a_tenant_no_host(people: People, as_person: AsPerson) -> None:
-    made = create(people.member)[0]
-    pump()
-    first = Instance.objects.get(pk=made.pk).host
-    fail_build(first)
-    pump()
-    finish_builds()
-
-    titles = [e.title for e in as_person(people.member).get(f"/instances/{made.pk}/").context["timeline"]]
-    for_admin = [e.title for e in as_person(people.admin).get(f"/instances/{made.pk}/").context["timeline"]]
-
-    assert [one for one in titles if one.startswith("Attempt")] == ["Attempt 1", "Attempt 2"]
-    assert f"Attempt 1 on {first}" in for_admin
 
 
 def test_an_action_that_is_not_possible_now_is_told_on_the_page(people: People, as_person: AsPerson) -> None:

@@ -8,6 +8,7 @@ from computeagent.conductor import PowerState
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
+from computeagent.drivers.libvirt.half_started import is_half_started, settle
 
 STOP_POLL_S = 0.2
 START_TRIES = 3
@@ -51,7 +52,11 @@ def mark_of(domain: Any) -> GuestMark | None:
 
 
 def power_state(domain: Any) -> PowerState:
-    """The domain's state in Nova's terms. One that ended by a crash says so, although libvirt calls it shut off."""
+    """The domain's state in Nova's terms. One that ended by a crash says so, although libvirt calls it shut off; one
+    whose start was cut off has none yet, although libvirt calls it paused.
+    """
+    if is_half_started(domain):
+        return PowerState.NOSTATE
     state, reason = domain.state()
     if (state, reason) == (libvirt.VIR_DOMAIN_SHUTOFF, libvirt.VIR_DOMAIN_SHUTOFF_CRASHED):
         return PowerState.CRASHED
@@ -84,12 +89,24 @@ def domain_stop(domain: Any, *, grace_s: float) -> None:
 
 def domain_kill(domain: Any) -> None:
     """Pull the plug."""
+    settle(domain)
     try:
         if domain.isActive():
             domain.destroy()
     except LibvirtError as error:
         if not (is_no_domain(error) or is_not_running(error)):
             raise
+
+
+def is_running(domain: Any) -> bool:
+    """Whether it is active, once libvirt knows."""
+    settle(domain)
+    try:
+        return bool(domain.isActive())
+    except LibvirtError as error:
+        if is_no_domain(error):
+            return False
+        raise
 
 
 def vnc_port(domain_xml: str) -> int:

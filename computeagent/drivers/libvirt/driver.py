@@ -15,6 +15,7 @@ from computeagent.drivers.libvirt.domains import (
     domain_lookup,
     domain_start,
     domain_stop,
+    is_running,
     mark_of,
     power_state,
     vnc_port,
@@ -26,6 +27,7 @@ from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.topology import host_cells_to_json
+from controlplane.kernel.kill_points import reach
 
 VNC_HOST = "127.0.0.1"
 NO_OVERRIDES = SizeOverrides()
@@ -65,6 +67,7 @@ class LibvirtDriver:
                 state_dir,
                 shared_dir=(shared_dir or state_dir).absolute(),
                 has_nat_network=has_nat_network,
+                unused_images_s=options.unused_images_s,
             )
         )
         self._connection = Connection(uri)
@@ -121,7 +124,7 @@ class LibvirtDriver:
         conn = self._connection.handle()
         with translated(f"looking for {guest.uuid}"):
             domain = domain_lookup(conn, guest.uuid)
-            if domain is not None and domain.isActive():
+            if domain is not None and is_running(domain):
                 return
         self._profile.prepare_disks(guest)
 
@@ -136,6 +139,7 @@ class LibvirtDriver:
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
                 self._forget(domain)
+        reach("computeagent.drivers.libvirt.driver:forgotten")
         self._profile.remove_files(guest_uuid)
 
     def start(self, guest: GuestSpec) -> GuestFacts:
@@ -183,10 +187,12 @@ class LibvirtDriver:
         conn = self._connection.handle()
         with translated(doing):
             domain = domain_lookup(conn, guest.uuid)
-            if domain is None or not domain.isActive():
+            if domain is None or not is_running(domain):
                 definition = replace(self._profile.definition(conn, guest), tuning=self._tuning(conn, guest))
                 domain = conn.defineXML(guest_xml(definition))
+                reach("computeagent.drivers.libvirt.driver:defined")
                 domain_start(domain)
+                reach("computeagent.drivers.libvirt.driver:started")
                 self._profile.started(guest.uuid)
             return self._facts(conn, domain)
 
@@ -210,8 +216,9 @@ class LibvirtDriver:
                 raise
 
     def _facts(self, conn: Any, domain: Any) -> GuestFacts:
-        if not domain.isActive():
-            return GuestFacts(power_state=power_state(domain))
+        state = power_state(domain)
+        if state is PowerState.NOSTATE or not domain.isActive():
+            return GuestFacts(power_state=state)
         port = vnc_port(domain.XMLDesc(0))
         return GuestFacts(
             power_state=power_state(domain),

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_xml import DOMAIN_NAME_LENGTH
+from computeagent.drivers.libvirt.half_started import half_started_forget
 
 QEMU_USER = "libvirt-qemu"
 SOCKET_PATH_MAX_BYTES = 107  # sun_path of unix(7), less its final NUL
@@ -60,6 +61,7 @@ def embedded_root_prepare(uri: str, *, cache: Path) -> EmbeddedRoot:
         (path / "etc").mkdir(parents=True, exist_ok=True)
         (path / "etc" / "qemu.conf").write_text(qemu_conf(path))
         _link(path / "cache", cache)
+        half_started_forget(path / "run" / "qemu")
         return EmbeddedRoot(path=path, short=_short_path(path))
     except OSError as error:
         raise DriverError(f"cannot prepare the hypervisor's root {path}: {error}") from error

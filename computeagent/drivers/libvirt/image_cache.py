@@ -14,6 +14,7 @@ from typing import BinaryIO
 from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.libvirt.files import directory_sync, host_errors, locked
+from controlplane.kernel.kill_points import reach
 
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 
@@ -33,10 +34,10 @@ class ImageCache:
         path = self.path(guest)
         with host_errors(f"caching image {guest.image_id}"):
             self._directory.mkdir(mode=0o711, parents=True, exist_ok=True)
-            if path.exists():
+            if _touched(path):
                 return path
             with locked(path.with_suffix(".lock")):
-                if not path.exists():
+                if not _touched(path):
                     self._fetch(guest, source, path)
         return path
 
@@ -52,14 +53,28 @@ class ImageCache:
         part = path.with_suffix(f".{os.getpid()}.part")
         try:
             with part.open("wb") as file:
+                reach("computeagent.drivers.image_cache:writing")
                 _copy_verified(guest, source(), file)
                 file.flush()
                 os.fsync(file.fileno())
             part.chmod(0o444)
+            reach("computeagent.drivers.image_cache:written")
             part.rename(path)
+            reach("computeagent.drivers.image_cache:renamed")
             directory_sync(self._directory)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _touched(path: Path) -> bool:
+    """Whether the file is there; its time then says that somebody wants it (see `image_upkeep`)."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    except PermissionError:
+        return path.exists()  # another user's cache, which is not ours to clean up either
+    return True
 
 
 def sha256_of(guest: GuestSpec) -> str:

@@ -13,6 +13,7 @@ from computeagent.drivers.libvirt.files import host_errors, tree_used_bytes
 from computeagent.drivers.libvirt.guest_hardware import DISK_BUSES, cdrom_place, disk_bus, machine_type, ports_of
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, canonical_uuid
 from computeagent.drivers.libvirt.image_cache import ImageCache
+from controlplane.kernel.kill_points import reach
 from controlplane.kernel.units import GIB, MIB, bytes_to_gib_up
 
 MKFS_TIMEOUT_S = 300.0
@@ -49,6 +50,7 @@ class InstanceFiles:
         self.remove(guest.uuid)
         directory = self.directory(guest.uuid)
         directory.mkdir(mode=0o711, parents=True)
+        reach("computeagent.drivers.instance_files:emptied")
         qemu_img.overlay_create(directory / "disk", base, facts.disk_format, size_gib=guest.root_gib)
         if guest.ephemeral_gib:
             _blank(directory / "ephemeral", guest.ephemeral_gib * GIB, ["mkfs.ext4", "-q", "-F", "-L", "ephemeral0"])

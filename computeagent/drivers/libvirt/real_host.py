@@ -24,6 +24,7 @@ from computeagent.drivers.libvirt.guest_xml import (
 )
 from computeagent.drivers.libvirt.host_profile import HostFacts
 from computeagent.drivers.libvirt.image_cache import ImageCache
+from computeagent.drivers.libvirt.image_upkeep import ImageUpkeep
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
 from computeagent.drivers.libvirt.networks import lease_addresses, nat_network_ensure, network_ready
 from computeagent.drivers.libvirt.virtualization import virt_type_choose
@@ -35,7 +36,9 @@ logger = logging.getLogger(__name__)
 class RealHost:
     """Guests are QEMU processes with disks under `state_dir`; `shared_dir` is common to a machine's drivers."""
 
-    def __init__(self, uri: str, state_dir: Path, *, shared_dir: Path, has_nat_network: bool) -> None:
+    def __init__(
+        self, uri: str, state_dir: Path, *, shared_dir: Path, has_nat_network: bool, unused_images_s: float
+    ) -> None:
         self._uri = uri
         self._state_dir = state_dir
         self._shared_dir = shared_dir
@@ -44,6 +47,7 @@ class RealHost:
         self._virt_type = "qemu"
         self._files = InstanceFiles(state_dir)
         self._images = ImageCache(shared_dir / "base")
+        self._upkeep = ImageUpkeep(shared_dir / "base", self._files.root, unused_s=unused_images_s)
 
     @property
     def uri(self) -> str:
@@ -56,6 +60,7 @@ class RealHost:
             self._state_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
             self._shared_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
             self._files.root.mkdir(mode=0o711, exist_ok=True)
+        self._upkeep.register()
         if is_embedded(self._uri):
             self._embedded = embedded_root_prepare(self._uri, cache=self._shared_dir / "libvirt")
 
@@ -157,8 +162,9 @@ class RealHost:
         return self._files.console_tail(guest_uuid, max_bytes)
 
     def housekeeping(self) -> None:
-        """Keep serial logs from filling the disk."""
+        """Keep serial logs and base images from filling the disk."""
         self._files.consoles_trim()
+        self._upkeep.tick()
 
     def _supported(self, capabilities: Capabilities) -> tuple[tuple[str, str, str], ...]:
         """What libvirt offers, without KVM where the trial decided against it."""

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import sys
+import uuid
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError
 
 from computeagent.agent.instance_lock import AgentAlreadyRunning
 from computeagent.agent.loop import Agent
@@ -24,8 +24,9 @@ from computeagent.drivers.host_options import HostOptions
 from computeagent.management.host_settings import host_arguments_add, host_options
 from controlplane.infra.request_id import request_id_scope
 from controlplane.infra.work import compute_queue, leases_void
-from controlplane.kernel.errors import Invalid, Unavailable
-from servers.conductor_api import conductor_connect
+from controlplane.kernel.errors import Invalid
+from servers.conductor_api import Connections, SharedConnections, conductor_connect, database_reached
+from servers.services.host_seat import host_seat_take
 from servers.services.task_heal import lost_tasks_heal
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
@@ -65,20 +66,32 @@ class Command(BaseCommand):
             raise CommandError(f"{host!r} is no name for a host: letters, digits, '.', '_' and '-', at most 92")
         set_aside = _set_aside(options)
         state_dir = (options["state"] or settings.STATE_DIR / "agents" / host).absolute()
-        agent = Agent(
-            host=host,
-            conductor=conductor_connect(),
-            open_driver=_driver_source(host, state_dir, options, set_aside),
-            state_dir=state_dir,
-            options=AgentOptions(
-                max_concurrent_builds=options["max_concurrent_builds"], reap_orphans=not options["keep_orphans"]
-            ),
-            request_scope=request_id_scope,
-            void_earlier_leases=lambda owner_prefix: _leases_void(host, owner_prefix),
+        agent_options = AgentOptions(
+            max_concurrent_builds=options["max_concurrent_builds"], reap_orphans=not options["keep_orphans"]
         )
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: agent.stop())
-        _exit_now(_run(agent))
+        agent_serve(agent_make(host, state_dir, _driver_source(host, state_dir, options, set_aside), agent_options))
+
+
+def agent_make(host: str, state_dir: Path, open_driver: Callable[[], Driver], options: AgentOptions) -> Agent:
+    """The agent of `host`, wired to this installation's control plane."""
+    connections = SharedConnections()
+    return Agent(
+        host=host,
+        conductor=conductor_connect(connections),
+        open_driver=open_driver,
+        state_dir=state_dir,
+        options=options,
+        request_scope=request_id_scope,
+        void_earlier_leases=lambda owner_prefix: _leases_void(connections, host, owner_prefix),
+        take_seat=lambda agent_id, guests: _seat_take(connections, host, agent_id, guests),
+    )
+
+
+def agent_serve(agent: Agent) -> None:
+    """Run until a signal asks to stop, and end the process. Raises CommandError when it cannot start."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: agent.stop())
+    _exit_now(_run(agent))
 
 
 def _run(agent: Agent) -> int:
@@ -111,16 +124,20 @@ def _driver_source(host: str, state_dir: Path, options: dict[str, Any], set_asid
     )
 
 
-def _leases_void(host: str, owner_prefix: str) -> None:
+def _leases_void(connections: Connections, host: str, owner_prefix: str) -> None:
     """Work that an earlier run of this host's agent was cut off from may be taken at once. Raises Unavailable.
 
     A task of this host whose work is lost ends by the rule for restarts, as nobody else is there to end it.
     """
-    try:
+    with database_reached(connections):
         leases_void(queue=compute_queue(host), owner_prefix=owner_prefix)
         lost_tasks_heal(host=host)
-    except (OperationalError, InterfaceError) as error:
-        raise Unavailable(f"the database does not answer: {error}") from error
+
+
+def _seat_take(connections: Connections, host: str, agent_id: str, guests: frozenset[str]) -> None:
+    """Raises Conflict when another state directory serves this host, Unavailable."""
+    with database_reached(connections, is_vital=True):
+        host_seat_take(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
 
 
 def _positive(text: str) -> int:

@@ -39,12 +39,13 @@ def page_frame(context: template.RequestContext) -> dict[str, Any]:
 
 @register.filter
 def duration(seconds: float) -> str:
-    """'340 ms', '2.4 s', '3 min 5 s'."""
+    """'340 ms', '2.4 s', '3 min 5 s', '2 min'."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 @register.filter

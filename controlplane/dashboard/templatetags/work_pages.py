@@ -1,11 +1,13 @@
 """Small pieces of the page of work: kinds in words, and how far off a time is, before or behind us."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django import template
 from django.utils import timezone
 
-from controlplane.dashboard import work_rows
+from controlplane.dashboard import drift_rows, work_rows
 from controlplane.dashboard.templatetags.pages import age
 
 register = template.Library()
@@ -27,3 +29,15 @@ def until(at: datetime) -> str:
         if seconds >= size:
             return f"in {seconds // size} {unit}"
     return f"in {seconds} s"
+
+
+@register.filter
+def evidence(facts: Mapping[str, Any]) -> str:
+    """Facts as indented JSON."""
+    return drift_rows.evidence_text(facts)
+
+
+@register.filter
+def due(at: datetime) -> str:
+    """'in 8 min'; 'within seconds' for what is about to be done."""
+    return until(at) if at > timezone.now() else "at the next look"

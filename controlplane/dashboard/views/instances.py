@@ -8,12 +8,14 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from controlplane.dashboard.console_text import console_text
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.forms import InstanceForm
-from controlplane.dashboard.timeline import is_changing, progress, timeline
+from controlplane.dashboard.journey.chapters import chapters
+from controlplane.dashboard.timeline import is_changing, later, progress
 from controlplane.dashboard.trial import create_try, simulate_query
 from controlplane.dashboard.views.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
@@ -21,6 +23,7 @@ from controlplane.identity.selectors import projects_of_user
 from controlplane.kernel.errors import KilonovaError, NotFound
 from scheduling.selectors.zones import zone_list
 from servers.domain.actions import allowed_actions
+from servers.domain.schedule_again import schedule_again_refusal
 from servers.domain.states import STATUSES, api_status
 from servers.filtersets_instance import InstanceFilterSet
 from servers.selectors.flavor import flavors_visible
@@ -30,16 +33,17 @@ from servers.selectors.instance import (
     console_log_tail,
     instance_get,
     instances_visible,
-    journey,
     latest_faults,
     pending_instances,
 )
+from servers.selectors.instance_journey import journey_told
 from servers.selectors.keypair import keypairs_of
 from servers.selectors.quota import quota_state
 from servers.selectors.server_group import server_groups_visible
 from servers.services.instance_create import InstanceCreate, instances_create
 from servers.services.instance_delete import instance_delete
 from servers.services.instance_power import instance_act
+from servers.services.instance_schedule_again import instance_schedule_again
 
 PAGE_SIZE = 25
 CONSOLE_LINES = 200
@@ -150,17 +154,28 @@ def _gone(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
     instance = instance_get(caller=caller, instance_id=instance_id)
-    told = journey(instance.pk)
+    told = journey_told(instance_id=instance.pk, reservation_id=instance.reservation_id)
     return {
         "instance": instance,
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
         "actions": allowed_actions(instance.vm_state, instance.task_state, has_host=bool(instance.host)),
-        "timeline": timeline(instance, told, is_admin=caller.is_admin),
+        "may_again": not _again_refused(instance),
+        "chapters": chapters(instance, told, now=timezone.now(), is_admin=caller.is_admin),
+        "later": later(instance, told, is_admin=caller.is_admin),
         "is_live": is_changing(instance),
         "progress": progress(instance, told),
         **_console(instance, CONSOLE_LINES),
     }
+
+
+def _again_refused(instance: Any) -> str:
+    return schedule_again_refusal(
+        vm_state=instance.vm_state,
+        task_state=instance.task_state,
+        host=instance.host,
+        was_launched=instance.launched_at is not None,
+    )
 
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
@@ -183,6 +198,21 @@ def instance_act_view(request: HttpRequest, caller: Caller, instance_id: uuid.UU
         instance_act(caller=caller, instance_id=instance_id, action=request.POST.get("action", ""))
     except KilonovaError as error:
         messages.error(request, error.message, extra_tags="bad")
+    return redirect("instance", instance_id=instance_id)
+
+
+@require_POST
+@page("instances:act")
+def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
+    """Schedule again what found no host; asks nothing more, the page asked already."""
+    try:
+        instance_schedule_again(instance_id=instance_id, actor=caller)
+    except NotFound:
+        raise
+    except KilonovaError as error:
+        messages.error(request, error.message, extra_tags="bad")
+    else:
+        messages.success(request, "A host is looked for again.", extra_tags="good")
     return redirect("instance", instance_id=instance_id)
 
 

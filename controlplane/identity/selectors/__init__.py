@@ -1,10 +1,12 @@
 """Reading identity."""
 
 import uuid
+from typing import cast
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.functional import SimpleLazyObject
 
 from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller, QuotaLimits, Role
@@ -14,9 +16,12 @@ from controlplane.kernel.errors import Forbidden, NotFound
 
 
 def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
-    """Who calls with this token, as a user's row too; None as `token_holder` says."""
+    """Who calls with this token, as a user's row too, read when it is looked at; None as `token_holder` says."""
     holder = token_holder(token)
-    return None if holder is None else (User.objects.get(pk=holder.caller.user_id), holder)
+    if holder is None:
+        return None
+    user = SimpleLazyObject(lambda: User.objects.get(pk=holder.caller.user_id))
+    return cast("User", user), holder
 
 
 def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Caller:

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions, status
 from rest_framework.response import Response
@@ -36,7 +37,13 @@ def status_of(error: errors.KilonovaError) -> int:
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's hook. Unknown exceptions give a 500 without detail; their traceback goes to the log only."""
+    """DRF's hook. Unknown exceptions give a 500 without detail; their traceback goes to the log only.
+
+    A database that is away is a 503: nothing is wrong with the request, and the same one may succeed in a moment.
+    """
+    if isinstance(error, (OperationalError, InterfaceError)):
+        log.warning("the database failed in %s", context.get("view"), exc_info=error)
+        error = errors.Unavailable("The database does not answer now. Try again in a moment.")
     if isinstance(error, errors.KilonovaError):
         return Response(kernel_body(error), status=status_of(error))
     if isinstance(error, Http404):

@@ -11,3 +11,8 @@ def postgres_channel(queue: str) -> str:
 def redis_key(queue: str) -> str:
     """The list that holds the queue's rings."""
     return f"kilonova:doorbell:{queue}"
+
+
+def postgres_channel_sql(queue: str) -> str:
+    """The same name as SQL, of the column or expression `queue`."""
+    return f"'doorbell_' || left(encode(sha256(convert_to({queue}, 'UTF8')), 'hex'), 24)"

@@ -3,17 +3,19 @@
 import json
 import logging
 from collections.abc import Iterable
+from functools import lru_cache
 
 import redis
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models.functions import Now
 
-from controlplane.infra.doorbells.channels import postgres_channel, redis_key
+from controlplane.infra.db import now_sql
+from controlplane.infra.doorbells.channels import postgres_channel_sql, redis_key
 from controlplane.infra.doorbells.redis_client import redis_client
-from controlplane.infra.models import Doorbell
+from controlplane.kernel.kill_points import reach
 
 log = logging.getLogger(__name__)
+CHUNK = 200
 
 
 def doorbell_ring(*, queue: str, code: str, ref: str) -> None:
@@ -22,7 +24,7 @@ def doorbell_ring(*, queue: str, code: str, ref: str) -> None:
 
 
 def doorbells_ring(rings: Iterable[tuple[str, str, str]]) -> None:
-    """Ring many (queue, code, ref) at once, in a constant number of statements per queue."""
+    """Ring many (queue, code, ref) at once, in one statement for CHUNK of them."""
     wanted = sorted(set(rings))
     if not wanted:
         return
@@ -33,19 +35,24 @@ def doorbells_ring(rings: Iterable[tuple[str, str, str]]) -> None:
 
 
 def _write_rows(rings: list[tuple[str, str, str]]) -> None:
-    rows = [Doorbell(queue=queue, code=code, ref=ref, rung_at=Now()) for queue, code, ref in rings]
-    with transaction.atomic():
-        # An update, not "do nothing": it locks the row, so a taker cannot delete it before our work is visible.
-        Doorbell.objects.bulk_create(
-            rows, update_conflicts=True, unique_fields=["queue", "code", "ref"], update_fields=["rung_at"]
-        )
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                for queue in {queue for queue, _, _ in rings}:
-                    cursor.execute("SELECT pg_notify(%s, '')", [postgres_channel(queue)])
+    with connection.cursor() as cursor:
+        for begin in range(0, len(rings), CHUNK):
+            chunk = rings[begin : begin + CHUNK]
+            cursor.execute(_text(connection.vendor, len(chunk)), [value for ring in chunk for value in ring])
+
+
+@lru_cache(maxsize=64)
+def _text(vendor: str, count: int) -> str:
+    """One statement that rings so many, and tells whoever waits once it is committed."""
+    rows = ", ".join([f"(%s, %s, %s, {now_sql()})"] * count)
+    # An update, not "do nothing": it locks the row, so a taker cannot delete it before our work is visible.
+    text = f"""INSERT INTO infra_doorbell (queue, code, ref, rung_at) VALUES {rows}
+        ON CONFLICT (queue, code, ref) DO UPDATE SET rung_at = excluded.rung_at"""  # noqa: S608
+    return f"{text} RETURNING pg_notify({postgres_channel_sql('queue')}, '')" if vendor == "postgresql" else text
 
 
 def _push_to_redis(rings: list[tuple[str, str, str]]) -> None:
+    reach("controlplane.infra.doorbells.ring:before-push")
     try:
         pipe = redis_client().pipeline(transaction=False)
         for queue, code, ref in rings:
@@ -54,3 +61,4 @@ def _push_to_redis(rings: list[tuple[str, str, str]]) -> None:
     except redis.RedisError:
         # The rows are committed: the reconciler rings for them once Redis is back.
         log.warning("redis took no doorbell; %d left to the reconciler", len(rings), exc_info=True)
+    reach("controlplane.infra.doorbells.ring:after-push")

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, Value
+from django.db.models.functions import Least, Now
 
 from controlplane.infra.db import now_plus
 from controlplane.infra.models import Delivery, Notification, Webhook
@@ -47,17 +48,21 @@ def event_resend(*, notification_id: UUID) -> int:
 
 
 def delivery_resend(*, delivery_id: UUID) -> None:
-    """Send one event again to one webhook, with as many attempts as a new one has. Raises NotFound."""
+    """Send one event again to one webhook, with as many attempts as a new one has.
+
+    Raises NotFound, and Conflict when somebody took it at this very moment.
+    """
     options = notification_options()
     row = Delivery.objects.filter(pk=delivery_id).first()
     if row is None:
         raise NotFound(f"There is no delivery {delivery_id}.")
-    delivery_reopen(row, attempts=options.attempts, deadline_s=options.deadline_s)
+    if not delivery_reopen(row, attempts=options.attempts, deadline_s=options.deadline_s):
+        raise Conflict("It is being sent at this very moment. Look again.")
 
 
-def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> None:
-    """Back to waiting; whoever has it now is fenced off, and may have sent it as well."""
-    Delivery.objects.filter(pk=row.pk, attempt=row.attempt).update(
+def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> bool:
+    """Back to waiting; whoever has it now is fenced off, and may have sent it as well. False: it changed meanwhile."""
+    changed = Delivery.objects.filter(pk=row.pk, attempt=row.attempt).update(
         state="waiting",
         attempt=row.attempt + 1,
         max_attempts=row.attempt + 1 + attempts,
@@ -68,6 +73,7 @@ def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> None:
         finished_at=None,
         updated_at=Now(),
     )
+    return bool(changed)
 
 
 def _deliveries_make(
@@ -80,7 +86,8 @@ def _deliveries_make(
             notification=row,
             webhook=webhook,
             max_attempts=options.attempts,
-            next_at=Now(),
+            # Of what is due, the oldest goes first: events are sent in the order in which they happened.
+            next_at=Least(Now(), Value(row.happened_at, output_field=DateTimeField())),
             deadline_at=now_plus(options.deadline_s),
         )
         for row, webhook in _pairs(rows, webhooks, also_older)

@@ -57,6 +57,14 @@ def is_wanted(event_type: str, patterns: Sequence[str] | frozenset[str]) -> bool
     return any(fnmatchcase(event_type, pattern) for pattern in patterns)
 
 
+def webhook_get(*, webhook_id: UUID) -> Webhook:
+    """One of them. Raises NotFound."""
+    row = Webhook.objects.filter(pk=webhook_id).first()
+    if row is None:
+        raise NotFound(f"There is no webhook {webhook_id}.")
+    return row
+
+
 def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, enabled: bool = True) -> Webhook:
     """Subscribe. Raises InvalidFields naming every field that is wrong, Conflict for a name that is taken."""
     _check({"name": name, "url": url, "events": events, "secret": secret})

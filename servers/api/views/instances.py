@@ -36,6 +36,7 @@ from servers.selectors.instance import (
 from servers.services.instance_create import InstanceCreate, instances_create
 from servers.services.instance_delete import instance_delete
 from servers.services.instance_power import instance_act
+from servers.services.instance_schedule_again import instance_schedule_again
 
 ORDERINGS = ["created_at", "name", "vm_state", "launched_at", "host"]
 
@@ -49,6 +50,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         "create": "instances:create",
         "destroy": "instances:delete",
         "actions": "instances:act",
+        "schedule_again": "instances:act",
         "console_log": "instances:read",
         "journey": "instances:read",
     }
@@ -96,6 +98,15 @@ class InstanceViewSet(GenericViewSet[Instance]):
         changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=body.validated_data["action"])
         return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
 
+    @extend_schema(request=None, responses={202: InstanceOutput})
+    @action(detail=True, methods=["post"], url_path="schedule-again")
+    def schedule_again(self, request: Request, pk: str) -> Response:
+        """Ask once more for one in ERROR that found no host, as it was asked for then. 409 with the reason if not."""
+        caller, instance_id = caller_of(request), _uuid(pk)
+        instance_schedule_again(instance_id=instance_id, actor=caller)
+        shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
+        return Response(shown, status=status.HTTP_202_ACCEPTED)
+
     @extend_schema(
         parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],
         responses={200: OpenApiTypes.OBJECT},
@@ -121,7 +132,7 @@ def _one(request: Request, instance: Instance) -> dict[str, Any]:
 
 def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
     rows = list(instances)
-    context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows])}
+    context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows if not row.is_pending])}
     output = InstanceOutput(rows, many=True, context=context)  # type: ignore[arg-type]  # many
     return list(output.data)
 

@@ -5,6 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.worlds.cloud import PASSWORD, People, cloud
@@ -37,7 +40,24 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def people(chromium: Browser, transactional_db: None) -> People:
+def reads_past_locks(transactional_db: None) -> Iterator[None]:
+    """A page that asks again while a test writes: a database in memory refuses the read ("table is locked") where one
+    in a file would answer it from before.
+    """
+
+    def relax(sender: object, connection: BaseDatabaseWrapper, **_: object) -> None:
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA read_uncommitted = ON")
+
+    relax(None, connections[DEFAULT_DB_ALIAS])
+    connection_created.connect(relax)
+    yield
+    connection_created.disconnect(relax)
+
+
+@pytest.fixture
+def people(chromium: Browser, reads_past_locks: None) -> People:
     return cloud("h1", "h2")
 
 

@@ -106,7 +106,7 @@ def test_no_page_is_wider_than_a_phone(open_page: OpenPage, people: People, comp
     failed = Instance.objects.exclude(pk=running.pk).get()
     page = open_page("root", viewport=PHONE)
     paths = ["/", "/instances/", "/instances/create/", "/hosts/", "/hosts/h1/", "/decisions/", "/nowhere/"]
-    paths += ["/providers/", f"/providers/{running.compute_node_uuid}/"]
+    paths += ["/providers/", f"/providers/{running.compute_node_uuid}/", "/drift/", "/heals/"]
     for one in (running, failed):
         paths += [f"/instances/{one.pk}/", f"/decisions/{one.decision_id}/"]
 

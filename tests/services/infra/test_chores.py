@@ -7,8 +7,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from controlplane.infra import jobs
 from controlplane.infra.db import now_plus
+from controlplane.infra.doorbells import doorbell_ring
 from controlplane.infra.models import SoloLease
-from controlplane.infra.reconcile import chores_run
+from controlplane.infra.reconcile import chores_run, reconcile_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ran: list[str] = []
@@ -38,3 +39,14 @@ def test_round_with_nothing_due_costs_one_query(django_assert_num_queries: Djang
     chores_run()
     with django_assert_num_queries(1):
         assert chores_run() == []
+
+
+def test_chore_that_asks_runs_only_while_the_answer_is_yes(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    reconcile_turn(owner="me", seconds=60)
+    asks = "EXISTS (SELECT 1 FROM infra_doorbell)"
+    jobs.chore_register("asking", every_s=1, run=lambda: ran.append("asking"), asks=asks)
+    with django_assert_num_queries(1):
+        reconcile_turn(owner="me", seconds=60)
+    doorbell_ring(queue="somebody", code="probe", ref="1")
+    reconcile_turn(owner="me", seconds=60)
+    assert ran == ["good", "asking"]

@@ -4,12 +4,13 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from controlplane.infra import jobs
 from controlplane.infra.db import now_plus
 from controlplane.infra.doorbells import bell_open
 from controlplane.infra.models import Doorbell, Work, WorkState
-from controlplane.infra.reconcile import end_overdue, reconcile_once, ring_again
+from controlplane.infra.reconcile import end_overdue, reconcile_once, reconcile_turn, ring_again
 from controlplane.infra.solo import lease_is_held, lease_renew
 from controlplane.infra.work import NewWork, work_create, work_take
 
@@ -100,3 +101,23 @@ def test_solo_lease_is_one_owners_until_it_runs_out() -> None:
 def test_unknown_code_of_a_doorbell_does_nothing() -> None:
     jobs.answer("os.system", "rm")
     assert not Work.objects.exists()
+
+
+def test_a_turn_does_what_is_due_and_only_for_whoever_holds_the_lease() -> None:
+    quiet, late = new(), new()
+    age(quiet, rung_at=now_plus(-10))
+    age(late, deadline_at=now_plus(-1))
+    reconcile_turn(owner="a", seconds=60)
+    assert [subject for subject, _ in ended] == [late.subject]
+    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
+    age(quiet, rung_at=now_plus(-10))
+    reconcile_turn(owner="b", seconds=60)
+    assert not Doorbell.objects.exists()
+    reconcile_turn(owner="a", seconds=60)
+    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
+
+
+def test_a_turn_with_nothing_due_costs_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    reconcile_turn(owner="a", seconds=60)
+    with django_assert_num_queries(1):
+        reconcile_turn(owner="a", seconds=60)

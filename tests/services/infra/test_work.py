@@ -18,6 +18,9 @@ from controlplane.infra.work import (
     work_finish,
     work_release,
     work_take,
+    works_fence,
+    works_finish,
+    works_take,
 )
 from controlplane.kernel.errors import Conflict, Fenced
 
@@ -116,3 +119,16 @@ def test_untaken_work_lists_waiting_and_expired_only() -> None:
     taken(expired)
     expire(expired)
     assert {pk for _, pk in untaken_work(queue="compute.h1")} == {waiting.pk, expired.pk}
+
+
+def test_several_are_taken_fenced_and_ended_at_once_and_only_those_that_are_ours() -> None:
+    mine, lost, other_queue = new(), new(), new(queue="compute.h2")
+    leases = [
+        lease for _, lease in works_take(work_ids=[mine.pk, lost.pk, other_queue.pk], owner="me", queue=mine.queue)
+    ]
+    assert {lease.work_id for lease in leases} == {mine.pk, lost.pk}
+    expire(lost)
+    assert works_fence(leases=leases, step="halfway") == {mine.pk}
+    assert works_finish(outcomes={lease: {"by": str(lease.work_id)} for lease in leases}) == {mine.pk}
+    mine.refresh_from_db()
+    assert (mine.state, mine.step, mine.outcome) == (WorkState.DONE, "halfway", {"by": str(mine.pk)})

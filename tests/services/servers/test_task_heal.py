@@ -122,7 +122,7 @@ def test_hung_build_becomes_an_error_on_its_host_with_its_claim() -> None:
     instance = world.create(who.member)[0]
     world.pump()
     lease = world.order("h1", WorkKind.BUILD).lease
-    conductor_connect().step_started(lease=lease, step="spawning")
+    conductor_connect().record_steps(lease=lease, begins="spawning")
     stuck(instance)
     assert overdue_tasks_heal() == 1
     now = world.instance_of(instance.pk)
@@ -193,7 +193,7 @@ def test_each_task_is_timed_from_its_own_beginning() -> None:
     world.pump()
     Instance.objects.update(task_since=now_plus(-LONG_S))
     old = world.instance_of(instance.pk).task_since
-    conductor_connect().step_started(lease=world.order("h1", WorkKind.BUILD).lease, step="networking")
+    conductor_connect().record_steps(lease=world.order("h1", WorkKind.BUILD).lease, begins="networking")
     since = world.instance_of(instance.pk).task_since
     assert old
     assert since

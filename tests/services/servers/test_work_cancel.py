@@ -67,6 +67,14 @@ def test_cancelled_reschedule_gives_back_what_was_claimed(people: People) -> Non
     assert Allocation.objects.count() == 0
 
 
+def test_cancelled_deletion_of_what_is_not_being_deleted_any_more_leaves_it_as_it_is(people: People) -> None:
+    instance = active(people.member)
+    instance_delete(caller=people.member, instance_id=instance.pk)
+    Instance.objects.filter(pk=instance.pk).update(task_state="")
+    cancel(people, "delete")
+    assert states(instance) == ("active", "")
+
+
 def test_cancelled_stop_leaves_the_instance_active_and_free_to_act_again(people: People) -> None:
     made = active(people.member)
     instance_act(caller=people.member, instance_id=made.pk, action="stop")

@@ -2,7 +2,7 @@ import pytest
 
 from computeagent.conductor import PowerState as AgentPowerState
 from servers.domain.actions import POWER_ACTIONS
-from servers.domain.guards import GUARDS, VM_TRANSITIONS, refusal, task_can_become, vm_can_become
+from servers.domain.guards import GUARDS, refusal
 from servers.domain.images import ImageStatus, can_become
 from servers.domain.states import (
     POWER_STATE_CODES,
@@ -12,6 +12,7 @@ from servers.domain.states import (
     api_status,
     status_states,
 )
+from servers.domain.transitions import vm_can_become
 
 
 def test_states_are_all_of_novas():
@@ -93,21 +94,6 @@ def test_power_actions_begin_only_where_nova_lets_them(name, guard):
 def test_power_actions_end_in_states_that_may_follow():
     for action in POWER_ACTIONS.values():
         assert all(vm_can_become(before, action.vm_state_after) for before in action.vm_states)
-
-
-def test_nothing_follows_deleted():
-    assert VM_TRANSITIONS[VmState.DELETED] == frozenset()
-    assert not vm_can_become(VmState.DELETED, VmState.ACTIVE)
-
-
-def test_every_state_but_deleted_can_be_deleted():
-    assert all(vm_can_become(state, VmState.DELETED) for state in VmState)
-
-
-def test_deleting_is_replaced_only_by_its_end():
-    assert task_can_become(TaskState.DELETING, TaskState.NONE)
-    assert not task_can_become(TaskState.DELETING, TaskState.SPAWNING)
-    assert task_can_become(TaskState.SPAWNING, TaskState.DELETING)
 
 
 def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():

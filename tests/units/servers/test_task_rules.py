@@ -3,10 +3,10 @@
 import pytest
 
 from servers.domain.actions import POWER_ACTIONS
-from servers.domain.guards import task_can_become, vm_can_become
 from servers.domain.nova_restart import NOVA_LEAVES, NOVA_RESTART, RestartRow
 from servers.domain.states import TaskState, VmState
 from servers.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
+from servers.domain.transitions import task_can_become, vm_can_become
 from servers.services import kinds
 
 TASKS = [task for task in TaskState if task]

@@ -1,20 +1,16 @@
 """`manage.py conductor`: does the conductor's work and reconciles."""
 
 import os
-import time
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from controlplane.infra.cluster import CrashOnlyCluster, ProcessTree
-from controlplane.infra.doorbells import doorbell_ring
-from controlplane.infra.jobs import CANARY, CANARY_FRESH_S, worker_name
-from controlplane.infra.reconcile import chores_run, reconcile_once
-from controlplane.infra.solo import lease_is_held, lease_renew
+from controlplane.infra.cluster import CrashOnlyCluster
+from controlplane.infra.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
+from controlplane.infra.reconcile import reconcile_turn
+from controlplane.infra.solo import lease_renew
 from controlplane.infra.work import CONDUCTOR_QUEUE
-
-CANARY_EVERY_S = 5.0
 
 
 class Command(BaseCommand):
@@ -28,20 +24,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the cluster and its periodic work."""
-        started = time.monotonic()
-
-        def check_canary() -> None:
-            doorbell_ring(queue=CONDUCTOR_QUEUE, code=CANARY, ref="conductor")
-            if time.monotonic() - started > CANARY_FRESH_S and not lease_is_held("conductor-canary"):
-                ProcessTree().end("no worker answered a canary")
-
-        def reconcile() -> None:
-            interval = settings.KILONOVA["RECONCILE_INTERVAL_S"]
-            if lease_renew(name="reconcile", owner=worker_name(), seconds=interval * 3):
-                reconcile_once()
-                chores_run()
-
+        owner, interval = worker_name(), settings.KILONOVA["RECONCILE_INTERVAL_S"]
         cluster = CrashOnlyCluster(queue=CONDUCTOR_QUEUE, workers=options["workers"])
+
+        def speak_for_the_busy() -> None:
+            """No canary is answered while every worker has its hands full, and yet there is a conductor."""
+            if cluster.pulse.is_busy:
+                lease_renew(name=CANARY_LEASE, owner=owner, seconds=CANARY_FRESH_S, steal=True)
+
         self.stdout.write(f"conductor {os.getpid()} serves with {options['workers']} workers")
-        doorbell_ring(queue=CONDUCTOR_QUEUE, code=CANARY, ref="conductor")
-        cluster.run([(CANARY_EVERY_S, check_canary), (settings.KILONOVA["RECONCILE_INTERVAL_S"], reconcile)])
+        cluster.run(
+            [
+                (CANARY_EVERY_S, speak_for_the_busy),
+                (interval, lambda: reconcile_turn(owner=owner, seconds=interval * 3)),
+            ]
+        )

@@ -62,11 +62,11 @@ def test_instances_in_error_are_counted(project):
     assert quota_usage(project_id=project.pk).instances == 1
 
 
-def test_usage_takes_two_queries_however_many_there_are(project, django_assert_num_queries):
+def test_usage_takes_one_query_however_many_there_are(project, django_assert_num_queries):
     for _ in range(20):
         instance(project)
         build_request(project)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         quota_usage(project_id=project.pk)
 
 

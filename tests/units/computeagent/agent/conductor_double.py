@@ -2,20 +2,24 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from computeagent.conductor import (
     BuildFailure,
     GuestFacts,
+    GuestReturn,
     GuestSpec,
     HostReport,
+    HostUsage,
     InstanceOnHost,
     Lease,
     PolicyVerdict,
     PowerState,
     Registration,
     Ring,
+    StepEnd,
+    StrangeGuest,
     WorkKind,
     WorkOrder,
 )
@@ -50,6 +54,13 @@ class InstanceRow:
     action_failures: list[str] = field(default_factory=list)
     guests_on_hypervisor_at_report: bool | None = None
 
+    def end_steps(self, ended: Sequence[StepEnd]) -> None:
+        """A step that was not begun as a row begins now."""
+        for step in ended:
+            if self.steps[-1:] != [(step.name, "started")]:
+                self.steps.append((step.name, "started"))
+            self.steps.append((step.name, step.error or "finished"))
+
 
 class ConductorDouble:
     """Rows under one lock. `ring_bells=False` loses every doorbell; `away` makes every call Unavailable."""
@@ -61,18 +72,26 @@ class ConductorDouble:
         self.bells: list[Ring] = []
         self.ring_bells = True
         self.away = False
+        self.is_grouped = True
         self.group_allows = True
         self.fail_heartbeat: Exception | None = None
         self.node_uuid = "node-1"
         self.lease_s = lease_s
         self.report_interval_s = report_interval_s
         self.reports: list[HostReport] = []
+        self.usages: list[HostUsage] = []
+        self.told_steps: list[tuple[tuple[str, ...], str]] = []
         self.heartbeats = 0
         self.takes = 0
         self.writes = 0
         self.told: list[dict[str, GuestFacts]] = []
         self.consoles: list[dict[str, str]] = []
         self.image = b"image bytes"
+        self.strange: dict[str, float] = {}
+        self.kept_because = ""
+        self.orphan_grace_s = 0.2
+        self.returns: list[GuestReturn] = []
+        self.given_back: list[str] = []
 
     # ---- the test's side -------------------------------------------------------------------------------------
 
@@ -156,20 +175,33 @@ class ConductorDouble:
             work.lease_until = time.monotonic() + self.lease_s
             lease = Lease(work_id, work.attempt, owner, self.lease_s)
             guest = self.instances[work.instance_uuid].guest
-            return WorkOrder(lease, work.kind, guest, f"req-{work_id}", PowerState.RUNNING, dict(work.arguments))
+            return WorkOrder(
+                lease,
+                work.kind,
+                guest,
+                f"req-{work_id}",
+                PowerState.RUNNING,
+                dict(work.arguments),
+                is_grouped=self.is_grouped,
+            )
 
     def renew(self, *, lease: Lease) -> None:
         """See Conductor."""
         with self.changed:
             self._held(lease)
 
-    def step_started(self, *, lease: Lease, step: str) -> None:
+    def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
-        self._row(lease).steps.append((step, "started"))
+        with self.changed:
+            self._reach()
+            self.usages.append(usage)
 
-    def step_finished(self, *, lease: Lease, step: str, error: str = "") -> None:
+    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
-        self._row(lease).steps.append((step, error or "finished"))
+        row = self._row(lease)
+        self._end_steps(row, ended, begins)
+        if begins:
+            row.steps.append((begins, "started"))
 
     def group_check(self, *, lease: Lease) -> PolicyVerdict:
         """See Conductor."""
@@ -183,32 +215,39 @@ class ConductorDouble:
             self._held(lease)
         yield self.image
 
-    def build_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
+        self._end_steps(self._row(lease), ended)
         self._close(lease, "done", vm_state="active", power_state=facts.power_state)
 
-    def build_failed(self, *, lease: Lease, failure: BuildFailure) -> None:
+    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor. USER ends in ERROR; all else goes to another host, which is no longer this agent's."""
         row = self._row(lease)
+        self._end_steps(row, ended)
         row.failures.append(failure)
         retried = failure.failure_class in ("host", "policy")
         self._close(lease, "failed", vm_state="building" if retried else "error")
         if retried:
             row.host = "another"
 
-    def action_done(self, *, lease: Lease, facts: GuestFacts) -> None:
+    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
+        self._end_steps(self._row(lease), ended)
         vm_state = "active" if facts.power_state is PowerState.RUNNING else "stopped"
         self._close(lease, "done", vm_state=vm_state, power_state=facts.power_state)
 
-    def action_failed(self, *, lease: Lease, step: str, message: str, details: str = "") -> None:
+    def action_failed(
+        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+    ) -> None:
         """See Conductor."""
         row = self._row(lease)
+        self._end_steps(row, ended)
         row.action_failures.append(f"{step}: {message}")
         self._close(lease, "failed", vm_state=row.vm_state)
 
-    def deleted(self, *, lease: Lease) -> None:
+    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
+        self._end_steps(self._row(lease), ended)
         self._close(lease, "done", vm_state="deleted")
 
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -246,7 +285,44 @@ class ConductorDouble:
             self.consoles.append(outputs)
             self.changed.notify_all()
 
+    def give_back(self, *, lease: Lease, reason: str) -> None:
+        """See Conductor."""
+        with self.changed:
+            work = self._held(lease)
+            work.state, work.owner, work.lease_until = "waiting", "", 0.0
+            self.given_back.append(lease.work_id)
+
+    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            now = time.monotonic()
+            self.strange = {one.uuid: self.strange.get(one.uuid, now) for one in guests}
+            self.kept_because = kept_because
+            return [] if kept_because else [one.uuid for one in guests if self._is_due(one.uuid)]
+
+    def release_guest(self, *, host: str, guest_uuid: str) -> bool:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            owner = self.instances.get(guest_uuid)
+            is_ours = owner is not None and owner.host == host and owner.vm_state != "deleted"
+            return self._is_due(guest_uuid) and not is_ours
+
+    def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
+        """See Conductor."""
+        with self.changed:
+            self._reach()
+            self.returns += returns
+
     # ---- inside ----------------------------------------------------------------------------------------------
+
+    def _is_due(self, guest_uuid: str) -> bool:
+        return time.monotonic() - self.strange.get(guest_uuid, time.monotonic()) >= self.orphan_grace_s
+
+    def _end_steps(self, row: InstanceRow, ended: Sequence[StepEnd], begins: str = "") -> None:
+        self.told_steps.append((tuple(step.name for step in ended), begins))
+        row.end_steps(ended)
 
     def _reach(self) -> None:
         if self.away:

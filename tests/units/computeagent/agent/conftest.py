@@ -22,7 +22,6 @@ QUICK = AgentOptions(
     power_sync_interval_s=0.05,
     console_interval_s=0.02,
     shutdown_s=3.0,
-    orphan_grace_s=0.2,
 )
 
 

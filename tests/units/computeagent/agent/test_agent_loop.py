@@ -105,13 +105,13 @@ def test_stop_lets_work_end_and_exits_zero(world: World) -> None:
     assert world.driver.verbs[-1] == "close"
 
 
-def test_stop_abandons_work_that_does_not_end(world: World) -> None:
+def test_stop_gives_back_work_that_does_not_end(world: World) -> None:
     world.driver.gate("spawn")
     running = world.start(shutdown_s=2.3)
     work = world.conductor.order(WorkKind.BUILD, guest_spec())
     assert world.driver.entered["spawn"].wait(10)
     assert running.end() == 0
-    assert work.state == "running"
+    assert (work.state, world.conductor.given_back) == ("waiting", [work.work_id])
 
 
 def test_host_unknown_to_the_control_plane_registers_again(world: World) -> None:

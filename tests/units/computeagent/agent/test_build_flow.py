@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from computeagent.conductor import FailureClass, PortSpec, PowerState, WorkKind
+from computeagent.conductor import FailureClass, HostUsage, PortSpec, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
 from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
@@ -17,6 +17,31 @@ def test_ordered_build_ends_active_with_its_steps_recorded(world: World) -> None
     assert row.power_state is PowerState.RUNNING
     names = ("claim", "group_check", "networking", "block_device_mapping", "spawning")
     assert row.steps == [(name, end) for name in names for end in ("started", "finished")]
+
+
+def test_only_steps_that_can_hang_are_written_before_they_begin(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.is_grouped = False
+    world.conductor.order(WorkKind.BUILD, guest)
+    world.start()
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    assert world.conductor.told_steps == [
+        (("claim", "networking"), "block_device_mapping"),
+        (("block_device_mapping",), "spawning"),
+        (("spawning",), ""),
+    ]
+
+
+def test_usage_is_told_once_after_a_build(world: World) -> None:
+    guest = guest_spec()
+    running = world.start(resource_interval_s=30.0)
+    eventually(lambda: world.conductor.reports)
+    world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: world.conductor.usages)
+    assert world.conductor.usages == [HostUsage(vcpus=1, memory_mib=128, disk_gib=1, running_guests=1)]
+    running.agent.context.changes.note(guest.uuid)
+    eventually(lambda: not running.agent.context.changes.happened.is_set())
+    assert len(world.conductor.usages) == 1
 
 
 def test_user_failure_is_reported_as_users_fault(world: World) -> None:
@@ -68,6 +93,7 @@ def test_failed_clean_up_reports_nothing_and_the_work_is_taken_again(world: Worl
     eventually(lambda: row.vm_state == "active")
     assert row.failures == []
     assert work.attempt == 2
+    assert ("clean_up", f"instance {guest.uuid} is not removed: busy") in row.steps
 
 
 def test_guest_larger_than_the_host_is_refused_with_numbers(world: World) -> None:

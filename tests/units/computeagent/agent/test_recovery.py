@@ -3,7 +3,7 @@
 import time
 
 from computeagent.agent.loop import Agent
-from computeagent.conductor import PowerState, WorkKind
+from computeagent.conductor import GuestReturn, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
 from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
 
@@ -38,6 +38,7 @@ def test_guest_that_is_off_though_active_is_started(world: World) -> None:
     world.start()
     eventually(lambda: row.power_state is PowerState.RUNNING)
     assert world.driver.verbs[:2] == ["open", "start"]
+    assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.SHUTDOWN)]
 
 
 def test_stopped_instance_stays_off(world: World) -> None:
@@ -62,6 +63,7 @@ def test_one_guest_that_cannot_come_back_does_not_hold_up_the_others(world: Worl
     world.driver.failures["spawn"] = [DriverError("disk is gone")]
     world.start()
     eventually(lambda: sum(row.power_state is PowerState.RUNNING for row in rows) == 2)
+    assert [one.error for one in world.conductor.returns] == ["disk is gone", "", ""]
 
 
 def test_cut_off_build_is_finished_after_a_restart(world: World) -> None:
@@ -92,6 +94,18 @@ def test_leases_of_the_dead_run_are_ended_at_once(world: World) -> None:
     eventually(lambda: work.state == "done")
 
 
+def test_work_that_waits_for_its_instance_is_given_back(world: World) -> None:
+    guest = guest_spec()
+    world.driver.gate("spawn")
+    running = world.start(shutdown_s=2.2)
+    build = world.conductor.order(WorkKind.BUILD, guest)
+    eventually(lambda: "spawn" in world.driver.verbs)
+    stop = world.conductor.order(WorkKind.STOP, guest)
+    eventually(lambda: stop.state == "running")
+    running.end()
+    assert set(world.conductor.given_back) == {build.work_id, stop.work_id}
+
+
 def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
     world.start()
     eventually((world.state_dir / "compute_id").exists)
@@ -102,7 +116,8 @@ def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
 
 
 def test_orphan_stays_during_the_grace_period(world: World) -> None:
-    world.start(orphan_grace_s=3600.0)
+    world.conductor.orphan_grace_s = 3600.0
+    world.start()
     world.driver.running[STRANGER] = PowerState.RUNNING
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
@@ -110,7 +125,22 @@ def test_orphan_stays_during_the_grace_period(world: World) -> None:
 
 
 def test_orphan_stays_when_reaping_is_off(world: World) -> None:
-    world.start(reap_orphans=False, orphan_grace_s=0.0)
+    world.conductor.orphan_grace_s = 0.0
+    world.start(reap_orphans=False)
+    eventually((world.state_dir / "compute_id").exists)
+    world.driver.running[STRANGER] = PowerState.RUNNING
+    reports = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > reports + 4)
+    assert STRANGER in world.driver.running
+    assert world.conductor.kept_because == "The agent was started with --keep-orphans"
+
+
+def test_orphan_that_became_an_instance_of_this_host_is_not_removed(world: World) -> None:
+    """The list was read before: the question under the guest's lock decides."""
+    world.conductor.orphan_grace_s = 0.0
+    world.conductor.release_guest = lambda **_: False  # type: ignore[method-assign]
+    world.start()
+    eventually((world.state_dir / "compute_id").exists)
     world.driver.running[STRANGER] = PowerState.RUNNING
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
@@ -123,7 +153,8 @@ def test_control_plane_that_does_not_know_the_node_costs_no_guest(world: World) 
     world.agents[0].end()
     world.driver.running[STRANGER] = PowerState.RUNNING
     world.conductor.node_uuid = "another database"
-    world.start(orphan_grace_s=0.0)
+    world.conductor.orphan_grace_s = 0.0
+    world.start()
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running

@@ -7,7 +7,13 @@ from computeagent.management.device_choice import device_choice
 from computeagent.management.host_settings import host_options
 from controlplane.kernel.errors import Invalid
 
-NOTHING = {"CPU_DEDICATED_SET": "", "CPU_SHARED_SET": "", "RESERVED_HUGE_PAGES": "", "PCI_DEVICE_SPEC": ""}
+NOTHING = {
+    "CPU_DEDICATED_SET": "",
+    "CPU_SHARED_SET": "",
+    "RESERVED_HUGE_PAGES": "",
+    "PCI_DEVICE_SPEC": "",
+    "IMAGE_CACHE_UNUSED_S": 3600.0,
+}
 CARD = PciFound("0000:81:00.0", "8086", "1572", "type-PF", devname="ens1f0")
 FUNCTION = PciFound("0000:81:02.1", "8086", "154c", "type-VF", 1, CARD.address, "", "ens1f0")
 GPU = PciFound("0000:0a:00.0", "10de", "1db6", "type-PCI", 0)
@@ -23,7 +29,7 @@ def test_nothing_set_aside_by_default() -> None:
     options = host_options({}, NOTHING)
 
     assert not options.has_cpu_sets
-    assert (options.reserved_pages, options.pci_choice) == ((), None)
+    assert (options.reserved_pages, options.pci_choice, options.unused_images_s) == ((), None, 3600.0)
 
 
 def test_settings_are_read() -> None:

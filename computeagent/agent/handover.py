@@ -1,0 +1,33 @@
+"""Giving work back when the agent is asked to stop, so that the next agent takes it at once and no attempt is lost."""
+
+import logging
+
+from computeagent.agent.context import AgentContext
+from computeagent.agent.holds import Hold
+from controlplane.kernel.errors import KilonovaError
+
+log = logging.getLogger(__name__)
+
+REASON = "The agent was stopped before it was done."
+
+
+def give_back(context: AgentContext, hold: Hold) -> None:
+    """Let the control plane have the work again. What cannot be given back is taken again when its lease is over."""
+    if hold.is_fenced:
+        return
+    # First of all: what the thread still does with it must not be written down any more.
+    hold.fence()
+    context.holds.drop(hold)
+    try:
+        context.conductor.give_back(lease=hold.lease, reason=REASON)
+    except KilonovaError as error:
+        log.warning("%s of %s is not given back: %s", hold.order.kind, hold.guest.uuid, error.message)
+        return
+    context.counts.add("given_back")
+    log.info("%s of %s is given back", hold.order.kind, hold.guest.uuid)
+
+
+def give_all_back(context: AgentContext) -> None:
+    """Everything that is held still: what hangs in the hypervisor, and what waits for its turn."""
+    for hold in context.holds.all():
+        give_back(context, hold)

@@ -1,0 +1,36 @@
+"""Who this agent is: an id that lives in its state directory, by which the control plane tells it from another."""
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from controlplane.kernel.ids import parse_uuid
+
+ID_FILE = "agent_id"
+TakeSeat = Callable[[str, frozenset[str]], object]
+"""Given the agent's id and the uuids of its guests: be the one agent of this host. Raises Conflict, Unavailable."""
+
+
+class SeatLost(Exception):
+    """Another agent serves this host now. Not an expected failure of a tick: this process must end."""
+
+
+def nobody_else(_agent_id: str, _guests: frozenset[str]) -> None:
+    """No other agent can have this host's name."""
+
+
+def agent_id(state_dir: Path) -> str:
+    """The id of this state directory, made at the first start. Call under the host's lock."""
+    path = state_dir / ID_FILE
+    found = parse_uuid(path.read_text().strip()) if path.exists() else None
+    if found is not None:
+        return str(found)
+    made = str(uuid.uuid4())
+    part = path.with_suffix(".part")
+    with part.open("w") as file:
+        file.write(made + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    return made

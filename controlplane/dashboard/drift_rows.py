@@ -1,0 +1,119 @@
+"""Rows of the pages of drift and heals: by kind, with evidence as people read it."""
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.http import QueryDict
+
+from controlplane.dashboard.journey.words import heal_words
+from controlplane.infra.chore_times import chores_ran_at
+from controlplane.infra.filtersets import HealFilterSet
+from controlplane.infra.heal_records import heal_kinds, heals
+from servers.domain.drift import AUTOMATIC, KIND_WORDS, Drift, DriftKind
+from servers.selectors.drift import grace_s
+from servers.selectors.work_subjects import instance_names
+
+GUESTS, ALLOCATIONS = "drift of guests", "drift of allocations"
+"""The chores that look for drift: instances with their guests, and allocations with inventories."""
+
+HEAL_FILTERS = ("kind", "subject", "request_id")
+
+
+@dataclass(frozen=True, slots=True)
+class DriftGroup:
+    """Drift of one kind. `grace_s`: how long it lasts before it is put right by itself; None: never by itself."""
+
+    kind: DriftKind
+    title: str
+    grace_s: float | None
+    rows: Sequence[Drift]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """When the reconciler last looked by itself; None: not yet."""
+
+    guests: datetime | None
+    allocations: datetime | None
+
+
+def drift_groups(found: Iterable[Drift]) -> list[DriftGroup]:
+    """By kind, in the order of the kinds; within one, the longest lasting first, as it came."""
+    order = {kind: number for number, kind in enumerate(DriftKind)}
+    rows = sorted(found, key=lambda one: order[one.kind])
+    return [
+        DriftGroup(kind, KIND_WORDS[kind], grace_s(kind) if kind in AUTOMATIC else None, list(group))
+        for kind, group in groupby(rows, key=lambda one: one.kind)
+    ]
+
+
+def drift_kinds_on_offer() -> list[tuple[str, str]]:
+    """(name, in words) for the filter."""
+    return sorted(((kind.value, words) for kind, words in KIND_WORDS.items()), key=lambda one: one[1])
+
+
+def drift_looked() -> Looked:
+    """One query."""
+    ran = chores_ran_at([GUESTS, ALLOCATIONS])
+    return Looked(ran.get(GUESTS), ran.get(ALLOCATIONS))
+
+
+@dataclass(frozen=True, slots=True)
+class HealWish:
+    """What was asked for of the book of heals, and what is wrong with it by field."""
+
+    rows: Any
+    values: Mapping[str, str]
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether nothing was asked for."""
+        return not any(self.values.values())
+
+
+def heal_wish(data: QueryDict) -> HealWish:
+    """Filtered as the API filters them."""
+    found = HealFilterSet(data=data, queryset=heals())
+    values = {name: str(data.get(name, "")).strip() for name in HEAL_FILTERS}
+    if found.is_valid():
+        return HealWish(found.qs, values)
+    errors = {name.replace("_", " ").capitalize(): " ".join(map(str, texts)) for name, texts in found.errors.items()}
+    return HealWish(heals().none(), values, errors)
+
+
+@dataclass(frozen=True, slots=True)
+class HealRow:
+    """One heal; `name` is that of the instance it was about, empty where it was about something else."""
+
+    heal: Any
+    title: str
+    evidence: str
+    name: str
+    is_there: bool
+
+
+def heal_rows(page: Sequence[Any]) -> list[HealRow]:
+    """Of a page of heals, in one query."""
+    names = instance_names(ids=[one.subject for one in page if one.subject])
+    return [_heal_row(one, names) for one in page]
+
+
+def heal_kinds_on_offer() -> list[tuple[str, str]]:
+    """(name, in words) of the kinds there are. One query."""
+    return [(kind, heal_words(kind)) for kind in heal_kinds()]
+
+
+def evidence_text(evidence: Mapping[str, Any]) -> str:
+    """Indented JSON; times and ids as text."""
+    return json.dumps(evidence, indent=2, sort_keys=True, default=str) if evidence else ""
+
+
+def _heal_row(heal: Any, names: Mapping[uuid.UUID, tuple[str, bool]]) -> HealRow:
+    name, is_there = names.get(heal.subject, ("", False))
+    return HealRow(heal, heal_words(heal.kind), evidence_text(heal.evidence), name, is_there)

@@ -1,0 +1,1 @@
+"""The journey of an instance: attempts as lanes on one axis of time, with their causes."""

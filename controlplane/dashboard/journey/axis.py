@@ -1,0 +1,102 @@
+"""From times by the clock to places on an axis that all lanes of a chapter share."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from controlplane.dashboard.journey.lanes import Chapter, Lane, Span
+
+WIDTH = 1000.0
+LEAST_WIDTH = 6.0
+"""So that a step of a millisecond is seen on an axis of minutes."""
+
+QUARTERS = 4
+NICE_S = (
+    *(0.02, 0.04, 0.08, 0.2, 0.4, 0.8, 1.2, 2.0, 4.0, 8.0, 12.0, 20.0, 40.0, 60.0, 120.0, 240.0, 480.0, 1200.0, 2400.0),
+    *(3600.0, 7200.0, 14400.0, 28800.0, 43200.0, 86400.0),
+)
+"""Lengths whose quarters read well."""
+
+DAY_S = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A span, placed: `x` and `width` of WIDTH, `after_s` since the chapter began, `seconds` so far or in all."""
+
+    span: Span
+    x: float
+    width: float
+    after_s: float
+    seconds: float
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it goes on."""
+        return self.span.ended is None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLane:
+    """A lane with its bars. `seconds` is None for what is a moment."""
+
+    lane: Lane
+    bars: list[Bar]
+    after_s: float
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedChapter:
+    """A chapter with its axis: `ticks` are seconds since its beginning, at the quarters of the width."""
+
+    chapter: Chapter
+    lanes: list[PlacedLane]
+    ticks: list[float]
+
+
+def placed(chapter: Chapter, now: datetime) -> PlacedChapter:
+    """The chapter on an axis as long as all that happened in it, or until `now` while something goes on."""
+    length_s = nice_length_s(max((_until_s(chapter, lane, now) for lane in chapter.lanes), default=0.0))
+    return PlacedChapter(
+        chapter,
+        [_lane(chapter, lane, length_s, now) for lane in chapter.lanes],
+        [length_s * quarter / QUARTERS for quarter in range(QUARTERS + 1)],
+    )
+
+
+def nice_length_s(seconds: float) -> float:
+    """The least length of NICE_S, or of whole days in fours, that holds `seconds`."""
+    for length in NICE_S:
+        if seconds <= length:
+            return length
+    days = -(-seconds // DAY_S)
+    return float(-(-days // QUARTERS) * QUARTERS * DAY_S)
+
+
+def _until_s(chapter: Chapter, lane: Lane, now: datetime) -> float:
+    ends = [lane.ended or now, *(span.ended or now for span in lane.spans)]
+    return max(_after_s(chapter, end) for end in ends)
+
+
+def _lane(chapter: Chapter, lane: Lane, length_s: float, now: datetime) -> PlacedLane:
+    is_moment = lane.ended == lane.began
+    spans = lane.spans or (Span("", lane.tone, lane.began, lane.ended),)
+    return PlacedLane(
+        lane,
+        [_bar(chapter, span, length_s, now) for span in spans],
+        _after_s(chapter, lane.began),
+        None if is_moment else max(0.0, ((lane.ended or now) - lane.began).total_seconds()),
+    )
+
+
+def _bar(chapter: Chapter, span: Span, length_s: float, now: datetime) -> Bar:
+    after_s = _after_s(chapter, span.began)
+    seconds = max(0.0, ((span.ended or now) - span.began).total_seconds())
+    width = min(WIDTH, max(LEAST_WIDTH, WIDTH * seconds / length_s))
+    x = min(WIDTH * after_s / length_s, WIDTH - width)
+    return Bar(span, round(x, 1), round(width, 1), after_s, seconds)
+
+
+def _after_s(chapter: Chapter, at: datetime) -> float:
+    """Clocks of processes differ: what seems to be before the beginning is at it."""
+    return max(0.0, (at - chapter.began).total_seconds())

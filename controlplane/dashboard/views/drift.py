@@ -1,0 +1,73 @@
+"""Pages of drift and of heals, for admins: what is out of step, putting it right, what was put right."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from controlplane.dashboard.drift_rows import (
+    drift_groups,
+    drift_kinds_on_offer,
+    drift_looked,
+    heal_kinds_on_offer,
+    heal_rows,
+    heal_wish,
+)
+from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Conflict, NotFound
+from servers.domain.drift import DriftKind
+from servers.selectors.drift import drift_list
+from servers.services.drift import drift_heal
+
+PAGE_SIZE = 50
+HEAL_PAGE_SIZE = 25
+
+
+@require_safe
+@page("drift:read")
+def drift_page(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Asked of the rows at this moment; a constant number of queries, whatever is out of step."""
+    kind, host = filter_text(request, "kind"), filter_text(request, "host")
+    kinds = [one for one in DriftKind if one.value == kind] or None
+    found = drift_list(kinds=kinds, host=host)
+    here = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": here,
+        "groups": drift_groups(here),
+        "kind": kind if kinds else "",
+        "host": host,
+        "kinds": drift_kinds_on_offer(),
+        "looked": drift_looked(),
+        "asked_at": timezone.now(),
+    }
+    template = "dashboard/drift_rows.html" if is_htmx(request) else "dashboard/drift.html"
+    return show(request, caller, template, "drift", **context)
+
+
+@require_POST
+@page("drift:write")
+def drift_heal_view(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Put one right, then the list as it was filtered. What is refused is told there."""
+    try:
+        healed = drift_heal(key=request.POST.get("key", ""), actor=caller.username)
+    except (Conflict, NotFound) as error:
+        messages.error(request, error.message, extra_tags="bad")
+    else:
+        messages.success(request, f"{healed.drift.subject}: {healed.message}", extra_tags="good")
+    query = QueryDict(request.POST.get("filters", "")[:2000]).urlencode()
+    return redirect(reverse("drift") + (f"?{query}" if query else ""))
+
+
+@require_safe
+@page("heals:read")
+def heal_list(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Newest first. A page costs a constant number of queries."""
+    wish = heal_wish(request.GET)
+    here = Paginator(wish.rows, HEAL_PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": here, "rows": heal_rows(list(here)), "wish": wish, "kinds": heal_kinds_on_offer()}
+    template = "dashboard/heal_rows.html" if is_htmx(request) else "dashboard/heal_list.html"
+    return show(request, caller, template, "drift", **context)

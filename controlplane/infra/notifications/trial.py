@@ -1,0 +1,50 @@
+"""Trying a webhook: one event to it alone, so that whoever sets it up sees what arrives and what it answers."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Delivery, Notification
+from controlplane.infra.notifications.conf import notification_options
+from controlplane.infra.notifications.envelope import publisher
+from controlplane.infra.notifications.webhooks import webhook_get
+from controlplane.infra.request_id import current_request_id
+from controlplane.kernel.errors import Conflict
+
+TRIAL = "webhook.test"
+
+
+def webhook_try(*, webhook_id: UUID) -> Delivery:
+    """Send it an event of the type webhook.test, whatever it wants; signed, tried again and logged as any other.
+
+    Raises NotFound, and Conflict for one that is disabled, to which nothing is sent.
+    """
+    webhook, options = webhook_get(webhook_id=webhook_id), notification_options()
+    if not webhook.enabled:
+        raise Conflict(f"The webhook {webhook.name} is disabled: nothing is sent to it.", field="enabled")
+    payload = {
+        "nova_object.name": "WebhookTestPayload",
+        "nova_object.namespace": "kilonova",
+        "nova_object.version": "1.0",
+        "nova_object.data": {"webhook": str(webhook.pk), "name": webhook.name, "events": webhook.events},
+    }
+    with transaction.atomic():
+        event = Notification.objects.create(
+            event_type=TRIAL,
+            publisher_id=publisher("nova-api"),
+            payload=payload,
+            request_id=current_request_id(),
+            happened_at=timezone.now(),
+            offered_at=timezone.now(),  # to nobody else
+        )
+        made = Delivery.objects.create(
+            notification=event,
+            webhook=webhook,
+            max_attempts=options.attempts,
+            next_at=Now(),
+            deadline_at=now_plus(options.deadline_s),
+        )
+    return Delivery.objects.select_related("notification", "webhook").get(pk=made.pk)

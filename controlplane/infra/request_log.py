@@ -1,0 +1,20 @@
+"""A line in the log for each request that asks for a change: where the id begins that all later lines bear."""
+
+import logging
+import time
+
+from django.http import HttpRequest, HttpResponse
+
+log = logging.getLogger(__name__)
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""What changes nothing is told at DEBUG: pages ask again every second."""
+
+
+def request_told(request: HttpRequest, response: HttpResponse, *, began: float) -> None:
+    """Verb, path and status, and the seconds since `began`, of `time.perf_counter`. No query: it may hold anything."""
+    level = logging.DEBUG if request.method in READS else logging.INFO
+    if log.isEnabledFor(level):
+        took = time.perf_counter() - began
+        log.log(
+            level, "%s %.200s is answered with %d in %.3f s", request.method, request.path, response.status_code, took
+        )

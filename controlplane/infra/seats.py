@@ -1,0 +1,46 @@
+"""Seats: who alone does something for good. A seat is a lease that does not change hands by running out.
+
+Silence says nothing about what its holder left behind, so whoever wants the seat of a silent holder must have a
+reason of its own; the service that hands it over decides. Two that want it at once: one gets it.
+"""
+
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who has a seat; `is_silent` when it has not been heard of for as long as it had promised."""
+
+    owner: str
+    is_silent: bool
+
+
+def seat_keep(*, name: str, owner: str, seconds: float) -> bool:
+    """Promise to be heard of within `seconds`. False when the seat is not the owner's."""
+    return bool(SoloLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
+
+
+def seat_holder(*, name: str) -> Holder | None:
+    """Who has the seat; None for one that nobody ever took."""
+    row = SoloLease.objects.filter(name=name).first()
+    if row is None:
+        return None
+    return Holder(row.owner, SoloLease.objects.filter(name=name, until__lte=Now()).exists())
+
+
+def seat_pass(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
+    """Give the seat from `before` (None: from nobody) to `owner`. False when it changed hands meanwhile."""
+    if before is not None:
+        return bool(SoloLease.objects.filter(name=name, owner=before).update(owner=owner, until=now_plus(seconds)))
+    try:
+        with transaction.atomic():
+            SoloLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
+    except IntegrityError:
+        return False
+    return True

@@ -1,0 +1,42 @@
+"""Tells of services: that one came, went, or that an operator changed it. Payloads are Nova's (34)."""
+
+from collections.abc import Iterable
+from datetime import UTC
+
+from django.utils import timezone
+
+from controlplane.infra.notifications.envelope import Event
+from controlplane.infra.notifications.outbox import events_wanted, events_write
+from scheduling.domain.notification_payload import Payload, nova_object
+from scheduling.models import Service
+
+CREATE, CHANGE, DELETE = (f"service.{word}" for word in ("create", "update", "delete"))
+
+
+def services_told(event_type: str, services: Iterable[Service]) -> None:
+    """Write the event of each, if it is wanted; in the transaction of the change, before rows go. Else it is free.
+
+    Heartbeats are no changes: Nova tells of `disabled`, its reason, and `forced_down`, and so do we.
+    """
+    if events_wanted((event_type,)):
+        now = timezone.now()
+        events_write([Event(event_type, f"{one.binary}:{one.host}", _payload(one), now) for one in services])
+
+
+def _payload(service: Service) -> Payload:
+    """ServiceStatusPayload 1.1."""
+    seen = service.last_seen_up
+    data = {
+        "uuid": str(service.pk),
+        "host": service.host,
+        "binary": service.binary,
+        "topic": service.binary.removeprefix("nova-"),
+        "report_count": service.report_count,
+        "disabled": service.disabled,
+        "disabled_reason": service.disabled_reason or None,
+        "availability_zone": None,
+        "last_seen_up": None if seen is None else seen.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "forced_down": service.forced_down,
+        "version": service.version,
+    }
+    return nova_object("ServiceStatusPayload", "1.1", data)

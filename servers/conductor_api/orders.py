@@ -1,0 +1,56 @@
+"""From a taken piece of work to the order that its agent gets, with all that later writes would have to look up."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Subquery
+
+from computeagent.conductor import Errand, Lease, PowerState, WorkKind, WorkOrder
+from controlplane.infra.models import Work
+from controlplane.infra.prepared import ByUuid
+from controlplane.infra.work import Lease as RowLease
+from controlplane.kernel.errors import NotFound
+from scheduling.selectors.topology_claims import topology_of_instance
+from servers.conductor_api.guest_spec import guest_spec
+from servers.models import Instance, InstanceAction, Port, ServerGroupMember
+from servers.services.instance_dispatch import LIMITS
+
+# The newest open action is the one that the work was written for: see `instance_journal`.
+_OPEN_ACTION = InstanceAction.objects.filter(instance_uuid=OuterRef("pk"), finished_at__isnull=True)
+_MEMBERSHIP = ServerGroupMember.objects.filter(instance_uuid=OuterRef("pk"))
+_INSTANCE = ByUuid(
+    Instance,
+    lambda key: Instance.objects.filter(pk=key).annotate(
+        action_id=Subquery(_OPEN_ACTION.values("pk")[:1]), is_grouped=Exists(_MEMBERSHIP)
+    ),
+)
+_PORTS = ByUuid(Port, lambda key: Port.objects.filter(instance_uuid=key))
+
+
+def work_order(work: Work, lease: RowLease, *, owner: str) -> WorkOrder:
+    """Three queries: the instance, its ports, and what it was given of its host. Raises NotFound."""
+    for instance in _INSTANCE.rows(work.subject):
+        return _order(work, lease, owner, instance)
+    raise NotFound(f"Instance {work.subject} does not exist.")
+
+
+def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
+    guest = guest_spec(instance, _PORTS.rows(instance.pk), topology_of_instance(instance.pk))
+    errand = Errand(
+        kind=work.kind,
+        instance_uuid=str(instance.pk),
+        host=instance.host,
+        number=max(1, instance.attempts),
+        action_id=instance.action_id or 0,
+        has_devices=bool(guest.pci_devices),
+    )
+    return WorkOrder(
+        lease=Lease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"], errand),
+        kind=WorkKind(work.kind),
+        guest=guest,
+        request_id=work.request_id,
+        power_state_wanted=PowerState.SHUTDOWN if work.kind in {"stop", "delete"} else PowerState.RUNNING,
+        arguments={key: value for key, value in work.arguments.items() if key != LIMITS},
+        limits=work.arguments.get(LIMITS, {}),
+        is_grouped=bool(instance.is_grouped),
+    )

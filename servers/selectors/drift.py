@@ -1,0 +1,233 @@
+"""What is out of step now between instances, allocations, guests and hosts. Rows only: no hypervisor is asked.
+
+Agents tell their guests into rows. What an app's services know how to look for, they say here how to ask
+(`drift_source_register`); what the rows of this app alone can tell is read below.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+
+from controlplane.infra.db import db_now
+from controlplane.infra.work import open_work_subjects
+from controlplane.kernel.errors import NotFound
+from scheduling.selectors.hosts import host_nodes
+from scheduling.selectors.liveness import hosts_up
+from servers.domain.drift import AUTOMATIC, Drift, DriftKind, drift_key
+from servers.domain.power_rules import POWER_RULES, PowerCure, power_cure
+from servers.domain.states import TaskState, VmState
+from servers.domain.task_rules import TASK_RULES, task_cure
+from servers.models import DriftSighting, Instance, StrangeGuest
+from servers.selectors.stuck_tasks import instances_with_lost_task_everywhere
+
+DriftSource = Callable[[], Iterable[Drift]]
+_SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}
+_GUEST_KINDS = {
+    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
+    PowerCure.STOP: DriftKind.GUEST_RUNS,
+    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
+}
+_GUEST_HEALS = {
+    DriftKind.GUEST_OFF: "Set the instance to stopped, as its guest is.",
+    DriftKind.GUEST_RUNS: "Stop the guest, as an action that its owner sees.",
+    DriftKind.GUEST_MISSING: "Define the guest anew from its disks and start it, as a hard reboot does.",
+}
+
+DOWN = (
+    "The agent of {host} is not heard of. It looks at its guests when it starts, and brings back those that should run."
+)
+
+
+def drift_source_register(name: str, *, kinds: Collection[DriftKind], source: DriftSource) -> None:
+    """Let this be asked as well for these kinds. Called when the apps are ready; of one name the last counts."""
+    _SOURCES[name] = (frozenset(kinds), source)
+
+
+def drift_list(
+    *, kinds: Collection[DriftKind] | None = None, host: str = "", instance_id: uuid.UUID | None = None
+) -> list[Drift]:
+    """Everything out of step now, longest lasting first; only these kinds, this host, this instance when named.
+
+    A constant number of queries for each kind. Rows change while it reads: what `since` is empty of was never seen
+    before, and may be the shadow of a move.
+    """
+    found = _found(frozenset(DriftKind) if kinds is None else frozenset(kinds))
+    kept = [one for one in found if host in ("", one.host) and instance_id in (None, one.instance_id)]
+    now = db_now()
+    dated = _with_sightings(kept)
+    return sorted(dated, key=lambda one: (one.since or now, one.kind, one.key))
+
+
+def drift_get(*, key: str) -> Drift:
+    """One, as it is now. Raises NotFound when it is not there (any more)."""
+    kind = key.partition(":")[0]
+    kinds = {each for each in DriftKind if each == kind}
+    for one in drift_list(kinds=kinds) if kinds else ():
+        if one.key == key:
+            return one
+    raise NotFound("There is no such drift any more: it was put right, or went by itself.")
+
+
+def drift_counts(drifts: Iterable[Drift]) -> dict[DriftKind, int]:
+    """How many of each kind that is there."""
+    counts: dict[DriftKind, int] = {}
+    for one in drifts:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+    return counts
+
+
+def grace_s(kind: DriftKind) -> float:
+    """Seconds that a drift of this kind must last before it is put right without being asked for."""
+    name = "STRANGE_GUEST_GRACE_S" if kind is DriftKind.STRANGE_GUEST else "DRIFT_GRACE_S"
+    return float(settings.KILONOVA[name])
+
+
+def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
+    if DriftKind.STRANGE_GUEST in kinds:
+        yield from (_strange(row) for row in StrangeGuest.objects.all())
+    if kinds & frozenset(_GUEST_KINDS.values()):
+        yield from (one for one in _guests() if one.kind in kinds)
+    if DriftKind.LOST_TASK in kinds:
+        yield from _lost_tasks()
+    if DriftKind.UNKNOWN_HOST in kinds:
+        yield from _unknown_hosts()
+    for its_kinds, source in list(_SOURCES.values()):
+        if kinds & its_kinds:
+            yield from (one for one in source() if one.kind in kinds)
+
+
+def _with_sightings(drifts: list[Drift]) -> list[Drift]:
+    """Since when, by the reconciler's book; a strange guest has its own."""
+    rows = DriftSighting.objects.filter(key__in=[one.key for one in drifts if one.since is None])
+    seen = {row.key: row for row in rows}
+    return [_dated(one, seen[one.key]) if one.key in seen else one for one in drifts]
+
+
+def _dated(one: Drift, row: DriftSighting) -> Drift:
+    evidence: dict[str, Any] = dict(one.evidence)
+    if row.tried_at is not None:
+        evidence["tried_at"] = row.tried_at.isoformat()
+    if row.refusal:
+        evidence["refusal"] = row.refusal
+    is_automatic = one.kind in AUTOMATIC and one.can_heal and row.tried_at is None and one.heals_at is None
+    heals_at = row.first_seen_at + timedelta(seconds=grace_s(one.kind)) if is_automatic else one.heals_at
+    return replace(one, since=row.first_seen_at, heals_at=heals_at, evidence=evidence)
+
+
+def _strange(row: StrangeGuest) -> Drift:
+    grace = grace_s(DriftKind.STRANGE_GUEST)
+    goes_at = row.first_seen_at + timedelta(seconds=grace)
+    name = f" ({row.name})" if row.name else ""
+    obstacle = f"{row.kept_because}." if row.kept_because else ""
+    return Drift(
+        key=drift_key(DriftKind.STRANGE_GUEST, row.host, row.guest_uuid),
+        kind=DriftKind.STRANGE_GUEST,
+        subject=str(row.guest_uuid),
+        found=f"Host {row.host} has guest {row.guest_uuid}{name}, {row.power_state}, and no instance explains it.",
+        evidence={
+            "host": row.host,
+            "name": row.name,
+            "power_state": row.power_state,
+            "last_seen_at": row.last_seen_at.isoformat(),
+            "grace_s": grace,
+            "released_at": row.released_at.isoformat() if row.released_at else None,
+        },
+        heal="Let the host's agent remove the guest and its disks at its next look.",
+        obstacle=obstacle,
+        host=row.host,
+        since=row.first_seen_at,
+        heals_at=None if row.kept_because else goes_at,
+        asked_by=row.asked_by,
+    )
+
+
+def _guests() -> Iterator[Drift]:
+    """Instances at rest whose guest is not what their state says."""
+    pairs = (Q(vm_state=vm, power_state=power) for vm, power in POWER_RULES)
+    rows = Instance.objects.filter(reduce(or_, pairs), deleted_at__isnull=True, task_state=TaskState.NONE)
+    found = list(rows.exclude(host=""))
+    busy = open_work_subjects(subjects=[one.pk for one in found])
+    up = hosts_up() if found else set()
+    for instance in found:
+        if instance.pk not in busy:
+            yield _guest(instance, is_up=instance.host in up)
+
+
+def _guest(instance: Instance, *, is_up: bool) -> Drift:
+    kind = _GUEST_KINDS[power_cure(instance.vm_state, instance.power_state)]
+    guest = "is not there" if kind is DriftKind.GUEST_MISSING else f"is {instance.power_state}"
+    return Drift(
+        key=drift_key(kind, instance.pk),
+        kind=kind,
+        subject=instance.name,
+        found=f"Instance {instance.name} on {instance.host} is {instance.vm_state} and its guest {guest}.",
+        evidence={
+            "vm_state": instance.vm_state,
+            "power_state": instance.power_state,
+            "host": instance.host,
+            "generation": instance.generation,
+        },
+        heal=_GUEST_HEALS[kind],
+        obstacle="" if is_up or kind is DriftKind.GUEST_OFF else DOWN.format(host=instance.host),
+        instance_id=instance.pk,
+        host=instance.host,
+    )
+
+
+def _lost_tasks() -> Iterator[Drift]:
+    now = db_now()
+    for instance in instances_with_lost_task_everywhere():
+        yield _lost_task(instance, now)
+
+
+def _lost_task(instance: Instance, now: datetime) -> Drift:
+    task = TaskState(instance.task_state)
+    rule = TASK_RULES[task]
+    since = instance.task_since or instance.updated_at
+    cure = task_cure(task, VmState(instance.vm_state), has_host=bool(instance.host))
+    return Drift(
+        key=drift_key(DriftKind.LOST_TASK, instance.pk, task.value),
+        kind=DriftKind.LOST_TASK,
+        subject=instance.name,
+        found=f"Instance {instance.name} has the task {task.value} and nobody works on it.",
+        evidence={
+            "vm_state": instance.vm_state,
+            "task_state": task.value,
+            "host": instance.host,
+            "stood_s": round((now - since).total_seconds(), 1),
+            "deadline_s": rule.deadline_s,
+            "cure": cure.value,
+            "why": rule.why,
+        },
+        heal=f"End the task by its rule now: {cure.value.replace('_', ' ')}.",
+        instance_id=instance.pk,
+        host=instance.host,
+        since=since,
+        heals_at=since + timedelta(seconds=rule.deadline_s),
+    )
+
+
+def _unknown_hosts() -> Iterator[Drift]:
+    """Read after the instances: a host is registered before anything is placed on it."""
+    placed = list(Instance.objects.filter(deleted_at__isnull=True).exclude(host=""))
+    known = set(host_nodes().values_list("host", flat=True)) if placed else set()
+    for instance in placed:
+        if instance.host not in known:
+            yield Drift(
+                key=drift_key(DriftKind.UNKNOWN_HOST, instance.pk),
+                kind=DriftKind.UNKNOWN_HOST,
+                subject=instance.name,
+                found=f"Instance {instance.name} is on host {instance.host}, which is not registered.",
+                evidence={"host": instance.host, "vm_state": instance.vm_state},
+                obstacle="Start the host's agent: it registers the host again. If the host is gone for good, delete "
+                "the instance.",
+                instance_id=instance.pk,
+                host=instance.host,
+            )

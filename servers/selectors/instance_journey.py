@@ -1,0 +1,40 @@
+"""Everything behind the lanes of an instance's journey: its rows, and who carried, decided and put right what."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from controlplane.infra.heal_records import heals_of
+from controlplane.infra.models import Work
+from scheduling.selectors.decisions import decisions_of_instance
+from servers.selectors.instance import journey
+
+MOST_WORK = 200
+"""Of the newest pieces of work: an instance that was started and stopped for years has thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Rows, each list oldest first. `heals` are also those of the batch that the instance was created in."""
+
+    actions: list[Any] = field(default_factory=list)
+    attempts: list[Any] = field(default_factory=list)
+    faults: list[Any] = field(default_factory=list)
+    works: list[Any] = field(default_factory=list)
+    decisions: list[Any] = field(default_factory=list)
+    heals: list[Any] = field(default_factory=list)
+
+
+def journey_told(*, instance_id: uuid.UUID, reservation_id: uuid.UUID | None) -> Told:
+    """Of one instance, whoever asks: what names hosts is for the page to leave out. Seven queries.
+
+    Scheduled again, an instance is in a new batch; the decision of an earlier one still bears that batch's id.
+    """
+    decisions = list(decisions_of_instance(instance_uuid=instance_id).order_by("created_at"))
+    rows = journey(instance_id)
+    subjects = {instance_id, *(one.subject for one in decisions)} | ({reservation_id} if reservation_id else set())
+    carried = Q(subject__in=subjects) | Q(pk__in=[one.work_id for one in rows["actions"] if one.work_id])
+    works = Work.objects.filter(carried).order_by("-created_at")[:MOST_WORK]
+    return Told(**rows, works=list(reversed(works)), decisions=decisions, heals=heals_of(subjects=subjects))

@@ -1,0 +1,94 @@
+"""What Placement's audit and the nodes' inventories tell of drift, in the form in which drift is listed and healed."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from scheduling.selectors.hosts import host_nodes
+from scheduling.services.inventory_drift import InventoryDrift, inventory_drifts
+from servers.domain.drift import Drift, DriftKind, drift_key
+from servers.domain.placement_findings import AuditFinding, AuditKind
+from servers.models import Instance
+from servers.selectors.drift import drift_source_register
+from servers.services.placement_audit import placement_audit
+
+ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
+
+
+def drift_sources_register() -> None:
+    """Called when the apps are ready."""
+    drift_source_register("placement", kinds=ALLOCATION_KINDS, source=_allocations)
+    drift_source_register("inventories", kinds={DriftKind.INVENTORY}, source=_inventories)
+
+
+def finding_of(key: str) -> AuditFinding | None:
+    """The finding behind the key of a drift, as the audit sees it now."""
+    for finding in placement_audit():
+        if _key(finding) == key:
+            return finding
+    return None
+
+
+def _allocations() -> Iterator[Drift]:
+    findings = placement_audit()
+    ours = _instances_of(findings)
+    hosts = dict(host_nodes().values_list("id", "host"))
+    for finding in findings:
+        instance = ours.get(finding.consumer_uuid)
+        node_host = hosts.get(finding.provider_uuid, "") if finding.provider_uuid else ""
+        yield Drift(
+            key=_key(finding),
+            kind=DriftKind(finding.kind.value),
+            subject=instance.name if instance is not None else finding.subject,
+            found=_sentence(finding.message),
+            evidence=_evidence(finding),
+            heal="" if finding.fix is None else finding.fix.action,
+            obstacle=finding.obstacle,
+            instance_id=instance.pk if instance is not None else None,
+            host=instance.host if instance is not None else node_host,
+        )
+
+
+def _key(finding: AuditFinding) -> str:
+    """Consumer first: whom a claim belongs to is what one looks for."""
+    kind = DriftKind(finding.kind.value)
+    about = finding.consumer_uuid or finding.provider_uuid
+    return drift_key(kind, about, *([finding.resource_class] if finding.resource_class else []))
+
+
+def _instances_of(findings: Iterable[AuditFinding]) -> dict[Any, Instance]:
+    consumers = [one.consumer_uuid for one in findings if one.consumer_uuid is not None]
+    return {one.pk: one for one in Instance.objects.filter(pk__in=consumers, deleted_at__isnull=True)}
+
+
+def _evidence(finding: AuditFinding) -> dict[str, Any]:
+    """What was compared, as JSON can hold it."""
+    told = dict(finding.seen) | {"providers": list(finding.providers), "resource_class": finding.resource_class}
+    if finding.fix is not None:
+        told |= {"reason": finding.fix.reason, "before": finding.fix.before, "after": finding.fix.after}
+    kept = {name: value for name, value in told.items() if value not in ("", [], None)}
+    found: dict[str, Any] = json.loads(json.dumps(kept, cls=DjangoJSONEncoder))
+    return found
+
+
+def _inventories() -> Iterator[Drift]:
+    return (_inventory(one) for one in inventory_drifts())
+
+
+def _inventory(one: InventoryDrift) -> Drift:
+    return Drift(
+        key=drift_key(DriftKind.INVENTORY, one.node_id),
+        kind=DriftKind.INVENTORY,
+        subject=one.node,
+        found=f"Placement offers of node {one.node} something else than it reported: {'; '.join(one.differences)}.",
+        evidence={"host": one.host, "differences": list(one.differences)},
+        heal="State what the node's agent reported last.",
+        host=one.host,
+    )
+
+
+def _sentence(text: str) -> str:
+    said = text[:1].upper() + text[1:]
+    return said if said.endswith(".") else f"{said}."

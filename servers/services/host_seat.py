@@ -1,0 +1,66 @@
+"""One agent per host: the control plane remembers which state directory serves a host, and refuses any other.
+
+The lock file that keeps two agents of one machine apart says nothing about a second machine that was given the same
+name by mistake. Such an agent would find none of the host's guests and bring every one of them back: each would run
+twice. Nova refuses the same by its compute_id file.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Collection
+
+from controlplane.infra.seats import Holder, seat_holder, seat_keep, seat_pass
+from controlplane.kernel.errors import Conflict
+from scheduling.conf import scheduling_options
+from scheduling.selectors import host_is_forced_down
+from servers.models import Instance
+
+NAMED = 3
+
+
+def host_seat_take(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -> None:
+    """Be the agent of `host`; asked again with each heartbeat. One UPDATE when it is so already.
+
+    `agent_id` lives in the agent's state directory, `guests` are what its hypervisor has. Another directory gets the
+    host of an agent that is silent, if all instances placed there are among its guests (so it is the same machine) or
+    an operator declared the host dead. Raises Conflict that says who has it and what to do.
+    """
+    name, owner = _seat_name(host), f"{host} {agent_id}"
+    promise_s = scheduling_options().service_down_time_s
+    if seat_keep(name=name, owner=owner, seconds=promise_s):
+        return
+    holder = seat_holder(name=name)
+    if holder is not None and (refusal := _refusal(host, holder, guests)):
+        raise Conflict(refusal, host=host)
+    if not seat_pass(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
+        raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
+
+
+def _seat_name(host: str) -> str:
+    """A host's name may be longer than a seat's."""
+    return "agent-" + hashlib.sha256(host.encode()).hexdigest()[:40]
+
+
+def _refusal(host: str, holder: Holder, guests: Collection[uuid.UUID]) -> str:
+    """Why this agent may not have the host; empty when it may."""
+    if host_is_forced_down(host=host):
+        return ""
+    whose = f"host {host} is served by the agent with the id {holder.owner.rpartition(' ')[2]}"
+    if not holder.is_silent:
+        return (
+            f"{whose}, which is alive; this agent's state directory is another one. Stop one of the two, "
+            "or give this one a name of its own with --host."
+        )
+    missing = _placed(host) - set(guests)
+    if not missing:
+        return ""
+    some = ", ".join(sorted(map(str, missing))[:NAMED]) + (", ..." if len(missing) > NAMED else "")
+    return (
+        f"{whose}, which is silent, and {len(missing)} of its instances are not on this hypervisor ({some}): they may "
+        "still run elsewhere. Start the agent on the state directory that it had, or, if that machine is dead, "
+        "force its service down and start this one again."
+    )
+
+
+def _placed(host: str) -> set[uuid.UUID]:
+    return set(Instance.objects.filter(host=host, deleted_at__isnull=True).values_list("pk", flat=True))

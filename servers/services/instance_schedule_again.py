@@ -1,0 +1,157 @@
+"""Schedule again: an instance that found no host becomes a request once more, with the same uuid and its history."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+
+from controlplane.identity.domain import Caller
+from controlplane.infra.models import Work
+from controlplane.infra.request_id import current_request_id
+from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects, work_create
+from controlplane.kernel.errors import Conflict, NotFound
+from scheduling.services import claims_free
+from servers.domain.images import ImageStatus
+from servers.domain.instance_payload import States
+from servers.domain.schedule_again import ACTION, schedule_again_refusal
+from servers.domain.states import TaskState, VmState
+from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
+from servers.selectors.instance import instance_get
+from servers.selectors.pending import pending_instance
+from servers.services.instance_journal import action_close, action_open
+from servers.services.kinds import SCHEDULE_AND_BUILD
+from servers.services.notifications import return_told
+from servers.services.quota import quota_lock, quota_recheck
+
+KEPT = (
+    "name",
+    "description",
+    "hostname",
+    "generation",
+    "locked",
+    "locked_reason",
+    "flavor",
+    "vcpus",
+    "memory_mib",
+    "root_gib",
+    "ephemeral_gib",
+    "swap_mib",
+    "image",
+    "key_name",
+    "public_key",
+    "user_data",
+    "metadata",
+    "launch_index",
+    "attempts",
+)
+"""Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
+KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
+
+
+def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
+    """Turn an instance that is in ERROR on no host back into a build request, with the work that schedules it.
+
+    One transaction: the row goes, the request comes. Of two who ask at once, or of one who asks and one who deletes,
+    one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
+    Conflict with the reason, QuotaExceeded where its project is over quota by now.
+    """
+    instance_get(caller=actor, instance_id=instance_id)
+    with transaction.atomic():
+        before = _locked(instance_id)
+        quota_lock(before.project_id)
+        quota_recheck(project_id=before.project_id)
+        spec = _spec_of(before)
+        claims_free([before.pk])  # it should hold nothing; what it may have kept must not double
+        request = _request_from(before)
+        _row_replace(before, request, spec)
+        deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
+        work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
+        _write_down(before, request, actor, work)
+    return work
+
+
+def _locked(instance_id: uuid.UUID) -> Instance:
+    """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
+    rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
+    instance = rows.first()
+    if instance is None:
+        if BuildRequest.objects.filter(instance_uuid=instance_id).exists():
+            raise Conflict("The instance waits to be scheduled already.")
+        raise NotFound(f"Instance {instance_id} does not exist.")
+    refused = schedule_again_refusal(
+        vm_state=instance.vm_state,
+        task_state=instance.task_state,
+        host=instance.host,
+        was_launched=instance.launched_at is not None,
+    )
+    if refused or open_work_subjects(subjects=[instance_id]):
+        raise Conflict(
+            refused or "Work for the instance is under way.",
+            vm_state=instance.vm_state,
+            task_state=instance.task_state or None,
+        )
+    return instance
+
+
+def _spec_of(instance: Instance) -> RequestSpec:
+    """What was asked for. Raises Conflict where it cannot be had any more."""
+    spec = RequestSpec.objects.filter(instance_uuid=instance.pk).first()
+    if spec is None:
+        raise Conflict("What was asked for is not known any more; delete the instance and create it anew.")
+    image = Image.objects.filter(pk=instance.image_id).first() if instance.image_id else None
+    if instance.image_id and (image is None or image.status != ImageStatus.ACTIVE):
+        state = "gone" if image is None else image.status
+        raise Conflict(f"Its image {instance.image.get('name', '')!r:.80} is {state}; without it nothing can be built.")
+    return spec
+
+
+def _request_from(instance: Instance) -> BuildRequest:
+    """A batch of its own: the others of its first one are where they are."""
+    return BuildRequest(
+        instance_uuid=instance.pk,
+        project_id=instance.project_id,
+        user_id=instance.user_id,
+        reservation_id=uuid.uuid4(),
+        request_id=current_request_id(),
+        vcpus=instance.vcpus,
+        memory_mib=instance.memory_mib,
+        decision_id=instance.decision_id,
+        instance_body=_body(instance),
+    )
+
+
+def _body(instance: Instance) -> dict[str, Any]:
+    ids = {name: getattr(instance, name) for name in KEPT_IDS}
+    return {
+        **{name: getattr(instance, name) for name in KEPT},
+        **{name: str(value) if value else None for name, value in ids.items()},
+        "generation": instance.generation + 1,
+        "vm_state": VmState.BUILDING.value,
+        "task_state": TaskState.SCHEDULING.value,
+        "tags": sorted(instance.tags.values_list("tag", flat=True)),
+        "request_id": current_request_id(),
+        "created_at": instance.created_at.isoformat(),
+    }
+
+
+def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -> None:
+    """Its tags go with the row and come back with the next one; ports are made anew on the host that is found."""
+    request.instance_body["availability_zone"] = spec.body.get("availability_zone") or ""
+    Port.objects.filter(instance_uuid=instance.pk).delete()
+    _, rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, vm_state=VmState.ERROR).delete()
+    if not rows.get(Instance._meta.label):
+        raise Conflict("The instance changed at this very moment. Look again.")
+    request.save(force_insert=True)
+    RequestSpec.objects.filter(pk=spec.pk).update(reservation_id=request.reservation_id, updated_at=Now())
+    InstanceMapping.objects.filter(instance_uuid=instance.pk).update(cell_id=None, updated_at=Now())
+
+
+def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
+    """Who asked, when, and what was decided before; the build that follows is an action of its own."""
+    action_open(instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work)
+    decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
+    message = f"Asked for again by {actor.username}.{decided}"
+    action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
+    return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -1,0 +1,185 @@
+"""Tells what happens to instances, in the transaction in which it happens: events of Nova's names, into the outbox.
+
+Every function here costs nothing, no statement either, where nobody wants its event. What it tells is read from the
+rows after the change, so call it last. `servers.domain.instance_payload` has the payloads.
+"""
+
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane.identity.domain import Caller
+from controlplane.infra.models import Priority
+from controlplane.infra.notifications.envelope import Event, publisher
+from controlplane.infra.notifications.outbox import events_wanted, events_write
+from controlplane.infra.request_id import current_request_id
+from scheduling.domain.notification_payload import Payload, request_spec_payload
+from servers.domain.instance_payload import (
+    Fault,
+    InstanceFacts,
+    States,
+    action_payload,
+    create_payload,
+    task_failure_payload,
+    update_payload,
+)
+from servers.models import Instance, RequestSpec
+from servers.selectors.notification_facts import instance_facts
+from servers.selectors.scheduling_facts import schedule_request
+
+API, COMPUTE, CONDUCTOR = (f"nova-{service}" for service in ("api", "compute", "conductor"))
+UPDATE = "instance.update"
+BUILD_FAILED = "compute_task.build_instances.error"
+POWER_NAMES = {"start": "power_on", "stop": "power_off", "reboot": "reboot"}
+"""Nova's names for the verbs of `servers.domain.actions`."""
+
+
+class Phase(StrEnum):
+    """Where in a verb the event stands."""
+
+    START = "start"
+    END = "end"
+    ERROR = "error"
+
+
+def verb_told(
+    verb: str,
+    phase: Phase,
+    instance_ids: Collection[uuid.UUID],
+    *,
+    problem: str = "",
+    step: str = "",
+    binary: str = COMPUTE,
+) -> None:
+    """`instance.<verb>.<phase>` of each, in one statement more than reading them; `problem` and `step` say what failed.
+
+    `verb` is Nova's: create, delete, power_on, power_off, reboot.
+    """
+    event_type = f"instance.{verb}.{phase.value}"
+    if instance_ids and events_wanted((event_type,)):
+        rows = list(Instance.objects.filter(pk__in=instance_ids).order_by("launch_index", "id"))
+        _verb_write(event_type, rows, problem=problem, step=step, binary=binary)
+
+
+def power_told(action: str, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
+    """The same by our own word for a power action: start, stop or reboot."""
+    verb_told(POWER_NAMES[action], phase, [instance_id], problem=problem, step=step)
+
+
+def pending_deletion_told(instance: Instance, caller: Caller) -> None:
+    """Both ends of a deletion before there was a row: `instance` stands for its build request."""
+    names = [f"instance.delete.{phase.value}" for phase in (Phase.START, Phase.END)]
+    for name in sorted(events_wanted(names), key=names.index):
+        _verb_write(name, [instance], binary=API, caller=caller)
+
+
+@contextmanager
+def changes_told(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
+    """Around what changes states of these: `instance.update` for each whose vm_state or task_state is another after it.
+
+    Where that is wanted, it holds the rows' locks from before the change, so that what it tells is what was.
+    """
+    if not instance_ids or not events_wanted((UPDATE,)):
+        yield
+        return
+    with transaction.atomic():
+        rows = Instance.objects.select_for_update().filter(pk__in=instance_ids)
+        before = {row.pk: _states(row) for row in rows}
+        yield
+        after = Instance.objects.filter(pk__in=before)
+        _updates_write([(row, before[row.pk]) for row in after if _states(row) != before[row.pk]])
+
+
+def beginnings_told(instances: Sequence[Instance], *, before: States | None = None) -> None:
+    """`instance.update` for rows just made: from `before`, or from nothing, to the states that they have."""
+    if instances and events_wanted((UPDATE,)):
+        rows = Instance.objects.filter(pk__in=[one.pk for one in instances])
+        _updates_write([(row, before or States(None, None)) for row in rows])
+
+
+def return_told(instance: Instance, *, before: States) -> None:
+    """`instance.update` for an instance that is a build request again; `instance` stands for it."""
+    if events_wanted((UPDATE,)):
+        _updates_write([(instance, before)])
+
+
+def build_failures_told(instance_ids: Sequence[uuid.UUID], *, exception: str, message: str) -> None:
+    """`compute_task.build_instances.error` for each: the conductor gave up finding a host for it."""
+    if not instance_ids or not events_wanted((BUILD_FAILED,)):
+        return
+    fault = Fault(exception, message, module="servers.services.conductor_build")
+    spec, now = RequestSpec.objects.filter(instance_uuid__in=instance_ids).first(), timezone.now()
+    asked = None if spec is None else _spec_payload(spec, instance_ids)
+    events_write(
+        [
+            Event(
+                event_type=BUILD_FAILED,
+                publisher_id=publisher(CONDUCTOR),
+                payload=task_failure_payload(str(instance_id), asked, fault),
+                happened_at=now,
+                priority=Priority.ERROR,
+                project_id=None if spec is None else spec.project_id,
+            )
+            for instance_id in instance_ids
+        ]
+    )
+
+
+def _spec_payload(spec: RequestSpec, instance_ids: Sequence[uuid.UUID]) -> Payload:
+    return request_spec_payload(schedule_request(spec, instance_ids, current_request_id()))
+
+
+def _verb_write(
+    event_type: str,
+    rows: Sequence[Instance],
+    *,
+    problem: str = "",
+    step: str = "",
+    binary: str,
+    caller: Caller | None = None,
+) -> None:
+    fault = Fault(step, problem) if problem else None
+    payload = create_payload if event_type.startswith("instance.create.") else action_payload
+    priority = Priority.ERROR if problem else Priority.INFO
+    events_write(
+        [
+            _event(event_type, row, payload(facts, fault), binary, priority)
+            for row, facts in instance_facts(rows, caller=caller)
+        ]
+    )
+
+
+def _updates_write(changes: Sequence[tuple[Instance, States]]) -> None:
+    before, now = {row.pk: states for row, states in changes}, timezone.now()
+    events_write(
+        [
+            _event(UPDATE, row, _update(row, facts, before[row.pk], now), COMPUTE if row.host else CONDUCTOR)
+            for row, facts in instance_facts([row for row, _ in changes])
+        ]
+    )
+
+
+def _update(row: Instance, facts: InstanceFacts, before: States, now: datetime) -> Payload:
+    return update_payload(facts, before=before, after=_states(row), now=now)
+
+
+def _event(event_type: str, row: Instance, payload: Payload, binary: str, priority: Priority = Priority.INFO) -> Event:
+    """What a host does to its guest is told in that host's name, whoever writes it down."""
+    is_of_host = binary == COMPUTE and bool(row.host)
+    return Event(
+        event_type=event_type,
+        publisher_id=f"{binary}:{row.host}" if is_of_host else publisher(binary),
+        payload=payload,
+        happened_at=timezone.now(),
+        priority=priority,
+        project_id=row.project_id,
+    )
+
+
+def _states(row: Instance) -> States:
+    return States(row.vm_state, row.task_state or None)

@@ -1,0 +1,115 @@
+"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the book."""
+
+import logging
+import uuid
+
+from django.db import transaction
+
+from controlplane.infra.heals import heal_record
+from controlplane.infra.work import NewWork, compute_queue, open_work_subjects, work_create
+from controlplane.kernel.errors import Conflict, NotFound
+from servers.domain.actions import POWER_ACTIONS
+from servers.domain.drift import DriftKind
+from servers.domain.power_rules import AT_ONCE, PowerCure, power_cure
+from servers.domain.states import TaskState, VmState
+from servers.models import Instance
+from servers.services.instance_journal import action_open
+from servers.services.instance_state import GuestState, state_set
+from servers.services.kinds import ACTION_DEADLINE_S, REBOOT, STOP
+from servers.services.notifications import Phase, power_told
+
+log = logging.getLogger(__name__)
+_KINDS = {
+    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
+    PowerCure.STOP: DriftKind.GUEST_RUNS,
+    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
+}
+_DONE = {
+    PowerCure.FOLLOW: "The instance was set to stopped, as its guest is.",
+    PowerCure.STOP: "The guest is being stopped.",
+    PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
+}
+_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: REBOOT}
+
+
+def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState]) -> None:
+    """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule)."""
+    rows = Instance.objects.filter(pk__in=guests, host=host, deleted_at__isnull=True, task_state=TaskState.NONE)
+    instances = list(rows)
+    busy = open_work_subjects(subjects=[instance.pk for instance in instances])
+    for instance in instances:
+        if instance.pk not in busy:
+            _sync_one(instance, guests[instance.pk])
+
+
+def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
+    """Let guest and state agree again by what the row says of both; False when they do, or somebody works on it.
+
+    Raises Conflict when it changed at this very moment.
+    """
+    with transaction.atomic():
+        rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
+        instance = rows.filter(task_state=TaskState.NONE).exclude(host="").first()
+        # Looked at again under the lock: whoever begins work changes the instance first.
+        if instance is None or open_work_subjects(subjects=[instance_id]):
+            return False
+        cure = power_cure(instance.vm_state, instance.power_state)
+        if cure is PowerCure.NOTHING:
+            return False
+        _put_right(instance, cure, asked_by)
+    return True
+
+
+def _sync_one(instance: Instance, guest: GuestState) -> None:
+    """Write what changed; nothing where nothing did."""
+    changes: dict[str, object] = {}
+    if guest.power_state != instance.power_state:
+        changes["power_state"] = guest.power_state
+    if guest.addresses and guest.addresses != instance.addresses:
+        changes["addresses"] = guest.addresses
+    if guest.console_port and guest.console_port != instance.console_port:
+        changes |= {"console_port": guest.console_port, "console_host": guest.console_host}
+    if changes:
+        rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
+        if not rows.update(generation=instance.generation + 1, **changes):
+            return  # somebody began with it: what was read of the guest may be over
+    if power_cure(instance.vm_state, guest.power_state) in AT_ONCE:
+        _restore_quietly(instance)
+
+
+def _restore_quietly(instance: Instance) -> None:
+    try:
+        power_restore(instance_id=instance.pk)
+    except (Conflict, NotFound) as error:
+        log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
+
+
+def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
+    """As an action that people can see, and in the book of heals."""
+    vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
+    if cure is PowerCure.FOLLOW:
+        state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
+    else:
+        rule = POWER_ACTIONS[_WORK[cure]]
+        state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
+        work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
+        action_open(instance_id=instance.pk, action=rule.name, user_id=None, project_id=instance.project_id, work=work)
+        power_told(rule.name, Phase.START, instance.pk)
+    heal_record(
+        kind=_KINDS[cure],
+        subject=instance.pk,
+        found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
+        f"{_guest_words(instance.power_state)}.",
+        done=_DONE[cure],
+        evidence={
+            "vm_state": instance.vm_state,
+            "power_state": instance.power_state,
+            "host": instance.host,
+            "generation": instance.generation,
+            "asked_by": asked_by,
+        },
+    )
+
+
+def _guest_words(power_state: str) -> str:
+    return "not there" if power_state == "nostate" else power_state

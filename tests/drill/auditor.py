@@ -1,0 +1,74 @@
+"""The process that looks into the database for the harness: the audit's findings, and what is under way."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.db import Error, close_old_connections, connection
+from django.db.models.functions import Now
+
+from controlplane.infra.models import SoloLease, Work
+from controlplane.infra.models.work import OPEN_STATES
+from scheduling.models import Service
+from servers.domain.states import VmState
+from servers.models import BuildRequest, Instance, InstanceFault
+from servers.services.audit import audit_findings
+from tests.drill.talk import server
+
+FIELDS = ("id", "name", "host", "vm_state", "task_state", "power_state")
+
+
+def main(arguments: list[str]) -> int:
+    """Answer at the socket of the first argument until killed."""
+    server(Path(arguments[0]), answer).serve_forever()
+    return 0
+
+
+def answer(question: dict[str, Any]) -> Any:
+    """One question; asked once more when the database went away under the first."""
+    verb = QUESTIONS[question["ask"]]
+    close_old_connections()
+    try:
+        return verb()
+    except Error:
+        connection.close()
+        return verb()
+    finally:
+        connection.close()
+
+
+def state() -> dict[str, Any]:
+    """Instances that are not deleted, open work, build requests, and faults by instance."""
+    live = Instance.objects.filter(deleted_at__isnull=True)
+    work = Work.objects.filter(state__in=OPEN_STATES)
+    columns = ("id", "queue", "kind", "subject", "state", "step", "attempt", "lease_owner", "outcome", "request_id")
+    return {
+        "instances": list(live.values(*FIELDS)),
+        "work": list(work.values(*columns)),
+        "requests": [str(one) for one in BuildRequest.objects.values_list("instance_uuid", flat=True)],
+        "faults": {
+            str(uid): text
+            for uid, text in InstanceFault.objects.filter(
+                instance_uuid__in=live.filter(vm_state=VmState.ERROR).values("pk")
+            ).values_list("instance_uuid", "message")
+        },
+    }
+
+
+def hosts() -> dict[str, float]:
+    """Seconds since each agent was last heard of."""
+    rows = Service.objects.annotate(now=Now()).values_list("host", "last_seen_up", "now")
+    return {host: (now - seen).total_seconds() if seen else -1.0 for host, seen, now in rows}
+
+
+def findings() -> list[dict[str, Any]]:
+    """The audit's, as `manage.py audit --json` prints them."""
+    return [asdict(one) for one in audit_findings()]
+
+
+def chores_due() -> int:
+    """Make every clean-up due now: its lease says only that it ran lately, for thrift."""
+    return SoloLease.objects.filter(name__startswith="chore-").delete()[0]
+
+
+QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "chores_due": chores_due}

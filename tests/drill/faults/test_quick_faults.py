@@ -1,0 +1,32 @@
+"""The quickest of the drill's faults, on one stage. All of them: `python -m tests.drill.faults`."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drill.faults import doorbells, libvirt_fails
+from tests.drill.faults.fault import THREE_SIMULATED, Fault
+from tests.drill.faults.runner import fault_run
+from tests.drill.stage import Environment, Stage
+
+QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "doorbells-doubled", "doorbells-of-strangers")
+FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *doorbells.FAULTS) if fault.name in QUICK]
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """Three simulated hosts on SQLite. The path of its sockets must be short."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kd-") as directory,
+        Stage(Environment.SQLITE, Path(directory), THREE_SIMULATED) as stage,
+    ):
+        yield stage
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_fault_ends_as_it_must_and_loses_nothing(fault: Fault, stage: Stage) -> None:
+    outcome = fault_run(fault, stage)
+    assert outcome.is_good, outcome.told()

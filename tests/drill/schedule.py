@@ -1,0 +1,81 @@
+"""Which kill comes next: every point in turn, the least struck first, and some at any moment."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+RANDOM_EVERY = 4
+MOST_MISSES = 2
+
+REAL_GUESTS = (
+    "computeagent.drivers.libvirt.",
+    "computeagent.drivers.instance_files",
+    "computeagent.drivers.image_cache",
+)
+FETCHES = ("computeagent.drivers.image_cache", "computeagent.driver.prepare_image")
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One kill -9: at `point`, or where it hits when that is empty.
+
+    `with_restart`: a process is killed as well and all clean-ups are made due, because nobody passed the point
+    without that.
+    """
+
+    point: str = ""
+    with_restart: bool = False
+
+    @property
+    def needs_real_guest(self) -> bool:
+        """Whether only a real hypervisor passes the point."""
+        return self.point.startswith(REAL_GUESTS)
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether only somebody who logs in passes it."""
+        return self.point.startswith("controlplane.identity.")
+
+    @property
+    def needs_fresh_image(self) -> bool:
+        """Whether only the first build from an image passes it."""
+        return self.point.startswith(FETCHES)
+
+
+class Schedule:
+    """Hands out kills. The same seed and the same course of events give the same kills.
+
+    `struck`: points that were struck elsewhere before, each as often; the others come first.
+    """
+
+    def __init__(self, seed: int, *, only: Sequence[str] = (), struck: Iterable[str] = ()) -> None:
+        self._rng = random.Random(seed)
+        self._only = tuple(only)
+        self._count = 0
+        self._struck = Counter(struck)
+        self._missed: Counter[str] = Counter()
+
+    def next(self, points: Iterable[str]) -> Kill:
+        """The next one, of the points known by now. At random when no point is left that anybody may pass."""
+        self._count += 1
+        left = [one for one in points if self._missed[one] < MOST_MISSES and self._is_wanted(one)]
+        if not left or (self._count % RANDOM_EVERY == 0 and not self._only):
+            return Kill()
+        fewest = min(self._tries(one) for one in left)
+        point = self._rng.choice(sorted(one for one in left if self._tries(one) == fewest))
+        return Kill(point, with_restart=self._missed[point] > 0)
+
+    def struck(self, kill: Kill) -> None:
+        """It was passed, and somebody died there."""
+        self._struck[kill.point] += 1
+
+    def missed(self, kill: Kill) -> None:
+        """Nobody came by."""
+        self._missed[kill.point] += 1
+
+    def _is_wanted(self, point: str) -> bool:
+        return not self._only or any(word in point for word in self._only)
+
+    def _tries(self, point: str) -> int:
+        return self._struck[point] + self._missed[point]

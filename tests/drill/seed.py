@@ -1,0 +1,30 @@
+"""What an installation of a drill starts with: schema, admin, a flavor of almost nothing, images of one sector."""
+
+import io
+
+from computeagent.drivers.libvirt.boot_sector import boot_sector
+from controlplane.dashboard.launcher.seed import database_migrate
+from controlplane.identity.services import admin_ensure
+from servers.services.flavor import flavor_create
+from servers.services.image import image_create
+from servers.services.image_store import image_upload
+from tests.drill.names import FLAVOR, IMAGES, MEMORY_MIB, PASSWORD, image_id, image_name
+
+IMAGE_BYTES = 64 * 1024
+
+
+def main(_arguments: list[str]) -> int:
+    """Write all of it, once."""
+    database_migrate()
+    admin_ensure(PASSWORD)
+    flavor_create(name=FLAVOR, vcpus=1, memory_mib=MEMORY_MIB, root_gib=1)
+    for number in range(IMAGES):
+        _image(number)
+    return 0
+
+
+def _image(number: int) -> None:
+    uid, name = image_id(number), image_name(number)
+    image_create(caller=None, name=name, image_id=uid, disk_format="raw", visibility="public")
+    data = boot_sector(f"{name} runs\r\n").ljust(IMAGE_BYTES, b"\0")
+    image_upload(caller=None, image_id=uid, stream=io.BytesIO(data), declared_bytes=len(data))

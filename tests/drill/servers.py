@@ -1,0 +1,54 @@
+"""The private PostgreSQL and Redis of a stage, which can be killed and started again on the same port."""
+
+import signal
+import subprocess
+from typing import Protocol
+
+from tests.fixtures.servers import PostgresServer, RedisServer, Server, ServerFailedError
+
+
+class Restartable(Protocol):
+    """A server that the stage can take away."""
+
+    def kill(self) -> None:
+        """End it at once, without a word to its clients, and leave it down."""
+
+    def start_again(self) -> None:
+        """Serve again where it served before."""
+
+    def restart(self) -> None:
+        """Both."""
+
+
+class _Restarts(Server):
+    def kill(self) -> None:
+        """See Restartable. PostgreSQL takes SIGQUIT for that: it recovers from its log at the next start."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGQUIT if isinstance(self, PostgresServer) else signal.SIGKILL)
+            self.process.wait()
+
+    def start_again(self) -> None:
+        """See Restartable."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.directory
+            )
+        if not self._answers(self.process):
+            raise ServerFailedError(f"{self.name} did not start again:\n{self._log_tail()}")
+
+    def restart(self) -> None:
+        """See Restartable."""
+        self.kill()
+        self.start_again()
+
+
+class RestartablePostgres(_Restarts, PostgresServer):
+    """Keeps what was committed: it is with the kernel before the client hears of it, and no machine dies here."""
+
+    def command(self) -> list[str]:
+        """The tests' server answers a commit before its log is written, which a server that is killed must not do."""
+        return [*super().command(), "-c", "synchronous_commit=on"]
+
+
+class RestartableRedis(_Restarts, RedisServer):
+    """Forgets everything."""

@@ -1,0 +1,397 @@
+"""A stage: the real processes of one installation, with a load, a keeper that starts again what died, and a verdict.
+
+    with Stage(Environment.SQLITE, Path("/tmp/s"), agents(qemu=1, test=2)) as stage:
+        stage.arm("servers.services.instance_create.instances_create:after-commit", "kill")
+        stage.load.burst(stage.rows()["instances"])
+        seconds = stage.wait_quiet(60)
+        assert stage.verdict() == []
+
+Everything below `directory`, which must have a short name (sockets live there): `drill/` is KILONOVA_DRILL of all
+processes (`seen`, `armed`, `fired`), `logs/NAME.log` their output, `agents/HOST` the agents' own state, `hv/` the
+hypervisors, `ears/` the sockets on which agents and auditor answer.
+
+The processes, by name in `Stage.processes`: `web` (gunicorn as `manage.py up` runs it), `conductor-0` ...,
+`agent-HOST`. Change `.command` (a whole command line), `.arguments` or `.env_extra` before `.start()`/`.restart()` to
+run something else in its place. `AgentSpec.wraps` names functions (`module:function`, Driver -> Driver) around the
+agent's driver.
+"""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from computeagent.drivers.libvirt.simulated_host import simulated_host_write
+from controlplane.kernel.kill_points import VARIABLE, file_name
+from tests.drill.client import Client
+from tests.drill.guests import HostGuests, guests_of, qemu_processes
+from tests.drill.load import Load
+from tests.drill.nursery import ROOT, Nursery
+from tests.drill.process import Process
+from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
+from tests.drill.talk import ask
+from tests.drill.verdict import guest_faults, promise_faults, under_way
+from tests.fixtures.servers import free_port
+
+TEND_EVERY_S = 0.05
+LOOK_EVERY_S = 0.15
+START_LIMIT_S = 180.0
+HOST_MEMORY_MIB = 2048
+HOST_VCPUS = 16
+HOST_DISK_GIB = 100
+
+SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
+    "LEASE_S": "3",
+    "STRANGE_GUEST_GRACE_S": "2",
+    "RECONCILE_INTERVAL_S": "0.5",
+    "REPORT_INTERVAL_S": "2",
+    "SERVICE_DOWN_TIME_S": "10",
+    "BUILD_DEADLINE_S": "60",
+    "RESERVED_HOST_MEMORY_MIB": "0",
+    "DRIFT_GRACE_S": "5",
+    "DEFAULT_QUOTA_INSTANCES": "1000",
+    "DEFAULT_QUOTA_CORES": "1000",
+    "DEFAULT_QUOTA_RAM_MIB": "1000000",
+}
+
+
+class Environment(StrEnum):
+    """What carries rows and doorbells."""
+
+    SQLITE = "sqlite"
+    POSTGRES = "postgres"
+    REDIS = "redis"
+    """PostgreSQL for the rows, Redis for the doorbells."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One hypervisor: `kind` is qemu (real guests, `qemu:///embed`) or test (libvirt's simulated host)."""
+
+    host: str
+    kind: str
+    wraps: tuple[str, ...] = ()
+
+
+def agents(*, qemu: int, test: int, wraps: tuple[str, ...] = ()) -> list[AgentSpec]:
+    """So many of each, named q1.. and t1.."""
+    return [
+        *(AgentSpec(f"q{number}", "qemu", wraps) for number in range(1, qemu + 1)),
+        *(AgentSpec(f"t{number}", "test", wraps) for number in range(1, test + 1)),
+    ]
+
+
+class Stage:
+    """See the module. Use from one thread; a thread of its own keeps the processes running."""
+
+    def __init__(
+        self,
+        env: Environment,
+        directory: Path,
+        agents: Sequence[AgentSpec],
+        *,
+        conductors: int = 1,
+        settings: dict[str, str] | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.env, self.directory, self.agents = env, directory, list(agents)
+        self.processes: dict[str, Process] = {}
+        self.drill = directory / "drill"
+        self.client = Client(free_port())
+        self.load = Load(self.client, [each.host for each in agents], random.Random(seed))
+        self.database: RestartablePostgres | None = None
+        self.redis: RestartableRedis | None = None
+        self.revived: list[str] = []
+        """Names of processes that the keeper started again, in order."""
+        self.told: set[str] = set()
+        """Uuids in violations that were told already: lines that name one of them are left out from then on."""
+        self._conductors = conductors
+        self._settings = {**SETTINGS, "KILONOVA_STATE": str(directory), VARIABLE: str(self.drill), **(settings or {})}
+        self._stack = ExitStack()
+        self._ended = threading.Event()
+        self._keeper: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # Start and stop.
+
+    def prepare(self) -> None:
+        """Servers, schema, and the processes made but not started: the moment to change one."""
+        for name in ("drill/armed", "drill/seen", "drill/fired", "logs", "ears", "hv"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        self._start_servers()
+        nursery = Nursery(self._settings, self.directory / "logs" / "nursery.log")
+        self._stack.callback(nursery.close)
+        seed = self._process(nursery, "seed", "tests.drill.seed:main", [])
+        seed.start()
+        _wait(lambda: not seed.is_alive, START_LIMIT_S, "the seed", self)
+        for path in (self.drill / "seen").iterdir():
+            path.unlink()  # nobody is killed while an installation is being made
+        self._add(nursery, "web", "tests.drill.programs:web", self._web())
+        for number in range(self._conductors):
+            arguments = ["conductor", "--workers", "1"]
+            self._add(nursery, f"conductor-{number}", "tests.drill.programs:manage", arguments)
+        for each in self.agents:
+            self._add(nursery, f"agent-{each.host}", "tests.drill.agent:main", self._agent(each))
+        self._auditor = self._process(nursery, "auditor", "tests.drill.auditor:main", [str(self._ear("auditor"))])
+        self._auditor.start()
+
+    def start(self) -> None:
+        """Prepare unless that was done, start all that is not running, and wait until instances can be created."""
+        if not self.processes:
+            self.prepare()
+        for process in self.processes.values():
+            process.start()
+        self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
+        self._keeper.start()
+        _wait(self._is_ready, START_LIMIT_S, "all processes to be ready", self)
+        self.client.log_in()
+
+    def stop(self) -> None:
+        """Kill everything that belongs to the stage, guests included. Twice is fine."""
+        self._ended.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        for process in self.processes.values():
+            process.kill_for_good()
+        for pid in self._guest_pids():
+            os.kill(pid, 9)
+        self._stack.close()
+
+    # Faults.
+
+    def arm(self, point: str, action: str) -> None:
+        """Have the first process that passes `point` do `action` there: kill, hang SECONDS, refuse TEXT, enospc."""
+        fresh = self.drill / "armed" / ".fresh"
+        fresh.write_text(action)
+        fresh.rename(self.drill / "armed" / file_name(point))
+
+    def disarm(self, point: str) -> None:
+        """Take back what nobody came by for."""
+        (self.drill / "armed" / file_name(point)).unlink(missing_ok=True)
+
+    def fired(self, point: str) -> str | None:
+        """Name of the process that did what was armed at the point; None while none has. Asked once: forgets it."""
+        path = self.drill / "fired" / file_name(point)
+        try:
+            session = int(path.read_text().split()[1])
+        except FileNotFoundError:
+            return None
+        path.unlink()
+        owners = (name for name, process in self.processes.items() if session in process.pids)
+        return next(owners, "unknown")
+
+    def points(self) -> list[str]:
+        """Every point that some process has passed so far."""
+        return sorted(path.name for path in (self.drill / "seen").iterdir())
+
+    @contextmanager
+    def keeper_paused(self) -> Iterator[None]:
+        """Nothing is started again inside."""
+        wanted = [process for process in self.processes.values() if process.wanted]
+        for process in wanted:
+            process.wanted = False
+        try:
+            yield
+        finally:
+            for process in wanted:
+                process.wanted = True
+
+    @property
+    def restartables(self) -> dict[str, Restartable]:
+        """The servers of this environment, by name."""
+        return {one.name: one for one in (self.database, self.redis) if one is not None}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of its processes, for a command on the same database; without the drill's own switch."""
+        return {**os.environ, **{name: value for name, value in self._settings.items() if name != VARIABLE}}
+
+    def chores_due(self) -> None:
+        """Have the reconciler run every clean-up in its next round."""
+        self._ask_auditor("chores_due")
+
+    # Facts.
+
+    def rows(self) -> dict[str, Any]:
+        """Instances, open work, build requests and faults, of the database."""
+        return dict(self._ask_auditor("state"))
+
+    def findings(self) -> list[dict[str, Any]]:
+        """What the audit of the five invariants finds now."""
+        return list(self._ask_auditor("findings"))
+
+    def guests(self) -> list[HostGuests]:
+        """What the hypervisors have now."""
+        qemu = list(qemu_processes(self.directory))
+        return [
+            guests_of(each.host, self._ear(each.host), self.directory / "agents" / each.host, qemu)
+            for each in self.agents
+        ]
+
+    def faults_now(self) -> list[str]:
+        """What is not in order at this moment: under way, or wrong."""
+        rows = self.rows()
+        if busy := under_way(rows):
+            return busy
+        return [*self._faults_of(rows), *self._audit_lines()]
+
+    def busy(self) -> bool:
+        """Whether anything is under way, or cannot be looked at."""
+        try:
+            return bool(self._untold(under_way(self.rows())))
+        except (OSError, RuntimeError):
+            return True
+
+    def wait_quiet(self, within_s: float = 60.0) -> float:
+        """Seconds until nothing is under way and all is in order; `within_s` or more when that does not happen."""
+        began = time.monotonic()
+        self.settle(within_s)
+        return time.monotonic() - began
+
+    def settle(self, within_s: float) -> list[str]:
+        """The same; what was found wrong on the way, with nothing under way, and was put right after that."""
+        until = time.monotonic() + within_s
+        seen: dict[str, None] = {}
+        while time.monotonic() < until:
+            if not self.busy():
+                faults = self._look()
+                if not faults:
+                    return list(seen)
+                seen.update(dict.fromkeys(faults))
+            time.sleep(LOOK_EVERY_S)
+        return list(seen)
+
+    def verdict(self) -> list[str]:
+        """Every violation there is, seen twice: the five invariants, guests that are not instances, broken promises
+        and what never ended. Empty: nothing was lost."""
+        errors = self.load.promises.take_unexpected()
+        first = self._look()
+        if first:
+            time.sleep(0.5)
+        second = set(self._look()) if first else set()
+        return [*errors, *(line for line in first if line in second)]
+
+    def tell(self) -> str:
+        """The ends of all logs, for a person."""
+        logs = sorted((self.directory / "logs").glob("*.log"))
+        return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-1500:]}" for path in logs)
+
+    # Inside.
+
+    def _look(self) -> list[str]:
+        try:
+            return self._untold(self.faults_now())
+        except (OSError, RuntimeError) as error:
+            return [f"the auditor cannot look: {error}"]
+
+    def _untold(self, lines: list[str]) -> list[str]:
+        return [line for line in lines if not any(uid in line for uid in self.told)]
+
+    def _faults_of(self, rows: dict[str, Any]) -> list[str]:
+        promises = self.load.promises
+        return [
+            *guest_faults(rows, self.guests()),
+            *promise_faults(rows, promises.created - promises.unsure, promises.deleted),
+        ]
+
+    def _audit_lines(self) -> list[str]:
+        return [f"invariant {one['invariant']}: {one['subject']} {one['message']}" for one in self.findings()]
+
+    def _ask_auditor(self, question: str) -> Any:
+        return ask(self._ear("auditor"), {"ask": question})
+
+    def _ear(self, name: str) -> Path:
+        return self.directory / "ears" / name
+
+    def _is_ready(self) -> bool:
+        try:
+            heard = ask(self._ear("auditor"), {"ask": "hosts"})
+        except (OSError, RuntimeError):
+            return False  # the auditor is not there yet
+        return set(heard) >= {each.host for each in self.agents} and self.client.is_ready()
+
+    def _keep(self) -> None:
+        while not self._ended.wait(TEND_EVERY_S):
+            for name, process in self.processes.items():
+                if process.tend():
+                    self.revived.append(name)
+
+    def _guest_pids(self) -> list[int]:
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (path / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if "qemu-system" in words[0] and any(str(self.directory) in word for word in words):
+                found.append(int(path.name))
+        return found
+
+    def _start_servers(self) -> None:
+        if self.env is Environment.SQLITE:
+            self._settings["DATABASE_URL"] = f"sqlite:///{self.directory / 'kilonova.sqlite3'}"
+            return
+        self.database = self._stack.enter_context(RestartablePostgres())
+        self._settings["DATABASE_URL"] = self.database.create_database()
+        if self.env is Environment.REDIS:
+            self.redis = self._stack.enter_context(RestartableRedis())
+            self._settings["REDIS_URL"] = self.redis.url()
+
+    def _process(self, nursery: Nursery, name: str, program: str, arguments: list[str]) -> Process:
+        log = self.directory / "logs" / f"{name}.log"
+        return Process(name, program, arguments, nursery, self._settings, log)
+
+    def _add(self, nursery: Nursery, name: str, program: str, arguments: list[str]) -> None:
+        self.processes[name] = self._process(nursery, name, program, arguments)
+
+    def _web(self) -> list[str]:
+        return [
+            "controlplane.wsgi:application", "--config", "python:controlplane.dashboard.launcher.web_config",
+            "--bind", f"127.0.0.1:{self.client.port}", "--worker-class", "gthread", "--workers", "1",
+            "--threads", "8", "--graceful-timeout", "3", "--no-control-socket",
+        ]  # fmt: skip
+
+    def _agent(self, each: AgentSpec) -> list[str]:
+        hypervisors = self.directory / "hv"
+        uri = f"qemu:///embed?root={hypervisors / each.host}"
+        if each.kind == "test":
+            uri = simulated_host_write(
+                hypervisors / f"{each.host}.xml", vcpus=HOST_VCPUS, memory_mib=HOST_MEMORY_MIB, disk_gib=HOST_DISK_GIB
+            )
+        return [
+            "--host", each.host, "--libvirt-uri", uri, "--state", str(self.directory / "agents" / each.host),
+            "--image-cache", str(self.directory / "cache"), "--ear", str(self._ear(each.host)),
+            "--vcpus", str(HOST_VCPUS), "--memory-mib", str(HOST_MEMORY_MIB), "--disk-gib", str(HOST_DISK_GIB),
+            *(word for wrap in each.wraps for word in ("--wrap", wrap)),
+        ]  # fmt: skip
+
+
+def _wait(condition: Any, limit_s: float, what: str, stage: Stage) -> None:
+    until = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > until:
+            raise AssertionError(f"waited {limit_s:g} s in vain for {what}\n{stage.tell()}")
+        time.sleep(0.1)
+
+
+__all__ = ["ROOT", "AgentSpec", "Environment", "Stage", "agents"]

@@ -1,0 +1,78 @@
+"""The drill, cut to what `make test` has time for: the points where most would be lost, on each kind of rows and bells.
+
+`make drill` is the whole of it; `docs/drill.md` says what it shows.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fixtures.processes import ROOT
+
+pytestmark = pytest.mark.processes
+
+# One of each: API, conductor, agent, delete, power.
+POINTS = (
+    "instances_create:after-commit",
+    "._dispatch:before-commit",
+    "computeagent.driver.spawn:after",
+    "delete_done:before-commit",
+    "action_done:after-commit",
+)
+POINTS_OF_REAL_GUESTS = (
+    "instances_create:after-commit",
+    "._dispatch:after-commit",
+    "libvirt.driver:started",
+    "build_done:before-commit",
+    "libvirt.driver:forgotten",
+)
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A short name: sockets have little room for theirs."""
+    path = Path(tempfile.mkdtemp(prefix="kd-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def drill(directory: Path, *options: str) -> tuple[int, dict[str, Any], str]:
+    """Exit code, report as JSON, and all that was said."""
+    report = directory / "report.txt"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.drill", "--directory", str(directory / "d"), "--report", str(report), *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    found = json.loads(report.with_suffix(".json").read_text()) if report.exists() else {}
+    return done.returncode, found, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("environment", ["postgres", "redis"])
+def test_kills_at_the_points_that_matter_lose_nothing(environment: str, directory: Path) -> None:
+    code, report, told = drill(
+        directory, "--kills", "5", "--environments", environment, "--real", "0", "--simulated", "2",
+        "--points", ",".join(POINTS),
+    )  # fmt: skip
+    assert (code, report["violations"], report["kills"]) == (0, 0, 5), told
+    struck = {strike["point"] for strike in report["environments"][0]["strikes"] if strike["process"]}
+    assert len(struck) == len(POINTS), told
+
+
+@pytest.mark.qemu
+def test_real_guests_survive_kills_while_they_are_started(directory: Path) -> None:
+    code, report, told = drill(
+        directory, "--kills", "5", "--environments", "sqlite", "--real", "1", "--simulated", "1",
+        "--points", ",".join(POINTS_OF_REAL_GUESTS),
+    )  # fmt: skip
+    assert (code, report["violations"], report["kills"]) == (0, 0, 5), told

@@ -1,0 +1,82 @@
+"""What must be true once a stage is quiet. Pure: facts in, sentences about what is wrong out."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tests.drill.guests import HostGuests
+
+Rows = Mapping[str, Any]
+"""What `auditor.state` answers."""
+
+
+def under_way(rows: Rows) -> list[str]:
+    """What has not come to its end yet, in words."""
+    return [
+        *(f"work {one['kind']} of {one['subject']} is {one['state']} (attempt {one['attempt']}, "
+          f"step {one['step'] or '-'}, queue {one['queue']}, held by {one['lease_owner'] or 'nobody'}, "
+          f"{one['outcome'] or 'no outcome'})" for one in rows["work"]),
+        *(f"instance {one['name']} {one['id']} on {one['host'] or 'no host'} is "
+          f"{one['vm_state']}/{one['task_state'] or '-'}"
+          for one in rows["instances"] if one["vm_state"] == "building" or one["task_state"]),
+        *(f"request for {one} waits to be scheduled" for one in rows["requests"]),
+    ]  # fmt: skip
+
+
+def guest_faults(rows: Rows, hosts: Sequence[HostGuests]) -> list[str]:
+    """Where guests of the hypervisors and instances of the database are not the same."""
+    instances = {str(one["id"]): one for one in rows["instances"]}
+    everywhere = Counter(uuid for each in hosts for uuid, active in each.domains if active)
+    return [
+        *(f"{uuid} runs {times} times" for uuid, times in everywhere.items() if times > 1),
+        *(line for each in hosts for line in _faults_of_host(each, instances)),
+        *(
+            f"{one['name']} {uid} is on {one['host']}, which no agent of this stage serves"
+            for uid, one in instances.items()
+            if one["host"] and one["host"] not in {each.host for each in hosts}
+        ),
+    ]
+
+
+def _faults_of_host(found: HostGuests, instances: Mapping[str, Any]) -> Iterator[str]:
+    if not found.is_known:
+        yield f"{found.host}: its agent does not tell what its hypervisor has"
+        return
+    here = {uid: one for uid, one in instances.items() if one["host"] == found.host}
+    domains = dict(found.domains)
+    for uid in domains.keys() - here.keys():
+        where = instances[uid]["host"] or "no host" if uid in instances else "nowhere: no such instance"
+        yield f"{found.host} has a domain {uid}; the database has it on {where}"
+    for uid, one in here.items():
+        yield from _fault_of_instance(found.host, one, domains.get(uid))
+    yield from _faults_of_qemu(found, {uid for uid, active in domains.items() if active})
+    for name in set(found.directories) - here.keys():
+        yield f"{found.host} keeps files of {name}, which is not there"
+
+
+def _fault_of_instance(host: str, one: Mapping[str, Any], is_active: bool | None) -> Iterator[str]:
+    what = {None: "has no domain", False: "does not run", True: "runs"}[is_active]
+    wanted = {"active": True, "stopped": False}.get(one["vm_state"])
+    if wanted is not None and wanted != bool(is_active) and not one["task_state"]:
+        yield f"{one['name']} {one['id']} is {one['vm_state']} and {what} on {host}"
+
+
+def _faults_of_qemu(found: HostGuests, active: set[str]) -> Iterator[str]:
+    for uid, times in Counter(found.qemu).items():
+        if times > 1:
+            yield f"{found.host} runs {times} QEMU processes for {uid}"
+    if found.qemu and set(found.qemu) != active:
+        strangers, missing = sorted(set(found.qemu) - active), sorted(active - set(found.qemu))
+        yield f"{found.host}: QEMU runs that libvirt does not know: {strangers}; known and not running: {missing}"
+    for line in found.deleted_files:
+        yield f"{found.host}: a guest runs from files that were made anew under it: {line}"
+
+
+def promise_faults(rows: Rows, accepted: Iterable[str], deleted: Iterable[str]) -> list[str]:
+    """Requests that were accepted (202, 204) and came to nothing: created ones that are gone, deleted that are not."""
+    live = {str(one["id"]) for one in rows["instances"]}
+    gone = set(deleted)
+    return [
+        *(f"{uid} was accepted by the API and is nowhere" for uid in accepted if uid not in gone | live),
+        *(f"{uid} was deleted by the API and is still there" for uid in gone & live),
+    ]

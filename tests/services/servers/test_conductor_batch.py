@@ -1,0 +1,112 @@
+"""Several reservations that wait at the same time: done together, each with its own decision, row and end."""
+
+import uuid
+from collections.abc import Sequence
+
+import pytest
+
+from controlplane.infra import jobs
+from controlplane.infra.models import Work, WorkState
+from controlplane.infra.work import work_cancel, works_take
+from placement.selectors import allocations_by_consumer
+from scheduling.models import SchedulingDecision
+from servers.domain.groups import GroupPolicy
+from servers.domain.states import VmState
+from servers.models import BuildRequest, Instance, ServerGroup
+from servers.services.conductor_batch import schedule_and_build_many
+from servers.services.kinds import BUILD, SCHEDULE_AND_BUILD
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def waiting() -> list[str]:
+    rows = Work.objects.filter(kind=SCHEDULE_AND_BUILD, state=WorkState.WAITING).order_by("created_at")
+    return [str(pk) for pk in rows.values_list("pk", flat=True)]
+
+
+def answer(works: Sequence[str]) -> None:
+    jobs.answer_all([(SCHEDULE_AND_BUILD, pk) for pk in works])
+
+
+def states(kind: str) -> list[str]:
+    return sorted(Work.objects.filter(kind=kind).values_list("state", flat=True))
+
+
+def test_several_are_placed_each_by_a_decision_of_its_own() -> None:
+    who = world.cloud("h1", "h2")
+    made = [world.create(who.member, f"vm-{number}")[0] for number in range(3)]
+    works = waiting()
+    answer(works)
+    rows = {row.pk: row for row in Instance.objects.all()}
+    assert set(rows) == {one.pk for one in made}
+    assert len({row.decision_id for row in rows.values()}) == SchedulingDecision.objects.count() == 3
+    assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE] * 3
+    assert {work.outcome["decision"] for work in Work.objects.filter(pk__in=works)} == {
+        str(row.decision_id) for row in rows.values()
+    }
+    assert {work.request_id for work in Work.objects.filter(kind=BUILD)} == {row.request_id for row in rows.values()}
+    assert not BuildRequest.objects.exists()
+
+
+def test_each_sees_those_before_it_on_their_hosts() -> None:
+    who = world.cloud("h1", "h2")
+    for number in range(4):
+        world.create(who.member, f"vm-{number}")
+    answer(waiting())
+    assert sorted(Instance.objects.values_list("host", flat=True)) == ["h1", "h1", "h2", "h2"]
+
+
+def test_one_without_a_host_is_buried_and_the_others_go_on() -> None:
+    who = world.cloud()
+    world.flavor("huge", memory_mib=9000)
+    good, bad, also = (world.create(who.member, name, flavor=name)[0] for name in ("m1.tiny", "huge", "m1.tiny"))
+    answer(waiting())
+    found = dict(Instance.objects.values_list("pk", "vm_state"))
+    assert found == {good.pk: VmState.BUILDING, bad.pk: VmState.ERROR, also.pk: VmState.BUILDING}
+    assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE] * 3
+
+
+def test_one_whose_lease_is_lost_meanwhile_is_not_dispatched_and_the_others_are() -> None:
+    who = world.cloud()
+    made = [world.create(who.member, f"vm-{number}")[0] for number in range(3)]
+    taken = works_take(work_ids=waiting(), owner="me")
+    lost = taken[1][0].subject
+    work_cancel(subject=lost)
+    assert schedule_and_build_many(taken) == []
+    alive = {one.pk for one in made if one.reservation_id != lost}
+    assert set(Instance.objects.values_list("pk", flat=True)) == alive
+    assert set(Work.objects.filter(kind=BUILD).values_list("subject", flat=True)) == alive
+
+
+def test_one_deleted_meanwhile_leaves_neither_claim_nor_row() -> None:
+    who = world.cloud()
+    made = [world.create(who.member, f"vm-{number}")[0] for number in range(3)]
+    works = waiting()
+    BuildRequest.objects.filter(instance_uuid=made[0].pk).delete()
+    answer(works)
+    assert set(Instance.objects.values_list("pk", flat=True)) == {made[1].pk, made[2].pk}
+    assert made[0].pk not in allocations_by_consumer([one.pk for one in made])
+    assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE] * 3
+
+
+def test_what_names_a_group_or_was_cut_off_before_is_left_to_be_done_by_itself() -> None:
+    who = world.cloud("h1", "h2")
+    group = ServerGroup.objects.create(
+        name="g", project_id=who.member.project_id, user_id=who.member.user_id, policy=GroupPolicy.ANTI_AFFINITY
+    )
+    plain = [world.create(who.member, f"vm-{number}")[0] for number in range(2)]
+    grouped = world.create(who.member, "grouped", hints={"group": str(group.pk)})[0]
+    again = world.create(who.member, "again")[0]
+    Work.objects.filter(subject=again.reservation_id).update(attempt=1)
+    left = schedule_and_build_many(works_take(work_ids=waiting(), owner="me"))
+    assert {work.subject for work, _ in left} == {grouped.reservation_id, again.reservation_id}
+    assert set(Instance.objects.values_list("pk", flat=True)) == {one.pk for one in plain}
+
+
+def test_nonsense_among_the_doorbells_keeps_nobody_from_being_answered() -> None:
+    who = world.cloud()
+    world.create(who.member)
+    rings = [("os.system", "rm"), (SCHEDULE_AND_BUILD, "nonsense"), (SCHEDULE_AND_BUILD, str(uuid.uuid4()))]
+    jobs.answer_all([*rings, *((SCHEDULE_AND_BUILD, pk) for pk in waiting())])
+    assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE]

@@ -1,0 +1,342 @@
+"""Drift between instance, guest, allocation and host: listed with evidence, put right once it lasts or when asked."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db.models import F
+
+from computeagent.conductor import GuestFacts, GuestReturn, PowerState, StrangeGuest, WorkKind
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Heal, Work, WorkState
+from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from placement.domain import ConsumerState, InventorySpec
+from placement.selectors import allocations_by_consumer, fleet_usage
+from placement.selectors.allocations import consumer_holdings
+from placement.services import allocations_replace, inventory_set
+from scheduling.models import ComputeNode, Service
+from servers.conductor_api import conductor_connect
+from servers.domain.drift import KIND_WORDS, Drift, DriftKind
+from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
+from servers.models import StrangeGuest as StrangeRow
+from servers.selectors.drift import drift_list
+from servers.services.audit import audit_findings
+from servers.services.drift import drift_heal, guest_drift_round, placement_drift_round
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GUEST = str(uuid4())
+SEEN = StrangeGuest(GUEST, "i-abc", PowerState.RUNNING)
+
+
+def kinds() -> list[DriftKind]:
+    return [one.kind for one in drift_list()]
+
+
+def one_drift() -> Drift:
+    (found,) = drift_list()
+    return found
+
+
+def lasted(seconds: float = 1000.0) -> None:
+    """As if everything that was seen had been seen so much earlier."""
+    earlier = timedelta(seconds=seconds)
+    DriftSighting.objects.update(first_seen_at=F("first_seen_at") - earlier)
+    StrangeRow.objects.update(first_seen_at=F("first_seen_at") - earlier)
+
+
+def tell(instance: Instance, power_state: PowerState) -> None:
+    conductor_connect().power_states(host=instance.host, facts={str(instance.pk): GuestFacts(power_state)})
+
+
+def report(*guests: StrangeGuest, kept_because: str = "") -> list[str]:
+    return conductor_connect().strange_guests(host="h1", guests=guests, kept_because=kept_because)
+
+
+def open_kinds(instance: Instance) -> list[str]:
+    rows = Work.objects.filter(subject=instance.pk, state__in=[WorkState.WAITING, WorkState.RUNNING])
+    return list(rows.values_list("kind", flat=True))
+
+
+def test_cloud_at_rest_has_no_drift_in_a_constant_number_of_queries(django_assert_max_num_queries: Any) -> None:
+    who = world.cloud()
+    world.create(who.member, min_count=3)
+    world.pump()
+    assert world.finish_builds() == 3
+    with django_assert_max_num_queries(33):
+        assert drift_list() == []
+
+
+def test_every_kind_has_words() -> None:
+    assert set(KIND_WORDS) == set(DriftKind)
+
+
+# ---- guests without instance -----------------------------------------------------------------------------------
+
+
+def test_strange_guest_is_listed_before_it_may_go() -> None:
+    world.host("h1")
+    assert report(SEEN) == []
+    drift = one_drift()
+    assert (drift.kind, drift.host, drift.can_heal) == (DriftKind.STRANGE_GUEST, "h1", True)
+    assert drift.since is not None and drift.heals_at == drift.since + timedelta(seconds=60)
+    assert not conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
+
+
+def test_strange_guest_may_go_after_the_grace_period_and_is_booked_when_gone() -> None:
+    world.host("h1")
+    report(SEEN)
+    lasted()
+    assert report(SEEN) == [GUEST]
+    assert conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
+    report()
+    assert drift_list() == []
+    heal = Heal.objects.get(kind="strange_guest")
+    assert heal.subject == UUID(GUEST)
+    assert heal.evidence["whose"] == "nobody known here"
+
+
+def test_strange_guest_that_was_never_released_goes_without_a_heal() -> None:
+    world.host("h1")
+    report(SEEN)
+    report()
+    assert drift_list() == []
+    assert not Heal.objects.exists()
+
+
+def test_operator_lets_a_strange_guest_go_at_once() -> None:
+    world.host("h1")
+    report(SEEN)
+    assert drift_heal(key=one_drift().key, actor="root").is_done
+    assert one_drift().asked_by == "root"
+    with pytest.raises(Conflict, match="root asked for it already"):
+        drift_heal(key=one_drift().key, actor="other")
+    assert report(SEEN) == [GUEST]
+    assert conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
+
+
+def test_strange_guest_that_its_agent_keeps_says_why_and_cannot_be_healed() -> None:
+    world.host("h1")
+    report(SEEN, kept_because="The agent was started with --keep-orphans")
+    lasted()
+    assert report(SEEN, kept_because="The agent was started with --keep-orphans") == []
+    assert one_drift().obstacle == "The agent was started with --keep-orphans."
+    with pytest.raises(Conflict, match="--keep-orphans"):
+        drift_heal(key=one_drift().key, actor="root")
+
+
+def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> None:
+    instance = world.active(world.cloud().member)
+    mine = StrangeGuest(str(instance.pk), "i-mine", PowerState.RUNNING)
+    report(mine)
+    lasted()
+    assert report(mine) == []
+    assert not conductor_connect().release_guest(host="h1", guest_uuid=str(instance.pk))
+
+
+# ---- instances and their guests --------------------------------------------------------------------------------
+
+
+def test_active_instance_without_guest_is_rebooted_once_it_lasts() -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, PowerState.NOSTATE)
+    assert (one_drift().kind, one_drift().since) == (DriftKind.GUEST_MISSING, None)
+    assert guest_drift_round() == 0
+    assert one_drift().heals_at is not None
+    lasted()
+    assert guest_drift_round() == 1
+    assert open_kinds(instance) == ["reboot"]
+    assert drift_list() == []
+    conductor_connect().action_done(lease=world.order("h1", WorkKind.REBOOT).lease, facts=world.RUNNING)
+    assert Heal.objects.get(kind="guest_missing").evidence["power_state"] == "nostate"
+    assert (world.instance_of(instance.pk).vm_state, audit_findings()) == ("active", [])
+
+
+def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, PowerState.NOSTATE)
+    guest_drift_round()
+    lasted()
+    guest_drift_round()
+    lease = world.order("h1", WorkKind.REBOOT).lease
+    conductor_connect().action_failed(lease=lease, step="rebooting_hard", message="no disk")
+    assert guest_drift_round() == 0
+    assert open_kinds(instance) == []
+    assert "tried_at" in one_drift().evidence
+
+
+def test_instance_whose_agent_is_silent_waits_for_it() -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, PowerState.NOSTATE)
+    Service.objects.update(last_seen_up=now_plus(-3600))
+    guest_drift_round()
+    lasted()
+    assert guest_drift_round() == 0
+    assert "The agent of h1 is not heard of" in one_drift().obstacle
+
+
+@pytest.mark.parametrize("power_state", [PowerState.SHUTDOWN, PowerState.CRASHED])
+def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal(power_state: PowerState) -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, power_state)
+    assert world.instance_of(instance.pk).vm_state == "stopped"
+    assert Heal.objects.get().kind == "guest_off"
+    assert drift_list() == []
+
+
+@pytest.mark.parametrize("power_state", [PowerState.RUNNING, PowerState.PAUSED, PowerState.SUSPENDED])
+def test_guest_that_is_on_though_stopped_is_stopped_as_an_action(power_state: PowerState) -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, PowerState.SHUTDOWN)
+    tell(instance, power_state)
+    assert open_kinds(instance) == ["stop"]
+    assert InstanceAction.objects.filter(instance_uuid=instance.pk, action="stop", user_id=None).count() == 1
+    assert Heal.objects.filter(kind="guest_runs").count() == 1
+
+
+def test_power_states_of_a_host_that_does_not_have_the_instance_change_nothing() -> None:
+    instance = world.active(world.cloud().member)
+    conductor_connect().power_states(host="h2", facts={str(instance.pk): GuestFacts(PowerState.SHUTDOWN)})
+    assert world.instance_of(instance.pk).vm_state == "active"
+
+
+def test_operator_heals_a_guest_that_runs_where_the_row_says_stopped() -> None:
+    instance = world.active(world.cloud().member)
+    Instance.objects.update(vm_state="stopped")
+    assert drift_heal(key=one_drift().key, actor="root").is_done
+    assert open_kinds(instance) == ["stop"]
+    assert Heal.objects.get().evidence["asked_by"] == "root"
+
+
+def test_drift_that_went_by_itself_is_not_found() -> None:
+    instance = world.active(world.cloud().member)
+    tell(instance, PowerState.NOSTATE)
+    key = one_drift().key
+    tell(instance, PowerState.RUNNING)
+    with pytest.raises(NotFound):
+        drift_heal(key=key, actor="root")
+
+
+def test_guest_that_an_agent_brought_back_is_booked_and_one_it_could_not_has_a_fault() -> None:
+    who = world.cloud()
+    back, lost = world.active(who.member, "a"), world.active(who.member, "b")
+    returns = [
+        GuestReturn(str(back.pk), PowerState.SHUTDOWN),
+        GuestReturn(str(lost.pk), PowerState.NOSTATE, "the root disk is gone"),
+    ]
+    conductor_connect().guests_returned(host="h1", returns=returns)
+    assert Heal.objects.get(subject=back.pk).done == "The guest was started again."
+    assert "root disk is gone" in Heal.objects.get(subject=lost.pk).done
+    assert InstanceFault.objects.get().instance_uuid == lost.pk
+
+
+def test_task_without_work_is_listed_and_ended_on_request() -> None:
+    instance = world.active(world.cloud().member)
+    Instance.objects.update(task_state="pausing", task_since=now_plus(-5))
+    drift = one_drift()
+    assert (drift.kind, drift.evidence["deadline_s"]) == (DriftKind.LOST_TASK, 900.0)
+    assert drift_heal(key=drift.key, actor="root").is_done
+    assert world.instance_of(instance.pk).task_state == ""
+
+
+def test_instance_on_a_host_that_is_not_registered_is_listed_for_a_person() -> None:
+    world.active(world.cloud().member)
+    Service.objects.all().delete()
+    found = next(one for one in drift_list() if one.kind is DriftKind.UNKNOWN_HOST)
+    assert not found.can_heal
+    assert "delete the instance" in found.obstacle
+
+
+# ---- allocations and inventories -------------------------------------------------------------------------------
+
+
+def test_instance_without_allocations_holds_them_again_once_it_lasts() -> None:
+    instance = world.active(world.cloud().member)
+    held = allocations_by_consumer([instance.pk])[instance.pk]
+    allocations_replace([_holding(instance, {})])
+    assert kinds() == [DriftKind.NO_ALLOCATIONS]
+    assert placement_drift_round() == 0
+    lasted()
+    assert placement_drift_round() == 1
+    again = allocations_by_consumer([instance.pk])[instance.pk]
+    assert {one.resource_class: one.used for one in again} == {one.resource_class: one.used for one in held}
+    heal = Heal.objects.get(kind="instance_without_allocations")
+    assert heal.subject == instance.pk
+    assert audit_findings() == []
+
+
+def test_allocations_on_another_host_move_to_the_instances_own() -> None:
+    who = world.cloud("h1", "h2")
+    instance = world.active(who.member)
+    other = ComputeNode.objects.exclude(host=instance.host).get()
+    amounts = {one.resource_class: one.used for one in allocations_by_consumer([instance.pk])[instance.pk]}
+    allocations_replace([_holding(instance, {other.pk: amounts})])
+    drift = one_drift()
+    assert (drift.kind, drift.instance_id) == (DriftKind.OTHER_HOST, instance.pk)
+    assert drift_heal(key=drift.key, actor="root").is_done
+    assert {one.provider_uuid for one in allocations_by_consumer([instance.pk])[instance.pk]} == {
+        instance.compute_node_uuid
+    }
+
+
+def test_inventory_that_is_not_what_the_host_reported_is_stated_again() -> None:
+    world.host("h1")
+    node = ComputeNode.objects.get()
+    stated = {name: each.spec for name, each in fleet_usage({node.pk})[node.pk].items()}
+    inventory_set(node.pk, {**stated, "VCPU": InventorySpec(total=64)})
+    drift = one_drift()
+    assert drift.kind is DriftKind.INVENTORY
+    assert "VCPU: total 64, should be 4" in drift.found
+    assert drift_heal(key=drift.key, actor="root").is_done
+    assert drift_list() == []
+    assert fleet_usage({node.pk})[node.pk]["VCPU"].spec.total == 4
+
+
+def test_second_round_changes_nothing() -> None:
+    instance = world.active(world.cloud().member)
+    allocations_replace([_holding(instance, {})])
+    placement_drift_round()
+    lasted()
+    placement_drift_round()
+    assert placement_drift_round() == 0
+    assert (Heal.objects.count(), DriftSighting.objects.filter(tried_at=None).count()) == (1, 0)
+
+
+# ---- work that an agent gives back -----------------------------------------------------------------------------
+
+
+def test_work_given_back_costs_no_attempt_and_is_taken_at_once() -> None:
+    who = world.cloud()
+    world.create(who.member)
+    world.pump()
+    for _ in range(7):
+        lease = world.order("h1").lease
+        conductor_connect().give_back(lease=lease, reason="The agent was stopped.")
+    with pytest.raises(Fenced):
+        conductor_connect().renew(lease=lease)
+    assert world.order("h1").lease.attempt == 8
+    assert world.finish_builds() == 0
+
+
+def test_work_of_another_attempt_cannot_be_given_back() -> None:
+    who = world.cloud()
+    world.create(who.member)
+    world.pump()
+    lease = world.order("h1").lease
+    Work.objects.update(attempt=F("attempt") + 1)
+    with pytest.raises(Fenced):
+        conductor_connect().give_back(lease=lease, reason="The agent was stopped.")
+
+
+def _holding(instance: Instance, resources: dict[UUID, dict[str, int]]) -> ConsumerState:
+    now = consumer_holdings(instance.pk)
+    return ConsumerState(
+        consumer_uuid=instance.pk,
+        project_id=str(instance.project_id),
+        user_id=str(instance.user_id),
+        consumer_type="INSTANCE",
+        resources=resources,
+        generation=now.generation if now is not None else None,
+    )

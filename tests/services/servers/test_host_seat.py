@@ -1,0 +1,94 @@
+"""One agent per host: which state directory the control plane takes for the agent of a host."""
+
+import uuid
+
+import pytest
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import SoloLease
+from controlplane.kernel.errors import Conflict
+from scheduling.services import HypervisorReport, host_register, service_force_down
+from servers.models import Instance
+from servers.services.host_seat import host_seat_take
+
+pytestmark = pytest.mark.django_db
+
+FIRST, SECOND = str(uuid.uuid4()), str(uuid.uuid4())
+
+
+def take(agent_id: str, *guests: uuid.UUID) -> None:
+    host_seat_take(host="h1", agent_id=agent_id, guests=guests)
+
+
+def instance_on(host: str) -> uuid.UUID:
+    made = Instance.objects.create(
+        name="vm",
+        project_id=uuid.uuid4(),
+        user_id=uuid.uuid4(),
+        host=host,
+        flavor={},
+        vcpus=1,
+        memory_mib=1,
+        root_gib=1,
+    )
+    return uuid.UUID(str(made.pk))
+
+
+def silence() -> None:
+    SoloLease.objects.update(until=now_plus(-1))
+
+
+def register() -> None:
+    host_register(
+        host="h1",
+        report=HypervisorReport(
+            hypervisor_hostname="h1",
+            hypervisor_type="fake",
+            hypervisor_version=1,
+            vcpus=8,
+            memory_mib=8192,
+            disk_gib=99,
+        ),
+    )
+
+
+def test_same_directory_keeps_the_host_even_after_silence() -> None:
+    take(FIRST)
+    silence()
+    take(FIRST)
+
+
+def test_other_directory_is_refused_while_the_first_is_alive() -> None:
+    take(FIRST)
+    with pytest.raises(Conflict, match=f"{FIRST}, which is alive"):
+        take(SECOND)
+
+
+def test_other_directory_gets_an_empty_host_after_silence_and_the_first_is_refused() -> None:
+    take(FIRST)
+    silence()
+    take(SECOND)
+    with pytest.raises(Conflict, match=SECOND):
+        take(FIRST)
+
+
+def test_other_directory_without_the_guests_is_refused_after_silence() -> None:
+    take(FIRST)
+    silence()
+    placed = instance_on("h1")
+    with pytest.raises(Conflict, match=f"1 of its instances are not on this hypervisor \\({placed}\\)"):
+        take(SECOND, uuid.uuid4())
+
+
+def test_other_directory_with_all_guests_is_the_same_machine() -> None:
+    take(FIRST)
+    silence()
+    take(SECOND, instance_on("h1"))
+
+
+def test_host_declared_dead_is_given_to_another_directory() -> None:
+    register()
+    instance_on("h1")
+    take(FIRST)
+    service_force_down(host="h1", forced_down=True)
+    take(SECOND)

@@ -1,0 +1,271 @@
+"""Instances tell what happens to them: Nova's names and payloads, in the transaction in which it happens."""
+
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from computeagent.conductor import FailureClass, WorkKind
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Notification, Work
+from controlplane.infra.notifications.outbox import events_wanted
+from controlplane.infra.reconcile import reconcile_once
+from scheduling.services import service_disable, service_enable, service_force_down
+from servers.conductor_api import conductor_connect
+from servers.models import Port
+from servers.services.instance_delete import instance_delete
+from servers.services.instance_power import instance_act
+from servers.services.instance_schedule_again import instance_schedule_again
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def told(notifying: Any) -> None:
+    notifying(EVENTS=("instance.*", "service.*", "compute_task.*"))
+
+
+def names(*, but: str = "instance.update") -> list[str]:
+    """What was told, in its order."""
+    rows = Notification.objects.exclude(event_type=but).order_by("happened_at", "created_at")
+    return list(rows.values_list("event_type", flat=True))
+
+
+def forget() -> None:
+    Notification.objects.all().delete()
+
+
+def only(event_type: str) -> Notification:
+    return Notification.objects.get(event_type=event_type)
+
+
+def data(row: Notification) -> dict[str, Any]:
+    found: dict[str, Any] = row.payload["nova_object.data"]
+    return found
+
+
+def object_of(value: dict[str, Any]) -> tuple[str, str]:
+    return value["nova_object.name"], value["nova_object.version"]
+
+
+def test_create_tells_start_and_end_in_its_hosts_name() -> None:
+    who = world.cloud()
+    forget()
+    made = world.create(who.member, tags=["red"], metadata={"a": "b"}, description="first")[0]
+    world.pump()
+    world.finish_builds()
+    assert names() == ["instance.create.start", "instance.create.end"]
+    start, end = only("instance.create.start"), only("instance.create.end")
+    assert object_of(end.payload) == ("InstanceCreatePayload", "1.13")
+    assert {start.publisher_id, end.publisher_id} == {"nova-compute:h1"}
+    assert (data(start)["state"], data(end)["state"], data(end)["power_state"]) == ("building", "active", "running")
+    assert (end.project_id, end.priority) == (who.member.project_id, "INFO")
+    facts = data(end)
+    assert (facts["uuid"], facts["display_name"], facts["host"]) == (str(made.pk), "vm", "h1")
+    assert (facts["display_description"], facts["tags"], facts["metadata"]) == ("first", ["red"], {"a": "b"})
+    assert facts["action_initiator_user"] == str(who.member.user_id)
+    assert object_of(facts["flavor"]) == ("FlavorPayload", "1.4")
+    assert facts["launched_at"].endswith("Z")
+    assert facts["fault"] is None
+
+
+def test_addresses_are_told_with_the_port_that_has_them() -> None:
+    who = world.cloud()
+    made = world.create(who.member)[0]
+    world.pump()
+    Port.objects.filter(instance_uuid=made.pk).delete()
+    port = Port.objects.create(instance_uuid=made.pk, mac="52:54:00:00:00:01", network_name="default")
+    world.finish_builds()
+    (told,) = data(only("instance.create.end"))["ip_addresses"]
+    assert object_of(told) == ("IpPayload", "1.0")
+    assert told["nova_object.data"] == {
+        "label": "default", "mac": port.mac, "meta": {}, "port_uuid": str(port.pk), "version": 4,
+        "address": "10.0.0.5", "device_name": None,
+    }  # fmt: skip
+
+
+def test_build_that_fails_tells_error_for_each_host_and_the_next_start() -> None:
+    who = world.cloud("h1", "h2")
+    forget()
+    made = world.create(who.member)[0]
+    world.pump()
+    first = world.instance_of(made.pk).host
+    world.fail_build(first, message="no disk left")
+    world.pump()
+    assert names() == ["instance.create.start", "instance.create.error", "instance.create.start"]
+    error = only("instance.create.error")
+    fault = data(error)["fault"]
+    assert (error.priority, error.publisher_id) == ("ERROR", f"nova-compute:{first}")
+    assert object_of(fault) == ("ExceptionPayload", "1.1")
+    assert fault["nova_object.data"]["exception_message"] == "no disk left"
+
+
+def test_no_host_tells_that_the_conductor_gave_up_with_the_request() -> None:
+    who = world.cloud()
+    world.flavor("huge", vcpus=16)
+    forget()
+    made = world.create(who.member, flavor="huge", min_count=2)
+    world.pump()
+    rows = list(Notification.objects.filter(event_type="compute_task.build_instances.error"))
+    assert {data(row)["instance_uuid"] for row in rows} == {str(one.pk) for one in made}
+    assert object_of(rows[0].payload) == ("ComputeTaskPayload", "1.0")
+    assert (rows[0].priority, data(rows[0])["state"]) == ("ERROR", "error")
+    assert data(rows[0])["reason"]["nova_object.data"]["exception"] == "NoValidHost"
+    assert data(rows[0])["request_spec"]["nova_object.data"]["num_instances"] == 2
+    assert rows[0].publisher_id.startswith("nova-conductor:")
+
+
+def test_attempts_used_up_tell_error_and_no_start() -> None:
+    who = world.cloud()
+    world.create(who.member)
+    world.pump()
+    forget()
+    world.fail_build("h1")
+    world.pump()
+    assert names() == ["instance.create.error", "compute_task.build_instances.error"]
+    last = only("compute_task.build_instances.error")
+    assert data(last)["reason"]["nova_object.data"]["exception"] == "MaxRetriesExceeded"
+
+
+def test_build_past_its_deadline_tells_error() -> None:
+    who = world.cloud()
+    world.create(who.member)
+    world.pump()
+    world.order("h1")
+    forget()
+    Work.objects.filter(kind="build").update(deadline_at=now_plus(-1))
+    reconcile_once()
+    assert names() == ["instance.create.error"]
+
+
+def test_every_change_of_state_is_an_update_with_both_sides() -> None:
+    who = world.cloud()
+    forget()
+    made = world.create(who.member)[0]
+    world.pump()
+    world.finish_builds()
+    changes = [
+        data(row)["state_update"]["nova_object.data"]
+        for row in Notification.objects.filter(event_type="instance.update").order_by("happened_at")
+    ]
+    assert [(one["old_state"], one["state"]) for one in changes] == [(None, "building"), ("building", "active")]
+    assert [(one["old_task_state"], one["new_task_state"]) for one in changes] == [
+        (None, "scheduling"),
+        ("scheduling", None),
+    ]
+    row = Notification.objects.filter(event_type="instance.update").first()
+    assert row is not None
+    assert object_of(row.payload) == ("InstanceUpdatePayload", "2.1")
+    assert data(row)["uuid"] == str(made.pk)
+    assert data(row)["audit_period"]["nova_object.data"]["audit_period_beginning"].endswith("-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "verb", "facts"),
+    [
+        ("stop", WorkKind.STOP, "power_off", world.OFF),
+        ("reboot", WorkKind.REBOOT, "reboot", world.RUNNING),
+    ],
+)
+def test_power_action_tells_start_and_end(action: str, kind: WorkKind, verb: str, facts: Any) -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    forget()
+    instance_act(caller=who.member, instance_id=instance.pk, action=action)
+    conductor_connect().action_done(lease=world.order("h1", kind).lease, facts=facts)
+    assert names() == [f"instance.{verb}.start", f"instance.{verb}.end"]
+    assert object_of(only(f"instance.{verb}.end").payload) == ("InstanceActionPayload", "1.9")
+
+
+def test_power_action_that_fails_tells_error_with_its_fault() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    instance_act(caller=who.member, instance_id=instance.pk, action="stop")
+    forget()
+    conductor_connect().action_failed(lease=world.order("h1").lease, step="stop", message="libvirt is away")
+    assert names() == ["instance.power_off.error"]
+    fault = data(only("instance.power_off.error"))["fault"]["nova_object.data"]
+    assert (fault["exception"], fault["exception_message"]) == ("stop", "libvirt is away")
+
+
+def test_deletion_on_a_host_tells_start_at_once_and_end_when_it_is_gone() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    forget()
+    instance_delete(caller=who.admin, instance_id=instance.pk)
+    assert names() == ["instance.delete.start"]
+    conductor_connect().deleted(lease=world.order("h1", WorkKind.DELETE).lease)
+    assert names() == ["instance.delete.start", "instance.delete.end"]
+    end = data(only("instance.delete.end"))
+    assert (end["state"], end["deleted_at"] is None) == ("deleted", False)
+    assert end["action_initiator_user"] == str(who.admin.user_id)
+
+
+def test_deletion_without_a_host_is_told_by_the_api() -> None:
+    who = world.cloud()
+    made = world.create(who.member)[0]
+    forget()
+    instance_delete(caller=who.member, instance_id=made.pk)
+    assert names() == ["instance.delete.start", "instance.delete.end"]
+    row = only("instance.delete.end")
+    assert (data(row)["uuid"], row.publisher_id.partition(":")[0]) == (str(made.pk), "nova-api")
+
+
+def test_scheduling_again_is_an_update_from_error_to_building() -> None:
+    who = world.cloud()
+    made = world.create(who.member)[0]
+    world.pump()
+    world.fail_build("h1", FailureClass.USER)
+    forget()
+    instance_schedule_again(instance_id=made.pk, actor=who.member)
+    change = data(only("instance.update"))["state_update"]["nova_object.data"]
+    assert change == {
+        "old_state": "error", "state": "building", "old_task_state": None, "new_task_state": "scheduling",
+    }  # fmt: skip
+
+
+def test_service_tells_that_it_came_and_what_operators_say_of_it() -> None:
+    world.cloud("h1")
+    assert names() == ["service.create"]
+    conductor_connect().heartbeat(host="h1")
+    world.host("h1")
+    assert names() == ["service.create"]
+    service_disable(host="h1", reason="repairs")
+    service_enable(host="h1")
+    service_force_down(host="h1", forced_down=True)
+    assert names() == ["service.create", *["service.update"] * 3]
+    told = Notification.objects.filter(event_type="service.update").order_by("happened_at")
+    assert [(data(row)["disabled"], data(row)["disabled_reason"], data(row)["forced_down"]) for row in told] == [
+        (True, "repairs", False),
+        (False, None, False),
+        (False, None, True),
+    ]
+    assert object_of(told[0].payload) == ("ServiceStatusPayload", "1.1")
+    assert told[0].publisher_id == "nova-compute:h1"
+
+
+def test_what_is_rolled_back_is_never_told() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    forget()
+    with pytest.raises(RuntimeError), transaction.atomic():
+        instance_act(caller=who.member, instance_id=instance.pk, action="stop")
+        raise RuntimeError
+    assert names(but="") == []
+
+
+def test_telling_nobody_costs_no_statement(notifying: Any) -> None:
+    """Twice around: with notifications switched off altogether, and with them on and nobody who wants them."""
+    who = world.cloud()
+    instance = world.active(who.member)
+    statements = []
+    for form in ("none", "versioned"):
+        notifying(EVENTS=(), FORMAT=form)
+        events_wanted(("instance.update",))  # looks who wants what, which then is known for a while
+        with CaptureQueriesContext(connection) as asked:
+            instance_act(caller=who.member, instance_id=instance.pk, action="reboot")
+            conductor_connect().action_done(lease=world.order("h1").lease, facts=world.RUNNING)
+        statements.append([one["sql"].partition(" ")[0] for one in asked.captured_queries])
+    assert statements[0] == statements[1]

@@ -1,0 +1,242 @@
+"""An instance that found no host is asked for again: same uuid, one transaction, one winner."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from computeagent.conductor import FailureClass
+from controlplane.identity.models import Project
+from controlplane.infra.db import now_plus
+from controlplane.infra.models import Work
+from controlplane.infra.reconcile import reconcile_once
+from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
+from placement.selectors import allocations_by_consumer
+from servers.models import (
+    AttemptRecord,
+    BuildRequest,
+    Image,
+    Instance,
+    InstanceAction,
+    InstanceFault,
+    InstanceMapping,
+    InstanceTag,
+    RequestSpec,
+)
+from servers.selectors.instance import instance_get
+from servers.selectors.quota import quota_usage
+from servers.services.audit import audit_findings
+from servers.services.instance_delete import instance_delete
+from servers.services.instance_schedule_again import instance_schedule_again
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def buried(who: world.People, **more: Any) -> Instance:
+    """One that asked for more than the only host has."""
+    world.flavor("huge", vcpus=8)
+    made = world.create(who.member, flavor="huge", tags=["red", "blue"], metadata={"a": "b"}, **more)[0]
+    world.pump()
+    return world.instance_of(made.pk)
+
+
+def again(who: world.People, instance: Instance) -> Work:
+    return instance_schedule_again(instance_id=instance.pk, actor=who.member)
+
+
+def test_buried_instance_becomes_active_once_there_is_a_host() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    world.host("big", vcpus=16)
+    again(who, old)
+    world.pump()
+    assert world.finish_builds() == 1
+    new = world.instance_of(old.pk)
+    assert (new.vm_state, new.host, new.attempts) == ("active", "big", 1)
+    assert InstanceMapping.objects.get(instance_uuid=old.pk).cell_id.int == 1  # type: ignore[union-attr]
+    assert audit_findings() == []
+
+
+def test_what_it_is_stays_and_its_history_goes_on() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    first_decision = old.decision_id
+    again(who, old)
+    pending = instance_get(caller=who.member, instance_id=old.pk)
+    assert (pending.vm_state, pending.task_state, pending.decision_id) == ("building", "scheduling", first_decision)
+    assert pending.created_at == old.created_at
+    world.host("big", vcpus=16)
+    world.pump()
+    new = world.instance_of(old.pk)
+    kept = (
+        "name",
+        "hostname",
+        "metadata",
+        "flavor",
+        "image",
+        "reservation_id",
+        "launch_index",
+        "created_at",
+        "user_id",
+    )
+    assert {name: getattr(new, name) for name in kept} == {name: getattr(old, name) for name in kept}
+    assert sorted(InstanceTag.objects.filter(instance=new).values_list("tag", flat=True)) == ["blue", "red"]
+    told = InstanceAction.objects.filter(instance_uuid=old.pk).order_by("id").values_list("action", "result")
+    assert list(told) == [("create", "error"), ("schedule_again", "success"), ("create", "")]
+    clicked = InstanceAction.objects.get(action="schedule_again")
+    assert clicked.user_id == who.member.user_id
+    assert str(first_decision) in clicked.message
+    assert new.decision_id != first_decision
+    assert InstanceFault.objects.filter(instance_uuid=old.pk).count() == 1
+
+
+def test_without_a_host_it_is_buried_again_and_may_be_asked_for_again() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    for _ in range(2):
+        again(who, old)
+        world.pump()
+        assert world.instance_of(old.pk).vm_state == "error"
+    assert InstanceFault.objects.filter(instance_uuid=old.pk).count() == 3
+    assert (BuildRequest.objects.count(), allocations_by_consumer()) == (0, {})
+    assert audit_findings() == []
+
+
+def test_one_that_used_up_its_attempts_counts_anew_and_numbers_on() -> None:
+    who = world.cloud("h1", "h2", "h3", "h4")
+    made = world.create(who.member)[0]
+    world.pump()
+    for _ in range(3):
+        world.fail_build(world.instance_of(made.pk).host)
+        world.pump()
+    again(who, world.instance_of(made.pk))
+    world.pump()
+    world.fail_build(world.instance_of(made.pk).host)
+    world.pump()
+    world.finish_builds()
+    assert world.instance_of(made.pk).vm_state == "active"
+    outcomes = AttemptRecord.objects.order_by("number").values_list("number", "outcome")
+    assert list(outcomes) == [(1, "rescheduled"), (2, "rescheduled"), (3, "failed"), (4, "rescheduled"), (5, "active")]
+    assert audit_findings() == []
+
+
+def test_users_mistake_may_be_asked_for_again_too() -> None:
+    who = world.cloud()
+    made = world.create(who.member)[0]
+    world.pump()
+    world.fail_build("h1", FailureClass.USER)
+    again(who, world.instance_of(made.pk))
+    assert BuildRequest.objects.get().instance_uuid == made.pk
+
+
+def test_others_of_its_batch_are_asked_for_each_by_itself() -> None:
+    who = world.cloud("small")
+    world.flavor("huge", vcpus=8)
+    made = world.create(who.member, flavor="huge", min_count=2)
+    world.pump()
+    for one in made:
+        again(who, one)
+    assert Work.objects.filter(kind="schedule_and_build", state="waiting").count() == 2
+    world.host("big", vcpus=16)
+    world.pump()
+    assert world.finish_builds() == 2
+
+
+def test_second_click_is_refused_and_changes_nothing() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    again(who, old)
+    with pytest.raises(Conflict, match="waits to be scheduled already"):
+        again(who, old)
+    assert (BuildRequest.objects.count(), Work.objects.filter(state="waiting").count()) == (1, 1)
+
+
+def test_deleted_at_once_leaves_nothing() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    again(who, old)
+    instance_delete(caller=who.member, instance_id=old.pk)
+    world.host("big", vcpus=16)
+    world.pump()
+    assert not Instance.objects.filter(deleted_at__isnull=True).exists()
+    assert not (BuildRequest.objects.exists() or RequestSpec.objects.exists() or InstanceMapping.objects.exists())
+    assert allocations_by_consumer() == {}
+    assert audit_findings() == []
+
+
+def test_quota_does_not_count_it_twice() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    before = quota_usage(project_id=who.member.project_id)
+    again(who, old)
+    assert quota_usage(project_id=who.member.project_id) == before
+
+
+def test_project_over_quota_by_now_is_refused_with_numbers() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    Project.objects.filter(pk=who.member.project_id).update(quota_cores=7)
+    with pytest.raises(QuotaExceeded) as refused:
+        again(who, old)
+    assert (refused.value.extra["used"], refused.value.extra["limit"]) == (8, 7)
+    assert world.instance_of(old.pk).vm_state == "error"
+
+
+def test_never_scheduled_again_ends_at_its_deadline_with_the_decision_it_had() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    again(who, old)
+    Work.objects.filter(state="waiting").update(deadline_at=now_plus(-1))
+    reconcile_once()
+    new = world.instance_of(old.pk)
+    assert (new.vm_state, new.decision_id) == ("error", old.decision_id)
+    assert audit_findings() == []
+
+
+def test_image_that_is_gone_is_said_at_once() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    Image.objects.update(status="deactivated")
+    with pytest.raises(Conflict, match="'demo' is deactivated"):
+        again(who, old)
+
+
+def test_running_instance_is_refused_with_its_state() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    with pytest.raises(Conflict, match="is active") as refused:
+        again(who, instance)
+    assert refused.value.extra["vm_state"] == "active"
+
+
+def test_instance_in_error_that_still_has_its_host_is_refused() -> None:
+    who = world.cloud()
+    made = world.create(who.member)[0]
+    world.pump()
+    world.order("h1")
+    Work.objects.filter(kind="build").update(deadline_at=now_plus(-1))
+    reconcile_once()
+    with pytest.raises(Conflict, match="is on a host"):
+        again(who, made)
+
+
+def test_stranger_finds_nothing() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    with pytest.raises(NotFound):
+        instance_schedule_again(instance_id=old.pk, actor=who.stranger)
+    with pytest.raises(NotFound):
+        instance_schedule_again(instance_id=uuid.uuid4(), actor=who.admin)
+
+
+def test_time_of_its_making_is_kept_through_many_rounds() -> None:
+    who = world.cloud("small")
+    old = buried(who)
+    long_ago = old.created_at - timedelta(days=2)
+    Instance.objects.update(created_at=long_ago)
+    for _ in range(2):
+        again(who, old)
+        world.pump()
+    assert world.instance_of(old.pk).created_at == long_ago

@@ -1,0 +1,43 @@
+"""The order of kills."""
+
+from tests.drill.schedule import RANDOM_EVERY, Kill, Schedule
+
+POINTS = ["a:x", "b:x", "c:x"]
+
+
+def hits(schedule: Schedule, count: int) -> list[str]:
+    points = []
+    for _ in range(count):
+        kill = schedule.next(POINTS)
+        schedule.struck(kill)
+        points.append(kill.point)
+    return points
+
+
+def test_every_point_is_struck_before_any_is_struck_again() -> None:
+    struck = [point for point in hits(Schedule(1), 7) if point]
+    assert sorted(struck[:3]) == POINTS and sorted(struck[3:6]) == POINTS
+
+
+def test_every_fourth_kill_is_at_a_random_moment() -> None:
+    points = hits(Schedule(1), 2 * RANDOM_EVERY)
+    assert [number for number, point in enumerate(points, 1) if not point] == [RANDOM_EVERY, 2 * RANDOM_EVERY]
+
+
+def test_same_seed_gives_the_same_kills() -> None:
+    assert hits(Schedule(5), 20) == hits(Schedule(5), 20)
+
+
+def test_point_that_nobody_passed_is_tried_with_a_restart_and_then_left_alone() -> None:
+    schedule = Schedule(1, only=["a:"])
+    first = schedule.next(POINTS)
+    schedule.missed(first)
+    second = schedule.next(POINTS)
+    schedule.missed(second)
+    assert (first, second) == (Kill("a:x"), Kill("a:x", with_restart=True))
+    assert schedule.next(POINTS) == Kill()
+
+
+def test_point_that_was_struck_elsewhere_waits_for_the_others() -> None:
+    schedule = Schedule(1, struck=["a:x"])
+    assert {schedule.next(POINTS).point, *hits(schedule, 1)} <= {"b:x", "c:x"}

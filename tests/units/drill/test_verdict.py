@@ -1,0 +1,63 @@
+"""What the drill calls a violation."""
+
+from typing import Any
+
+import pytest
+
+from tests.drill.guests import HostGuests
+from tests.drill.verdict import guest_faults, promise_faults, under_way
+
+ONE = "11111111-1111-4111-8111-111111111111"
+TWO = "22222222-2222-4222-8222-222222222222"
+
+
+def rows(**changes: Any) -> dict[str, Any]:
+    one = {"id": ONE, "name": "vm", "host": "h1", "vm_state": "active", "task_state": "", "power_state": "running"}
+    return {"instances": [{**one, **changes}], "work": [], "requests": [], "faults": {}}
+
+
+def host(name: str = "h1", **facts: Any) -> HostGuests:
+    return HostGuests(name, **{"domains": [(ONE, True)], "directories": [ONE], **facts})
+
+
+def test_guest_that_runs_where_the_database_has_it_is_in_order() -> None:
+    assert guest_faults(rows(), [host(qemu=[ONE])]) == []
+    assert guest_faults(rows(vm_state="stopped"), [host(domains=[(ONE, False)])]) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "found", "words"),
+    [
+        ({}, {"domains": []}, "has no domain"),
+        ({}, {"domains": [(ONE, False)]}, "does not run"),
+        ({"vm_state": "stopped"}, {}, "is stopped and runs"),
+        ({"host": ""}, {"directories": []}, "the database has it on no host"),
+        ({}, {"domains": [(ONE, True), (TWO, True)]}, f"has a domain {TWO}"),
+        ({}, {"directories": [ONE, TWO]}, f"keeps files of {TWO}"),
+        ({}, {"qemu": [ONE, ONE]}, "runs 2 QEMU processes"),
+        ({}, {"qemu": [ONE, TWO]}, "QEMU runs that libvirt does not know"),
+        ({}, {"deleted_files": [f"{ONE}: disk (deleted)"]}, "files that were made anew under it"),
+        ({}, {"is_known": False}, "does not tell"),
+    ],
+)
+def test_difference_between_guests_and_instances_is_a_violation(
+    changes: dict[str, Any], found: dict[str, Any], words: str
+) -> None:
+    faults = guest_faults(rows(**changes), [host(**found)])
+    assert len(faults) == 1 and words in faults[0]
+
+
+def test_guest_that_runs_on_two_hosts_is_a_violation() -> None:
+    faults = guest_faults(rows(), [host(), host("h2")])
+    assert f"{ONE} runs 2 times" in faults
+
+
+def test_what_the_api_promised_must_have_come_to_pass() -> None:
+    assert promise_faults(rows(), [ONE], []) == []
+    assert promise_faults(rows(), [ONE, TWO], []) == [f"{TWO} was accepted by the API and is nowhere"]
+    assert promise_faults(rows(), [ONE], [ONE]) == [f"{ONE} was deleted by the API and is still there"]
+
+
+def test_instance_in_a_task_is_under_way() -> None:
+    assert under_way(rows()) == []
+    assert len(under_way(rows(task_state="powering-off"))) == 1

@@ -1,0 +1,36 @@
+"""Which instances may be scheduled again."""
+
+import pytest
+
+from servers.domain.quota import UNLIMITED, Amounts, overruns
+from servers.domain.schedule_again import schedule_again_refusal
+from servers.domain.states import VmState
+
+BURIED = {"vm_state": "error", "task_state": "", "host": "", "was_launched": False}
+
+
+def test_one_in_error_on_no_host_that_never_ran_may() -> None:
+    assert schedule_again_refusal(**BURIED) == ""  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"vm_state": "building"}, "being built already"),
+        ({"task_state": "deleting"}, "busy with deleting"),
+        ({"host": "h1"}, "is on a host"),
+        ({"was_launched": True}, "has run before"),
+    ],
+)
+def test_any_other_is_told_why_not(change: dict[str, object], words: str) -> None:
+    assert words in schedule_again_refusal(**{**BURIED, **change})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("state", [state for state in VmState if state is not VmState.ERROR])
+def test_no_state_but_error_may(state: VmState) -> None:
+    assert schedule_again_refusal(**{**BURIED, "vm_state": state.value})  # type: ignore[arg-type]
+
+
+def test_overrun_is_what_is_in_use_beyond_a_lowered_limit() -> None:
+    found = overruns(used=Amounts(3, 8, 512), limits=Amounts(2, 8, UNLIMITED))
+    assert [one.sentence for one in found] == ["instances: 3 in use, 2 allowed."]
