@@ -177,6 +177,7 @@ SPECTACULAR_SETTINGS = {
         "DecisionOutcomeEnum": "scheduling.models.decision.DecisionOutcome",
         "ShadowOutcomeEnum": "scheduling.models.shadow_result.OUTCOMES",
         "TrialOutcomeEnum": ["selected", "no_valid_host"],
+        "ProviderKindEnum": ["compute", "nested", "other"],
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

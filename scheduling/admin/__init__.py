@@ -1,5 +1,5 @@
 """The fleet and its scheduler in Django's admin: to look at and search; what may be changed goes through services."""
 
-from scheduling.admin import aggregates, decisions, fleet, policies
+from scheduling.admin import aggregates, build_failures, decisions, fleet, policies
 
-__all__ = ["aggregates", "decisions", "fleet", "policies"]
+__all__ = ["aggregates", "build_failures", "decisions", "fleet", "policies"]

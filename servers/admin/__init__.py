@@ -2,11 +2,13 @@
 
 from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
+from servers.admin.drift import DriftSightingAdmin, StrangeGuestAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
 from servers.selectors.flavor_fit import effect_notes
 
 __all__ = [
+    "DriftSightingAdmin",
     "FlavorAdmin",
     "ImageAdmin",
     "InstanceActionAdmin",
@@ -14,6 +16,7 @@ __all__ = [
     "KeyPairAdmin",
     "NetworkAdmin",
     "ServerGroupAdmin",
+    "StrangeGuestAdmin",
 ]
 
 # Placement's admin shows the effect of a change before saving; what it means for flavors is known here.

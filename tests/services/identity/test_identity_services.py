@@ -105,9 +105,9 @@ def test_token_never_lives_longer_than_the_installation_allows(mary: User, setti
     assert 90 < (issued.expires_at - db_now()).total_seconds() <= 101
 
 
-def test_token_names_its_caller_in_two_queries(mary: User, django_assert_num_queries: object) -> None:
+def test_token_names_its_caller_in_one_query(mary: User, django_assert_num_queries: object) -> None:
     issued = token_issue(username="mary", password=WORD)
-    with django_assert_num_queries(2):  # type: ignore[operator]
+    with django_assert_num_queries(1):  # type: ignore[operator]
         found = caller_for_token(issued.token)
     assert found is not None
     assert found[1].caller == issued.caller
