@@ -34,7 +34,7 @@ def kinds_register() -> None:
     kind_register(kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
     kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
-    chore_register("orphan claims", every_s=30.0, run=orphan_claims_free)
+    chore_register("orphan claims", every_s=15.0, run=orphan_claims_free)
     chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
     chore_register("failed builds", every_s=60.0, run=build_failures_round)
     chore_register("drift of guests", every_s=30.0, run=guest_drift_round)

@@ -19,6 +19,7 @@ pytest_plugins = [
     "tests.fixtures.races",
     "tests.fixtures.hypervisors",
     "tests.fixtures.receivers",
+    "tests.fixtures.emptying",
 ]
 
 # No deadline: on a small shared machine a slow example says nothing about the code.

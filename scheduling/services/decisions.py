@@ -44,7 +44,8 @@ class DecisionDraft:
 
     `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
     `providers` are Placement's of the same look; `chosen_anew` counts how often a chosen host had changed before its
-    claim. `heard` is what the fleet was heard to say just before, for the first look.
+    claim, `rounds_lost` how often there was no room left. `heard` is what the fleet was heard to say just before, for
+    the first look.
     """
 
     request: ScheduleRequest
@@ -58,6 +59,7 @@ class DecisionDraft:
     excluded: dict[str, Refusal] = field(default_factory=dict)
     providers: FleetView | None = None
     chosen_anew: int = 0
+    rounds_lost: int = 0
     heard: Heard | None = None
 
     @contextmanager

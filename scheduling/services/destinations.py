@@ -53,8 +53,9 @@ log = logging.getLogger(__name__)
 LOSSES_BEFORE_SKIP = 2
 
 _At = tuple[str, str]  # compute node and provider
-# So many of the rounds take a host even if it has changed since it was chosen.
-ROUNDS_UNGUARDED = 2
+# So often another choice is made because the chosen host has changed; then it is taken as it is. Who has to choose anew
+# is slower than who has not, so that one scheduler can outrun another several times in a row.
+CHOICES_ANEW = 40
 
 
 def destinations_select(
@@ -83,7 +84,7 @@ def destinations_select(
             free(uuids)
     losses: Counter[_At] = Counter()
     trace: Trace | None = None
-    for _ in range(scheduling_options().claim_rounds):
+    while _may_go_on(draft):
         trace = _planned(draft, fleet_facts, losses)
         if trace.outcome is not Outcome.SELECTED:
             raise _no_valid_host(draft, trace)
@@ -134,6 +135,12 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
     if node not in allocations:
         return ()
     return tuple(CountLimit(node, key, most) for key, most in count_limits.items())
+
+
+def _may_go_on(draft: DecisionDraft) -> bool:
+    """Bounded twice: claims lost for want of room, and choices that had changed, which without a guard are none."""
+    rounds = scheduling_options().claim_rounds
+    return draft.rounds_lost < rounds and draft.chosen_anew < CHOICES_ANEW + rounds
 
 
 def _planned(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At]) -> Trace:
@@ -195,6 +202,7 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
     except NoCapacity as error:
         lost = _by_node(error.extra["shortages"], claims, trace)
         draft.lost_claims += lost
+        draft.rounds_lost += 1
         losses.update(_losses(lost))
         log.info("request_id=%s lost a claim: %s", request.request_id, error.message)
         return False
@@ -210,11 +218,11 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
 def _as_seen(draft: DecisionDraft, claim: Claim, each: InstanceSelection) -> Claim:
     """The claim, void if the chosen node's provider has changed since the look: others' claims count in the choice.
 
-    So schedulers that run at the same time spread as one would. The last rounds claim what there is, whoever came
+    So schedulers that run at the same time spread as one would. After CHOICES_ANEW it takes what there is, whoever came
     before: a choice that is not the best any more is better than none.
     """
     node = UUID(each.selected.compute_node_uuid)
-    is_free = draft.chosen_anew >= scheduling_options().claim_rounds - ROUNDS_UNGUARDED
+    is_free = draft.chosen_anew >= CHOICES_ANEW
     if draft.providers is None or is_free or node not in claim.resources or node not in draft.providers.row_of:
         return claim
     return replace(claim, seen={node: draft.providers.fact(draft.providers.row_of[node]).generation})

@@ -13,7 +13,8 @@ from scheduling.services import claims_free
 from servers.selectors.consumers import consumers_without_owner
 
 log = logging.getLogger(__name__)
-GRACE_S = 60.0
+GRACE_S = 20.0
+"""A claim in use always has an owner: the build request is there before its claim, the instance before that goes."""
 
 
 def orphan_claims_free() -> int:

@@ -8,7 +8,7 @@ from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 240
-RACERS, PROVIDERS, MOVES = 6, 5, 40
+RACERS, PROVIDERS, MOVES = 6, 5, 15
 
 Trees = dict[str, tuple[str | None, str]]
 
