@@ -1,6 +1,6 @@
 """Creates a second to ACTIVE through the whole path: web server, conductor, agents of simulated hosts, PostgreSQL.
 
-    python -m bench.pipeline [--count 400] [--rate 10] [--hosts 8] [--workers 1 2] [--bulk 500] [--profile]
+    python -m bench.pipeline [--count 400] [--rate 10] [--hosts 8] [--workers 1 2] [--batch 10] [--bulk 500] [--profile]
 
 A private PostgreSQL (fsync on) and `manage.py up` with the fake driver, anew for each number of workers. Printed:
 
@@ -9,6 +9,7 @@ A private PostgreSQL (fsync on) and `manage.py up` with the fake driver, anew fo
   latency), and how long the API took to answer 202;
 - sustained: `--count` creates as fast as `--clients` clients can ask; creates a second from the first request to the
   last `launched_at`, and the API's answers meanwhile;
+- batches: the same number of instances, `--batch` of them with each request;
 - bulk: one request for `--bulk` instances; its answer, and the time until all are ACTIVE.
 
 `--profile` adds where the time of the sustained part goes: seconds of CPU of each process, and the median time
@@ -35,6 +36,8 @@ from tests.fixtures.processes import Processes
 
 GIVE_UP_S = 300.0
 POLL_S = 0.25
+# Room for all that is asked for, whatever the simulated machine's size.
+RATIOS = {f"INITIAL_{what}_ALLOCATION_RATIO": "100" for what in ("CPU", "RAM", "DISK")}
 PACED_THREADS = 16
 KEPT_OPEN_S = 1.0  # the web server keeps an idle connection for two seconds
 STEPS = """
@@ -117,6 +120,16 @@ class Bench:
 
         def turn(mine: int) -> list[Request]:
             return [clients[mine].create(f"fast-{number}", time.time()) for number in range(mine, count, threads)]
+
+        return _together(threads, turn)
+
+    def batches(self, count: int, each: int, threads: int) -> list[Request]:
+        """The same, `each` instances with one request."""
+        clients = [Client(self.cloud, self.image) for _ in range(threads)]
+
+        def turn(mine: int) -> list[Request]:
+            numbers = range(mine, count // each, threads)
+            return [clients[mine].create(f"batch-{number}", time.time(), min_count=each) for number in numbers]
 
         return _together(threads, turn)
 
@@ -207,6 +220,14 @@ def report_sustained(bench: Bench, count: int, threads: int, *, has_profile: boo
         print(f"    CPU: {each}\n    {bench.steps('fast')}")
 
 
+def report_batches(bench: Bench, count: int, each: int, threads: int) -> None:
+    """Instances a second when they are asked for some at a time."""
+    requests = bench.batches(count, each, threads)
+    launched = bench.launched("batch", len(requests) * each)
+    rate = len(launched) / (max(launched.values()) - requests[0].due)
+    print(f"  batches, {len(requests)} requests for {each} each: {rate:.1f} instances a second; {_accepted(requests)}")
+
+
 def report_bulk(bench: Bench, count: int) -> None:
     """One request for many."""
     made = Client(bench.cloud, bench.image).create("bulk", time.time(), min_count=count)
@@ -220,7 +241,14 @@ def measure(workers: int, options: argparse.Namespace) -> None:
         url = server.create_database()
         many = str(10 * (options.count + options.bulk))
         quotas = {"DEFAULT_QUOTA_INSTANCES": many, "DEFAULT_QUOTA_CORES": many, "DEFAULT_QUOTA_RAM_MIB": "100000000"}
-        env = {"DATABASE_URL": url, "LEASE_S": "30", "REPORT_INTERVAL_S": "10", "LOG_LEVEL": "WARNING", **quotas}
+        env = {
+            "DATABASE_URL": url,
+            "LEASE_S": "30",
+            "REPORT_INTERVAL_S": "10",
+            "LOG_LEVEL": "WARNING",
+            **quotas,
+            **RATIOS,
+        }
         processes = Processes(Path(directory))
         cloud = Installation(
             processes, Path(directory) / "s", driver="fake", hypervisors=options.hosts, workers=workers, env=env
@@ -230,6 +258,8 @@ def measure(workers: int, options: argparse.Namespace) -> None:
             print(f"{workers} worker(s), {options.hosts} hosts, load {os.getloadavg()[0]:.1f}", flush=True)
             report_paced(bench, options.count, options.rate)
             report_sustained(bench, options.count, options.clients, has_profile=options.profile)
+            if options.batch:
+                report_batches(bench, options.count, options.batch, options.clients)
             if options.bulk:
                 report_bulk(bench, options.bulk)
             bench.close()
@@ -246,6 +276,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=8)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--batch", type=int, default=10)
     parser.add_argument("--bulk", type=int, default=500)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()

@@ -108,8 +108,9 @@ class Upkeep:
             try:
                 self._context.conductor.renew(lease=hold.lease)
             except Fenced as error:
-                log.warning("%s of %s is fenced: %s", hold.order.kind, hold.guest.uuid, error.message)
                 hold.fence()
+                if hold in self._context.holds.all():  # else it has just ended
+                    log.warning("%s of %s is fenced: %s", hold.order.kind, hold.guest.uuid, error.message)
 
     def listen(self) -> None:
         """Wait for doorbells, and pass them on."""

@@ -19,6 +19,7 @@ from servers.models import (
     RequestSpec,
     ServerGroupMember,
 )
+from servers.selectors.hanging_step import hanging_words
 from servers.selectors.instance import instance_get
 from servers.selectors.pending import pending_instance
 from servers.services.instance_journal import (
@@ -118,7 +119,7 @@ def delete_overdue(work: Work, reason: str) -> None:
     """Nobody removed it: ERROR, so that somebody looks; deleting again begins anew. One that is not being deleted any
     more (an administrator reset it) is as it should be.
     """
-    message = f"The host did not confirm the deletion: {reason}."
+    message = f"The host did not confirm the deletion: {reason}{hanging_words(instance_id=work.subject)}."
     rows = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state__in=DELETING_TASKS)
     instance = rows.first()
     if instance is None:

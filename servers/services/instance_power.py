@@ -11,6 +11,7 @@ from controlplane.kernel.errors import Conflict, Invalid
 from servers.domain.actions import POWER_ACTIONS, PowerAction
 from servers.domain.states import TaskState
 from servers.models import Instance
+from servers.selectors.hanging_step import hanging_words
 from servers.selectors.instance import instance_get
 from servers.services.instance_journal import StepsTold, action_close, action_open, fault_record, steps_cut
 from servers.services.instance_state import GuestState, state_set
@@ -69,7 +70,8 @@ def action_failed(*, lease: Lease, step: str, message: str, details: str, steps:
 
 def action_overdue(work: Work, reason: str) -> None:
     """Nobody will do it any more (too late, too often, or cancelled): the task ends so that the user can act again."""
-    _record_failure(work.kind, work.subject, work.step or work.kind, f"The host did not do it: {reason}.", "")
+    message = f"The host did not do it: {reason}{hanging_words(instance_id=work.subject)}."
+    _record_failure(work.kind, work.subject, work.step or work.kind, message, "")
 
 
 def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, details: str) -> None:

@@ -239,6 +239,21 @@ def test_work_that_passed_its_deadline_is_a_heal_with_its_numbers() -> None:
     assert states(instance) == ("active", "")
 
 
+@pytest.mark.parametrize(("kind", "step"), [("stop", "powering-off"), ("delete", "deleting")])
+def test_fault_of_late_work_names_the_step_that_hangs_and_for_how_long(kind: str, step: str) -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    if kind == "delete":
+        instance_delete(caller=who.member, instance_id=instance.pk)
+    else:
+        instance_act(caller=who.member, instance_id=instance.pk, action=kind)
+    action = InstanceAction.objects.get(instance_uuid=instance.pk, action=kind)
+    InstanceActionEvent.objects.create(action=action, name=step, started_at=now_plus(-70))
+    Work.objects.filter(kind=kind).update(deadline_at=now_plus(-5))
+    assert reconcile_once()[1] == 1
+    assert f"; step {step} has not ended in 70 s." in InstanceFault.objects.get().message
+
+
 def test_freed_orphan_claim_is_a_heal_with_what_it_held() -> None:
     instance = world.active(world.cloud().member)
     Instance.objects.all().delete()
