@@ -63,7 +63,7 @@ def strangers_ring(stage: Stage) -> Evidence:
         ("compute.t2", "os.system", "reboot"),
         (CONDUCTOR_QUEUE, "build", ref),
         (CONDUCTOR_QUEUE, "schedule_and_build", "no uuid"),
-        (CONDUCTOR_QUEUE, "servers.services.instance_delete.instance_delete", uid),
+        (CONDUCTOR_QUEUE, "instance_delete.instance_delete", uid),  # as long as PostgreSQL lets it be
     ]
     for one in rings:
         _ring(stage, *one)
