@@ -42,9 +42,16 @@ class KillPoints:
         self._fired = directory / "fired"
         self._seen_here = directory / "seen"
         self._known: set[str] = set()
+        self._stands_aside = False
+
+    def stand_aside(self) -> None:
+        """No point any more, whatever is armed."""
+        self._stands_aside = True
 
     def reach(self, point: str) -> None:
         """Do what is armed for `point`. Raises Injected or OSError when that is what was asked for."""
+        if self._stands_aside:
+            return
         if point not in self._known:
             self._tell(point)
         action = self._claim(file_name(point))
@@ -105,6 +112,12 @@ _POINTS = _of_environment()
 def is_on() -> bool:
     """Whether this process takes part in a drill."""
     return _POINTS is not None
+
+
+def stand_aside() -> None:
+    """This process only watches the drill from now on: nothing is done to it."""
+    if _POINTS is not None:
+        _POINTS.stand_aside()
 
 
 def reach(point: str) -> None:

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.models import SoloLease, Work
 from controlplane.infra.models.work import OPEN_STATES
+from controlplane.kernel.kill_points import stand_aside
 from scheduling.models import Service
 from servers.domain.states import VmState
 from servers.models import BuildRequest, Instance, InstanceFault
@@ -19,7 +20,8 @@ FIELDS = ("id", "name", "host", "vm_state", "task_state", "power_state")
 
 
 def main(arguments: list[str]) -> int:
-    """Answer at the socket of the first argument until killed."""
+    """Answer at the socket of the first argument until killed. A watcher is not among those who are struck."""
+    stand_aside()
     server(Path(arguments[0]), answer).serve_forever()
     return 0
 

@@ -31,6 +31,15 @@ def test_process_without_the_variable_takes_no_part() -> None:
     kill_points.reach(POINT)
 
 
+def test_process_that_stands_aside_does_nothing_of_what_is_armed(drill: Path) -> None:
+    arm(drill, "refuse")
+    points = KillPoints(drill)
+    points.stand_aside()
+    points.reach(POINT)
+    assert (drill / "armed" / POINT).exists()
+    assert not (drill / "seen").exists()
+
+
 def test_point_that_is_passed_is_told_once(drill: Path) -> None:
     points = KillPoints(drill)
     points.reach(POINT)
