@@ -6,12 +6,10 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.infra.db import now_plus
 from controlplane.infra.models import Heal
 from controlplane.infra.request_id import current_request_id
+from controlplane.infra.retention import rows_prune
 
-BATCH = 500
-DAY_S = 86400.0
 TEXT_MAX_CHARS = 2000
 
 OVERDUE_WORK = "overdue_work"
@@ -35,14 +33,5 @@ def heal_record(*, kind: str, subject: uuid.UUID | None, found: str, done: str, 
 
 
 def heals_prune() -> int:
-    """Remove what is older than HEAL_RETENTION_DAYS (0: nothing), a batch at a time. Returns how many."""
-    days: float = settings.KILONOVA["HEAL_RETENTION_DAYS"]
-    removed = 0
-    while days:
-        old = Heal.objects.filter(created_at__lt=now_plus(-days * DAY_S)).order_by("created_at")
-        keys = list(old.values_list("pk", flat=True)[:BATCH])
-        if not keys:
-            break
-        Heal.objects.filter(pk__in=keys).delete()
-        removed += len(keys)
-    return removed
+    """Remove what is older than HEAL_RETENTION_DAYS (0: nothing). Returns how many."""
+    return rows_prune(Heal, by="created_at", days=settings.KILONOVA["HEAL_RETENTION_DAYS"])
