@@ -19,6 +19,8 @@ PUBLIC_API = {"tokens", "api-schema", "api-docs"}
 OPENSTACK = {"placement"}
 # For programs, by a token or an address of its own (tests/api/infra/test_metrics.py).
 PROGRAMS = {"metrics"}
+# Says to everybody that there is nothing (tests/api/infra/test_no_such_route.py).
+NOWHERE = {"api-no-such-route"}
 PUBLIC_PAGES = {"healthz", "readyz", "login", "logout", "theme-switch"}
 SAMPLES = {"uuid": "00000000-0000-0000-0000-00000000000a", "str": "hv-1", "int": "1", "slug": "a"}
 
@@ -49,9 +51,10 @@ def _routes(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> Iter
             yield Route(here, entry.name or "", entry.callback)
 
 
+NOT_PAGES = PUBLIC_PAGES | OPENSTACK | PROGRAMS | NOWHERE
 ROUTES = [route for route in _routes(get_resolver().url_patterns) if not route.path.startswith("/admin/")]
 API = [route for route in ROUTES if route.api_class is not None and route.name not in PUBLIC_API]
-PAGES = [route for route in ROUTES if route.api_class is None and route.name not in PUBLIC_PAGES | OPENSTACK | PROGRAMS]
+PAGES = [route for route in ROUTES if route.api_class is None and route.name not in NOT_PAGES]
 
 
 def _actions(route: Route) -> set[str]:
