@@ -16,7 +16,7 @@ TAKERS = 6
 WORKS = 40
 
 TAKER = """
-import json, multiprocessing, sys, time, django
+import json, multiprocessing, os, sys, time, django
 django.setup()
 from controlplane.infra.doorbells import bell_open
 from controlplane.infra.models import Work
@@ -26,7 +26,7 @@ def take(name):
     bell = bell_open("race")
     written = Work.objects.filter(queue="race").count
     before = written()
-    print("ready", flush=True)
+    os.write(1, b"ready\\n")  # in one piece: print writes the end of a line apart, and others write between
     quiet_since = time.monotonic()
     # However long the other process takes to start, nobody goes home before it has rung.
     while time.monotonic() - quiet_since < (1.5 if written() > before else 30):
@@ -37,7 +37,7 @@ def take(name):
                 work_finish(lease=taken[1])
                 won.append(ref)
                 quiet_since = time.monotonic()
-    print(json.dumps(won), flush=True)
+    os.write(1, f"{json.dumps(won)}\\n".encode())
 fork = multiprocessing.get_context("fork")
 takers = [fork.Process(target=take, args=(f"taker-{number}",)) for number in range(int(sys.argv[1]))]
 for taker in takers:
