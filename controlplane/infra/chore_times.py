@@ -6,12 +6,9 @@ from datetime import datetime, timedelta
 from controlplane.infra.jobs import CHORES
 from controlplane.infra.models import SoloLease
 
-LEASE = "chore-{name}"
-"""As `controlplane.infra.reconcile` names them; such a lease is taken for as long as the chore rests."""
-
 
 def chores_ran_at(names: Iterable[str]) -> dict[str, datetime]:
     """By the name of the chore; those that never ran are missing. One query."""
-    leases = {LEASE.format(name=name): name for name in names if name in CHORES}
-    rows = SoloLease.objects.filter(name__in=leases).values_list("name", "until")
-    return {leases[lease]: until - timedelta(seconds=CHORES[leases[lease]].every_s) for lease, until in rows}
+    chores = {CHORES[name].lease: CHORES[name] for name in names if name in CHORES}
+    rows = SoloLease.objects.filter(name__in=chores).values_list("name", "until")
+    return {chores[lease].name: until - timedelta(seconds=chores[lease].every_s) for lease, until in rows}

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 ANSWER = "controlplane.infra.jobs.answer_all"
 CANARY = "canary"
 CANARY_LEASE = "conductor-canary"
+RECONCILE_LEASE = "reconcile"
 CANARY_EVERY_S = 5.0
 CANARY_FRESH_S = 20.0
 
@@ -66,6 +67,11 @@ class Chore:
     every_s: float
     run: Callable[[], object]
     asks: str = ""
+
+    @property
+    def lease(self) -> str:
+        """Name of the lease by which it is taken, for as long as it rests after that."""
+        return f"chore-{self.name}"
 
 
 CHORES: dict[str, Chore] = {}

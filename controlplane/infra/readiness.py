@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from controlplane.infra.db import now_plus
+from controlplane.infra.jobs import CANARY_LEASE, RECONCILE_LEASE
 from controlplane.infra.models import SoloLease
 from controlplane.infra.solo import lease_is_held
 from controlplane.infra.work_metrics import conductor_queue_age_s
@@ -99,11 +100,11 @@ def _check(name: str, look: Look) -> Check:
 
 
 def _conductor_missing() -> str:
-    return "" if lease_is_held("conductor-canary") else "no conductor answers"
+    return "" if lease_is_held(CANARY_LEASE) else "no conductor answers"
 
 
 def _reconciler_missing() -> str:
-    rows = SoloLease.objects.filter(name="reconcile", until__gt=now_plus(-RECONCILER_PATIENCE_S))
+    rows = SoloLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_PATIENCE_S))
     return "" if rows.exists() else "no reconciler has been seen lately"
 
 

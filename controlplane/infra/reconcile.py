@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_sql
 from controlplane.infra.doorbells import doorbells_ring
 from controlplane.infra.heals import OVERDUE_WORK, heal_record
-from controlplane.infra.jobs import CHORES, KINDS, Chore, worker_name
+from controlplane.infra.jobs import CHORES, KINDS, RECONCILE_LEASE, Chore, worker_name
 from controlplane.infra.models import Work, WorkState
 from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.request_id import request_id_scope
@@ -22,7 +22,6 @@ from controlplane.kernel.log_context import log_scope
 log = logging.getLogger(__name__)
 RING_AGAIN_S = 3.0
 BATCH = 200
-LEASE = "reconcile"
 _OPEN = "state IN ('waiting', 'running')"  # as the index of open work says it
 # The rules are those of `ring_again` and `end_overdue`, which look again, and of the leases of the chores.
 _TURN = """
@@ -44,7 +43,7 @@ def reconcile_turn(*, owner: str, seconds: float) -> None:
     Most turns find nothing to do: they cost one statement, which renews the lease and looks at all of it.
     """
     due = _due(owner, seconds)
-    if due is None and lease_renew(name=LEASE, owner=owner, seconds=seconds):
+    if due is None and lease_renew(name=RECONCILE_LEASE, owner=owner, seconds=seconds):
         due = _Due(True, True, tuple(CHORES.values()))
     if due is None:
         return
@@ -70,9 +69,9 @@ def _due(owner: str, seconds: float) -> _Due | None:
     held = _HELD.format(now=now_sql())
     asked = ", ".join(f"(({chore.asks or '1 = 1'}) AND NOT {held})" for chore in chores)
     text = _TURN.strip().format(now=now_sql(), later=later_sql(), open=_OPEN, chores=asked or "NULL")
-    names = [_lease_name(chore) for chore in chores]
+    names = [chore.lease for chore in chores]
     with connection.cursor() as cursor:
-        cursor.execute(text, [owner, later_value(seconds), LEASE, owner, later_value(-RING_AGAIN_S), *names])
+        cursor.execute(text, [owner, later_value(seconds), RECONCILE_LEASE, owner, later_value(-RING_AGAIN_S), *names])
         row = cursor.fetchone()
     if row is None:
         return None
@@ -93,20 +92,16 @@ def chores_run(chores: Sequence[Chore] | None = None) -> list[str]:
     chores = list(CHORES.values()) if chores is None else chores
     ran = []
     # Asked for all at once: nearly every round finds nearly every chore done, and each try to take a lease writes.
-    held = leases_held(_lease_name(chore) for chore in chores)
-    due = [chore for chore in chores if _lease_name(chore) not in held]
+    held = leases_held(chore.lease for chore in chores)
+    due = [chore for chore in chores if chore.lease not in held]
     for chore in due:
-        if lease_renew(name=_lease_name(chore), owner=f"{worker_name()} {uuid.uuid4()}", seconds=chore.every_s):
+        if lease_renew(name=chore.lease, owner=f"{worker_name()} {uuid.uuid4()}", seconds=chore.every_s):
             ran.append(chore.name)
             try:
                 chore.run()
             except Exception:
                 log.exception("%s failed; it runs again in %s s", chore.name, chore.every_s)
     return ran
-
-
-def _lease_name(chore: Chore) -> str:
-    return f"chore-{chore.name}"
 
 
 def ring_again() -> int:

@@ -12,7 +12,7 @@ from django.db.models import Case, CharField, Count, F, Min, Q, Sum, Value, When
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now, now_plus
-from controlplane.infra.jobs import KINDS
+from controlplane.infra.jobs import CANARY_LEASE, KINDS, RECONCILE_LEASE
 from controlplane.infra.models import Heal, SoloLease, Work, WorkState
 from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.work import CONDUCTOR_QUEUE, compute_queue
@@ -21,7 +21,7 @@ from controlplane.kernel.exposition import Family, Sample, gauge
 OTHER = "other"
 QUEUES = ("conductor", "compute")
 ENDED_STATES = (WorkState.DONE, WorkState.FAILED, WorkState.CANCELLED)
-SOLO_LEASES = {"reconcile": "reconciler", "conductor-canary": "conductor"}
+SOLO_LEASES = {RECONCILE_LEASE: "reconciler", CANARY_LEASE: "conductor"}
 """Leases that somebody holds as long as the installation is alive, and who that is."""
 
 _UNHELD = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from servers.domain.placement_findings import AuditKind
+from servers.domain.power_rules import PowerCure
 
 
 class DriftKind(StrEnum):
@@ -40,6 +41,14 @@ class DriftKind(StrEnum):
     GENERATION = AuditKind.GENERATION.value
     ROOT_POINTER = AuditKind.ROOT_POINTER.value
     CHANGE_STAMP = AuditKind.CHANGE_STAMP.value
+
+
+GUEST_DRIFTS: dict[PowerCure, DriftKind] = {
+    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
+    PowerCure.STOP: DriftKind.GUEST_RUNS,
+    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
+}
+"""What a guest that is not as its instance's state says is called, by what is done about it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from controlplane.infra.work import open_work_subjects
 from controlplane.kernel.errors import NotFound
 from scheduling.selectors.hosts import host_nodes
 from scheduling.selectors.liveness import hosts_up
-from servers.domain.drift import AUTOMATIC, Drift, DriftKind, drift_key
-from servers.domain.power_rules import POWER_RULES, PowerCure, power_cure
+from servers.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
+from servers.domain.power_rules import POWER_RULES, power_cure
 from servers.domain.states import TaskState, VmState
 from servers.domain.task_rules import TASK_RULES, task_cure
 from servers.models import DriftSighting, Instance, StrangeGuest
@@ -29,11 +29,6 @@ from servers.selectors.stuck_tasks import instances_with_lost_task_everywhere
 
 DriftSource = Callable[[], Iterable[Drift]]
 _SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}
-_GUEST_KINDS = {
-    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
-    PowerCure.STOP: DriftKind.GUEST_RUNS,
-    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
-}
 _GUEST_HEALS = {
     DriftKind.GUEST_OFF: "Set the instance to stopped, as its guest is.",
     DriftKind.GUEST_RUNS: "Stop the guest, as an action that its owner sees.",
@@ -92,7 +87,7 @@ def grace_s(kind: DriftKind) -> float:
 def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
     if DriftKind.STRANGE_GUEST in kinds:
         yield from (_strange(row) for row in StrangeGuest.objects.all())
-    if kinds & frozenset(_GUEST_KINDS.values()):
+    if kinds & frozenset(GUEST_DRIFTS.values()):
         yield from (one for one in _guests() if one.kind in kinds)
     if DriftKind.LOST_TASK in kinds:
         yield from _lost_tasks()
@@ -161,7 +156,7 @@ def _guests() -> Iterator[Drift]:
 
 
 def _guest(instance: Instance, *, is_up: bool) -> Drift:
-    kind = _GUEST_KINDS[power_cure(instance.vm_state, instance.power_state)]
+    kind = GUEST_DRIFTS[power_cure(instance.vm_state, instance.power_state)]
     guest = "is not there" if kind is DriftKind.GUEST_MISSING else f"is {instance.power_state}"
     return Drift(
         key=drift_key(kind, instance.pk),

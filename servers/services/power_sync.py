@@ -9,7 +9,7 @@ from controlplane.infra.heals import heal_record
 from controlplane.infra.work import NewWork, compute_queue, open_work_subjects, work_create
 from controlplane.kernel.errors import Conflict, NotFound
 from servers.domain.actions import POWER_ACTIONS
-from servers.domain.drift import DriftKind
+from servers.domain.drift import GUEST_DRIFTS
 from servers.domain.power_rules import AT_ONCE, PowerCure, power_cure
 from servers.domain.states import TaskState, VmState
 from servers.models import Instance
@@ -19,11 +19,6 @@ from servers.services.kinds import ACTION_DEADLINE_S, REBOOT, STOP
 from servers.services.notifications import Phase, power_told
 
 log = logging.getLogger(__name__)
-_KINDS = {
-    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
-    PowerCure.STOP: DriftKind.GUEST_RUNS,
-    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
-}
 _DONE = {
     PowerCure.FOLLOW: "The instance was set to stopped, as its guest is.",
     PowerCure.STOP: "The guest is being stopped.",
@@ -96,7 +91,7 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
         action_open(instance_id=instance.pk, action=rule.name, user_id=None, project_id=instance.project_id, work=work)
         power_told(rule.name, Phase.START, instance.pk)
     heal_record(
-        kind=_KINDS[cure],
+        kind=GUEST_DRIFTS[cure],
         subject=instance.pk,
         found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
         f"{_guest_words(instance.power_state)}.",

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from servers.api.serializers.strict import StrictInput
+from controlplane.infra.api.strict import StrictInput
 from servers.models import Flavor, Image, KeyPair, Network, ServerGroup
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.infra.api.strict import StrictInput
 from controlplane.infra.models import Heal
-from servers.api.serializers.strict import StrictInput
 from servers.domain.drift import DriftKind
 
 KEY_MAX_CHARS = 400
