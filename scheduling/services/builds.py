@@ -16,10 +16,9 @@ from controlplane.infra.db import db_now
 from controlplane.infra.heals import HOST_DISABLED, HOST_ENABLED, heal_record
 from scheduling.domain.build_failures import FailureRule
 from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
-from scheduling.services.providers import node_status_disabled
+from scheduling.services.service_switch import service_switch
 
 log = logging.getLogger(__name__)
-REASON_MAX = 255
 
 
 def build_failure_count(*, host: str, reason: str = "") -> None:
@@ -111,7 +110,7 @@ def _disable(row: BuildFailures, service: Service, failed: int, rule: FailureRul
         f"Failed {failed} builds in a row by its own fault (limit {rule.limit}), the last at "
         f"{_stamp(row.last_failed_at)}: {row.last_reason or 'no reason given'}"
     )
-    _switch(service, disabled=True, reason=reason)
+    service_switch(row.host, disabled=True, reason=reason)
     BuildFailures.objects.filter(pk=row.pk).update(disabled_at=Now())
     heal_record(
         kind=HOST_DISABLED,
@@ -124,7 +123,7 @@ def _disable(row: BuildFailures, service: Service, failed: int, rule: FailureRul
 
 
 def _enable(row: BuildFailures, service: Service, failed: int, rule: FailureRule) -> None:
-    _switch(service, disabled=False, reason="")
+    service_switch(row.host, disabled=False, reason="")
     BuildFailures.objects.filter(pk=row.pk).update(disabled_at=None)
     heal_record(
         kind=HOST_ENABLED,
@@ -134,15 +133,6 @@ def _enable(row: BuildFailures, service: Service, failed: int, rule: FailureRule
         evidence=_evidence(row, failed, rule),
     )
     log.warning("host %s is enabled again: %d failed builds still count", row.host, failed)
-
-
-def _switch(service: Service, *, disabled: bool, reason: str) -> None:
-    """Row and COMPUTE_STATUS_DISABLED in the caller's transaction."""
-    Service.objects.filter(pk=service.pk).update(
-        disabled=disabled, disabled_reason=reason[:REASON_MAX], updated_at=Now()
-    )
-    for node_id in ComputeNode.objects.filter(host=service.host).values_list("id", flat=True):
-        node_status_disabled(node_id=node_id, disabled=disabled)
 
 
 def _when(row: BuildFailures, rule: FailureRule) -> str:

@@ -27,6 +27,8 @@ def build_done(*, lease: Lease, guest: GuestState, steps: StepsTold, has_devices
     """
     with transaction.atomic():
         work_finish(lease=lease)
+        if has_devices:
+            devices_allocate(consumer_uuid=lease.subject)  # locks the host's node, in the order of `build_failed`
         built_set(lease.subject, guest)
         attempt_close(instance_id=lease.subject, outcome="active")
         action_close(instance_id=lease.subject, actions=("create",), result="success")
@@ -34,8 +36,6 @@ def build_done(*, lease: Lease, guest: GuestState, steps: StepsTold, has_devices
         if lease.attempt > 1:
             steps_cut(instance_id=lease.subject, error=CUT_OFF)
         verb_told("create", Phase.END, [lease.subject])
-    if has_devices:
-        devices_allocate(consumer_uuid=lease.subject)
     build_failure_reset(host=steps.track.host)
 
 

@@ -246,6 +246,16 @@ def test_service_tells_that_it_came_and_what_operators_say_of_it() -> None:
     assert told[0].publisher_id == "nova-compute:h1"
 
 
+def test_service_that_its_failed_builds_disabled_is_told_of(settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "BUILD_FAILURES_DISABLE": 1}
+    world.cloud("h1")
+    with transaction.atomic():
+        build_failure_count(host="h1", reason="spawning: no disk")
+    change = data(only("service.update"))
+    assert change["disabled"] is True
+    assert "limit 1" in change["disabled_reason"]
+
+
 def test_what_is_rolled_back_is_never_told() -> None:
     who = world.cloud()
     instance = world.active(who.member)

@@ -1,0 +1,33 @@
+"""Changing a compute service: whoever does it, operator or counter, it is told, and Placement says the same."""
+
+from django.db.models.functions import Now
+
+from controlplane.kernel.errors import NotFound
+from scheduling.models import COMPUTE_BINARY, ComputeNode, Service
+from scheduling.services.providers import node_status_disabled
+from scheduling.services.service_notifications import CHANGE, services_told
+
+REASON_MAX = 255
+
+
+def service_switch(host: str, *, disabled: bool, reason: str) -> Service:
+    """Disable or enable, row and COMPUTE_STATUS_DISABLED in the caller's transaction. Raises NotFound."""
+    service = service_update(host, disabled=disabled, disabled_reason=reason[:REASON_MAX])
+    nodes_follow(host, disabled=disabled)
+    return service
+
+
+def nodes_follow(host: str, *, disabled: bool) -> None:
+    """Let Placement say of the host's nodes what its service says: after the locks of service and nodes."""
+    for node_id in ComputeNode.objects.filter(host=host).values_list("id", flat=True):
+        node_status_disabled(node_id=node_id, disabled=disabled)
+
+
+def service_update(host: str, **values: object) -> Service:
+    """Write these columns, and tell it. Raises NotFound."""
+    rows = Service.objects.filter(host=host, binary=COMPUTE_BINARY)
+    if not rows.update(**values, updated_at=Now()):
+        raise NotFound(f"There is no compute service on host {host}.", field="host")
+    service = rows.get()
+    services_told(CHANGE, [service])
+    return service
