@@ -1,1 +1,0 @@
-"""Rules of what users own, without Django: states, transitions, allowed actions, input rules."""

@@ -1,1 +1,0 @@
-"""Reading what users own. A selector that takes a caller shows only what that caller may know of."""
