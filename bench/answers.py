@@ -16,13 +16,13 @@ from uuid import UUID
 from bench.scheduler_engine import fleet, measure, request
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.host_rows import HostRow, InventoryNumbers
+from scheduling.domain.hosts.host_rows import HostRow, InventoryNumbers
 from scheduling.engine import DEFAULT_POLICY, FlavorSnapshot, ScheduleRequest
-from scheduling.engine.capacity import capacity
-from scheduling.engine.nearest_fit import fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_change import Trial
-from scheduling.engine.what_if import World, world_of, world_run
-from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, RatioEdit, world_edited
+from scheduling.whatif.domain.capacity import capacity
+from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, RatioEdit, world_edited
+from scheduling.whatif.domain.nearest_fit.change import Trial
+from scheduling.whatif.domain.nearest_fit.search import fits_anywhere, fits_on_host
+from scheduling.whatif.domain.world import World, world_of, world_run
 
 FLAVORS = tuple(
     FlavorSnapshot(f"f{at}", f"m{at}", 2 ** (at % 5), 1024 * 2 ** (at % 7), 10 * (1 + at)) for at in range(20)

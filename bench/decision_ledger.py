@@ -30,11 +30,14 @@ from controlplane.identity.domain import Caller, Role  # noqa: E402
 from controlplane.identity.models import User  # noqa: E402
 from placement.candidates import ProviderFacts, columns_of  # noqa: E402
 from placement.domain import InventoryUsage, capacity_of  # noqa: E402
-from scheduling.domain.candidate_query import candidate_query  # noqa: E402
-from scheduling.domain.ledger.fleet_columns import fleet_seen  # noqa: E402
+from scheduling.decisions.ledger.fleet_columns import fleet_seen  # noqa: E402
+from scheduling.decisions.selectors.replay import replay_of  # noqa: E402
+from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us  # noqa: E402
+from scheduling.decisions.services.snapshots import roster_keep  # noqa: E402
 from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
-from scheduling.domain.request import ScheduleRequest  # noqa: E402
-from scheduling.domain.resources import resource_request  # noqa: E402
+from scheduling.domain.request.candidate_query import candidate_query  # noqa: E402
+from scheduling.domain.request.resources import resource_request  # noqa: E402
+from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
 from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule  # noqa: E402
 from scheduling.models import (  # noqa: E402
     DecisionInstance,
@@ -44,9 +47,6 @@ from scheduling.models import (  # noqa: E402
     HostRoster,
     SchedulingDecision,
 )
-from scheduling.selectors.decision_replay import replay_of  # noqa: E402
-from scheduling.services.decision_snapshots import roster_keep  # noqa: E402
-from scheduling.services.decisions import DecisionDraft, decision_record, now_us  # noqa: E402
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")

@@ -14,16 +14,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.numa.codec import host_from_dict, host_to_dict
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.fit import fit
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.numa.host import HostCell, HostTopology, Pages
-from scheduling.domain.pci.asked import PciRequest
+from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy, PolicyOptions
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import (
     FlavorSnapshot,
     HostRow,
@@ -35,6 +29,12 @@ from scheduling.engine import (
 )
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.pci_passthrough import PciPassthroughFilter
+from scheduling.topology.domain.numa.codec import host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.fit import fit
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.pci.asked import PciRequest
 
 CPUS = 32
 GPU = PciRequest(1, ((("product_id", "1eb8"), ("vendor_id", "10de")),), "gpu")

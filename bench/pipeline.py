@@ -46,8 +46,8 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM s.started_
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM b.started_at - b.created_at)),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM b.finished_at - b.started_at))
 FROM servers_instance i
-JOIN infra_work s ON s.kind = 'schedule_and_build' AND s.subject = i.reservation_id
-JOIN infra_work b ON b.kind = 'build' AND b.subject = i.id
+JOIN work_work s ON s.kind = 'schedule_and_build' AND s.subject = i.reservation_id
+JOIN work_work b ON b.kind = 'build' AND b.subject = i.id
 WHERE i.name LIKE %s
 """
 

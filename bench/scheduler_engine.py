@@ -18,9 +18,9 @@ from uuid import UUID
 
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.host_rows import InventoryNumbers
-from scheduling.domain.resources import resource_request
+from scheduling.domain.hosts.host_rows import InventoryNumbers
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,

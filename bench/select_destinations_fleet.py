@@ -17,14 +17,16 @@ from placement.models import (
     ResourceProvider,
     Trait,
 )
-from scheduling.models import CELL1_ID, Aggregate, AggregateHost, ComputeNode, HostMapping, SchedulingDecision, Service
-from scheduling.selectors.candidates import placement_view
-from scheduling.selectors.fleet_kept import fleet_kept
-from scheduling.services import cells_ensure, destinations_select
-from scheduling.services.decisions import now_us
-from servers.domain.states import VmState
+from scheduling.decisions.services.record import now_us
+from scheduling.destinations.services.select import destinations_select
+from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.selectors.candidates import placement_view
+from scheduling.fleet.services.cells import cells_ensure
+from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping, SchedulingDecision, Service
+from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.models import Instance, RequestSpec
-from servers.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.states import VmState
 
 PROJECT, USER = UUID(int=1), UUID(int=2)
 BATCH = 2000

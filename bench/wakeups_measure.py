@@ -13,15 +13,15 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from controlplane.dashboard.launcher import seed
 from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_user
-from controlplane.infra.doorbells import bell_open
-from controlplane.infra.models import SoloLease, Work
-from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, work_create
+from controlplane.launcher import seed
+from controlplane.work.models import NamedLease, Work
+from controlplane.work.wakeups import bell_open
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
+from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.power import instance_act
 from servers.models import Instance
-from servers.services.instance_create import InstanceCreate, instances_create
-from servers.services.instance_power import instance_act
 from tests.fixtures.servers import wait_until
 
 LOG_LINE = re.compile(r"(\w+)\|LOG:  statement: (\S+)(.*)")
@@ -118,7 +118,9 @@ class Measure:
 
     def all(self) -> dict[str, Any]:
         """Everything, in the order in which it disturbs least."""
-        wait_until(lambda: SoloLease.objects.filter(name="conductor-canary"), timeout_s=60, what="the conductor serves")
+        wait_until(
+            lambda: NamedLease.objects.filter(name="conductor-canary"), timeout_s=60, what="the conductor serves"
+        )
         self.conductor(WARM_UP)  # connections are opened by the first work
         return {"conductor": self.conductor(self.times), "agent": self.agent(), "idle": self.idle()}
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
-from controlplane.dashboard.views.api_docs import ApiDocs
+from controlplane.dashboard.api_docs import ApiDocs
 from controlplane.infra.api.no_such_route import no_such_route
 from placement.openstack.door import serve as placement_door
 
@@ -13,7 +13,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("placement.api.urls")),
     path("", include("scheduling.api.urls")),
     path("", include("servers.api.urls")),
-    path("", include("controlplane.infra.api.urls")),
+    path("", include("controlplane.notifications.api.urls")),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", ApiDocs.as_view(url_name="api-schema"), name="api-docs"),
     # Last. Without its closing slash a path is first sent to the one that has it.

@@ -16,12 +16,12 @@ class SchedulingConfig(AppConfig):
     def ready(self) -> None:
         """Connect once; `dispatch_uid` keeps a second import from doing it twice."""
         # Models cannot be imported before all apps are loaded, and services import models.
-        from scheduling.jobs import chores_register  # noqa: PLC0415
-        from scheduling.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
-        from scheduling.services.fleet_triggers import (  # noqa: PLC0415
+        from scheduling.fleet.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
+        from scheduling.fleet.services.change_triggers import (  # noqa: PLC0415
             fleet_triggers_drop_before_migrate,
             fleet_triggers_ensure_after_migrate,
         )
+        from scheduling.jobs import chores_register  # noqa: PLC0415
 
         checks.register_all()
         chores_register()

@@ -8,8 +8,8 @@ from django.core.checks import CheckMessage, Error
 
 from controlplane.kernel.errors import Invalid
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.domain.pci.alias import aliases_of_text
 from scheduling.domain.policy import MOST_ATTEMPTS
+from scheduling.topology.domain.pci.alias import aliases_of_text
 
 
 def options_problems(options: SchedulingOptions) -> list[CheckMessage]:

@@ -4,7 +4,6 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from scheduling.conf import scheduling_options
-from scheduling.domain.policy_states import PolicyState
 from scheduling.models import (
     Aggregate,
     AggregateHost,
@@ -17,6 +16,7 @@ from scheduling.models import (
 )
 from scheduling.models.aggregate import ZONE_KEY
 from scheduling.models.liveness import up_condition
+from scheduling.policies.domain.states import PolicyState
 
 
 class CellFilterSet(django_filters.FilterSet):

@@ -1,8 +1,8 @@
 """Declares the clean-ups of this app."""
 
-from controlplane.infra.jobs import chore_register
-from scheduling.services.decision_prune import decisions_prune
-from scheduling.services.fleet_triggers import fleet_changes_prune
+from controlplane.work.jobs import chore_register
+from scheduling.decisions.services.prune import decisions_prune
+from scheduling.fleet.services.change_triggers import fleet_changes_prune
 
 
 def chores_register() -> None:

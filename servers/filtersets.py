@@ -2,8 +2,8 @@
 
 import django_filters as filters
 
-from servers.domain.groups import GroupPolicy
-from servers.domain.images import DiskFormat, ImageStatus, Visibility
+from servers.catalog.domain.groups import GroupPolicy
+from servers.images.domain.images import DiskFormat, ImageStatus, Visibility
 from servers.models import Flavor, Image, KeyPair, Network, ServerGroup
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import django_filters
 from django.db.models import Q, QuerySet
 
-from servers.domain.states import api_status, status_states
 from servers.models import Instance
+from servers.states import api_status, status_states
 
 
 class InstanceFilterSet(django_filters.FilterSet):

@@ -1,39 +1,34 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
 from controlplane.identity.services import tokens_purge_expired
-from controlplane.infra.heals import heals_prune
-from controlplane.infra.jobs import chore_register, kind_register
-from controlplane.infra.work_prune import work_prune
-from scheduling.services import build_failures_round
-from servers.services import kinds
-from servers.services.build_outcome import build_overdue
-from servers.services.claim_sweep import orphan_claims_free
-from servers.services.conductor_batch import schedule_and_build_many
-from servers.services.conductor_build import (
-    reschedule,
-    reschedule_overdue,
-    schedule_and_build,
-    schedule_and_build_overdue,
-)
-from servers.services.drift import guest_drift_round, placement_drift_round
-from servers.services.drift_sources import drift_sources_register
-from servers.services.image_store import image_files_sweep
-from servers.services.instance_delete import delete_overdue
-from servers.services.instance_power import action_overdue
-from servers.services.task_heal import overdue_tasks_heal
+from controlplane.work.heals import heals_prune
+from controlplane.work.jobs import chore_register, kind_register
+from controlplane.work.prune import work_prune
+from scheduling.fleet.services.build_failures import build_failures_round
+from servers.conductor.batch import schedule_and_build_many
+from servers.conductor.build import reschedule, reschedule_overdue, schedule_and_build, schedule_and_build_overdue
+from servers.images.services.image_store import image_files_sweep
+from servers.instances import work_kinds
+from servers.instances.services.build_outcome import build_overdue
+from servers.instances.services.delete import delete_overdue
+from servers.instances.services.power import action_overdue
+from servers.repair.services.claim_sweep import orphan_claims_free
+from servers.repair.services.drift import guest_drift_round, placement_drift_round
+from servers.repair.services.drift_sources import drift_sources_register
+from servers.repair.services.task_heal import overdue_tasks_heal
 
 
 def kinds_register() -> None:
     """Called once, when the apps are ready. What agents do has no handler here."""
     kind_register(
-        kinds.SCHEDULE_AND_BUILD,
+        work_kinds.SCHEDULE_AND_BUILD,
         handler=schedule_and_build,
         overdue=schedule_and_build_overdue,
         many=schedule_and_build_many,
     )
-    kind_register(kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
-    kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
-    kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
+    kind_register(work_kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
+    kind_register(work_kinds.BUILD, handler=None, overdue=build_overdue)
+    kind_register(work_kinds.DELETE, handler=None, overdue=delete_overdue)
     chore_register("orphan claims", every_s=15.0, run=orphan_claims_free)
     chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
     chore_register("failed builds", every_s=60.0, run=build_failures_round)
@@ -44,5 +39,5 @@ def kinds_register() -> None:
     chore_register("old work", every_s=3600.0, run=work_prune)
     chore_register("image files", every_s=600.0, run=image_files_sweep)
     chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
-    for kind in (kinds.START, kinds.STOP, kinds.REBOOT):
+    for kind in (work_kinds.START, work_kinds.STOP, work_kinds.REBOOT):
         kind_register(kind, handler=None, overdue=action_overdue)

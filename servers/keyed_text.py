@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
-from servers.domain.fields import Problems, text_reasons
+from servers.fields import Problems, text_reasons
 
 KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
 """The characters of Nova's metadata keys."""

@@ -9,8 +9,8 @@ from uuid import UUID
 from bench.scheduler.fleet import POLICIES, aggregates, request, rows
 from bench.scheduler.providers import providers
 from placement.candidates import FleetColumns
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import (
     CandidateSet,
     HostTable,
@@ -20,7 +20,7 @@ from scheduling.engine import (
     host_table_from_rows,
     schedule,
 )
-from scheduling.engine.host_table_kept import HostTableKept
+from scheduling.fleet.cache.incremental_host_table import HostTableKept
 
 Work = Callable[[], object]
 

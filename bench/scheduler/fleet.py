@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from scheduling.domain.numa.codec import host_to_dict
-from scheduling.domain.numa.host import HostCell, HostTopology, Pages
-from scheduling.domain.pci.asked import PciRequest
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy
 from scheduling.engine import (
     DEFAULT_POLICY,
@@ -24,7 +21,10 @@ from scheduling.engine import (
     ScheduleRequest,
     host_table_from_rows,
 )
-from scheduling.engine.request_filters.by_feature import OWNER
+from scheduling.request_filters.by_feature import OWNER
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.pci.asked import PciRequest
 
 INSTANCES_PER_HOST = 10
 GIB = 1024

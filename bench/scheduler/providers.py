@@ -5,7 +5,7 @@ from uuid import UUID
 
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.host_rows import InventoryNumbers
+from scheduling.domain.hosts.host_rows import InventoryNumbers
 from scheduling.engine import HostRow
 
 

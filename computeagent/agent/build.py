@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, NetworkRefused, StepFailed
-from computeagent.agent.holds import Hold
+from computeagent.agent.held_leases import Hold
 from computeagent.agent.steps import Steps
-from computeagent.conductor import BuildFailure, FailureClass, GuestFacts, GuestSpec, PowerState
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import BuildFailure, FailureClass, GuestFacts, GuestSpec, PowerState
 from controlplane.kernel.errors import NotFound, Unavailable
 
 log = logging.getLogger(__name__)

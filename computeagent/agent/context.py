@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from computeagent.agent.holds import Holds
+from computeagent.agent.held_leases import Holds
 from computeagent.agent.host_report import HostReports
-from computeagent.agent.inbox import Inbox
+from computeagent.agent.instance_mutex import Turns
 from computeagent.agent.options import AgentOptions
-from computeagent.agent.patience import Patience
 from computeagent.agent.resource_tracker import ResourceTracker
-from computeagent.agent.turns import Turns
-from computeagent.conductor import Conductor
+from computeagent.agent.retry import Patience
+from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
+from computeagent.protocol.conductor import Conductor
 
 
 class Counts:

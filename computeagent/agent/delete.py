@@ -4,8 +4,8 @@ import logging
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import CleanupFailed
-from computeagent.agent.holds import Hold
-from computeagent.agent.patience import backoff_s
+from computeagent.agent.held_leases import Hold
+from computeagent.agent.retry import backoff_s
 from computeagent.agent.steps import Steps
 from computeagent.drivers.base import DriverError
 

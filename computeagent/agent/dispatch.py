@@ -6,8 +6,8 @@ from computeagent.agent import power
 from computeagent.agent.build import build
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import delete
-from computeagent.agent.holds import Hold
-from computeagent.conductor import WorkKind
+from computeagent.agent.held_leases import Hold
+from computeagent.protocol.conductor import WorkKind
 
 Handler = Callable[[AgentContext, Hold], None]
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.conductor import GuestFacts, GuestSpec, HostReport
 from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
+from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import Injected, reach
 

@@ -2,8 +2,8 @@
 
 import traceback
 
-from computeagent.conductor import BuildFailure, FailureClass
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import BuildFailure, FailureClass
 from controlplane.kernel.errors import KilonovaError
 
 DETAILS_MAX_CHARS = 4000

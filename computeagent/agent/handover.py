@@ -3,7 +3,7 @@
 import logging
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.holds import Hold
+from computeagent.agent.held_leases import Hold
 from controlplane.kernel.errors import KilonovaError
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 import threading
 
-from computeagent.conductor import GuestSpec, Lease, WorkOrder
+from computeagent.protocol.conductor import GuestSpec, Lease, WorkOrder
 from controlplane.kernel.errors import Fenced
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
-from computeagent.conductor import GuestSpec, HostReport, HostUsage, PowerState
 from computeagent.drivers.base import Driver, GuestOnHypervisor
+from computeagent.protocol.conductor import GuestSpec, HostReport, HostUsage, PowerState
 
 
 class HostReports:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from computeagent.agent.holds import Hold
+from computeagent.agent.held_leases import Hold
 
 
 class Turns:

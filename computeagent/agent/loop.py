@@ -11,23 +11,23 @@ from pathlib import Path
 
 from computeagent.agent.console import ConsoleShipper
 from computeagent.agent.context import AgentContext
-from computeagent.agent.crew import Crew, Pulses
 from computeagent.agent.driver_guard import GuardedDriver
 from computeagent.agent.handover import give_all_back
 from computeagent.agent.host_report import HostReports
-from computeagent.agent.inbox import Lane
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import KEPT_BY_DOUBT, KEPT_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.patience import Patience
+from computeagent.agent.ownership import SeatLost, TakeSeat, agent_id, nobody_else
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
-from computeagent.agent.seat import SeatLost, TakeSeat, agent_id, nobody_else
+from computeagent.agent.retry import Patience
+from computeagent.agent.threads import Crew, Pulses
 from computeagent.agent.upkeep import Standing, Upkeep
+from computeagent.agent.work_queues import Lane
 from computeagent.agent.worker import RequestScope, Worker
-from computeagent.conductor import Conductor
 from computeagent.drivers.base import Driver, DriverError
+from computeagent.protocol.conductor import Conductor
 from controlplane.kernel.errors import Conflict
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.turns import quiet_turn
-from computeagent.conductor import StrangeGuest
+from computeagent.agent.instance_mutex import quiet_turn
 from computeagent.drivers.base import GuestOnHypervisor
+from computeagent.protocol.conductor import StrangeGuest
 
 log = logging.getLogger(__name__)
 

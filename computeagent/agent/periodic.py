@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.crew import Pulses
-from computeagent.agent.patience import backoff_s, jittered_s
+from computeagent.agent.retry import backoff_s, jittered_s
+from computeagent.agent.threads import Pulses
 from computeagent.drivers.base import DriverError
 from controlplane.kernel.errors import KilonovaError, Unavailable
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import StepFailed
-from computeagent.agent.holds import Hold
+from computeagent.agent.held_leases import Hold
 from computeagent.agent.steps import Steps
-from computeagent.conductor import GuestFacts
+from computeagent.protocol.conductor import GuestFacts
 
 log = logging.getLogger(__name__)
 

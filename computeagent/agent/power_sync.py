@@ -1,7 +1,7 @@
 """Tells the control plane what the hypervisor says of each guest, when it differs from what was told before."""
 
 from computeagent.agent.context import AgentContext
-from computeagent.conductor import GuestFacts
+from computeagent.protocol.conductor import GuestFacts
 
 FULL_EVERY_S = 60.0
 

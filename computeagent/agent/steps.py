@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import CleanupFailed, Refused, StepFailed, failure_of
-from computeagent.agent.holds import Hold
-from computeagent.conductor import StepEnd
+from computeagent.agent.held_leases import Hold
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import StepEnd
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.kill_points import reach
 

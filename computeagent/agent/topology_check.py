@@ -6,9 +6,9 @@ report. Amounts that other guests use are not looked at: they were claimed.
 
 from collections.abc import Iterator
 
-from computeagent.conductor import GuestSpec, HostReport
 from computeagent.cpu_lists import cpus_format
-from computeagent.topology import (
+from computeagent.protocol.conductor import GuestSpec, HostReport
+from computeagent.protocol.topology import (
     HostCell,
     PlacedCell,
     PlacedGuest,

@@ -6,7 +6,7 @@ import threading
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
-from computeagent.conductor import GuestFacts, HostUsage, InstanceOnHost, PowerState, Registration
+from computeagent.protocol.conductor import GuestFacts, HostUsage, InstanceOnHost, PowerState, Registration
 from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)

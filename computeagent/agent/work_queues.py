@@ -4,8 +4,8 @@ import queue
 import threading
 from enum import Enum
 
-from computeagent.agent.holds import Hold
-from computeagent.conductor import Ring, WorkKind
+from computeagent.agent.held_leases import Hold
+from computeagent.protocol.conductor import Ring, WorkKind
 
 
 class Lane(Enum):

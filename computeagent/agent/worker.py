@@ -8,11 +8,11 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.dispatch import HANDLERS
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.handover import give_back
-from computeagent.agent.holds import Hold
-from computeagent.agent.inbox import Lane
+from computeagent.agent.held_leases import Hold
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.patience import backoff_s
-from computeagent.conductor import Ring, WorkOrder
+from computeagent.agent.retry import backoff_s
+from computeagent.agent.work_queues import Lane
+from computeagent.protocol.conductor import Ring, WorkOrder
 from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
 from controlplane.kernel.log_context import log_scope
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
 
 ImageSource = Callable[[], Iterator[bytes]]
 Progress = Callable[[str], None]

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from computeagent.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
-from computeagent.topology import host_cells_to_json
+from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.topology import host_cells_to_json
 
 HYPERVISOR_VERSION = 1_000_000
 ARCH = "x86_64"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions, ReservedPages
-from computeagent.topology import HostCell, PageStock
+from computeagent.protocol.topology import HostCell, PageStock
 
 
 @dataclass(frozen=True, slots=True)

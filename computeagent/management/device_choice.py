@@ -1,7 +1,7 @@
 """From the operator's device specs to the PCI devices that a host offers.
 
-The rules are the scheduler's own (`scheduling.domain.pci.device_spec`). Driver and agent may not import them, so the
-command that starts an agent hands the choice in, and only devices that pass are ever reported.
+The rules are the scheduler's own (`scheduling.topology.domain.pci.device_spec`). Driver and agent may not import them,
+so the command that starts an agent hands the choice in, and only devices that pass are ever reported.
 """
 
 import json
@@ -10,8 +10,8 @@ from typing import Any
 
 from computeagent.drivers.host_options import PciChoice, PciFound
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
-from scheduling.domain.pci.devices import PciDevice
+from scheduling.topology.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
+from scheduling.topology.domain.pci.devices import PciDevice
 
 
 def device_choice(text: str) -> PciChoice | None:

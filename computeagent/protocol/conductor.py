@@ -1,6 +1,6 @@
 """The Protocol of what an agent may ask of the control plane: verbs with dataclasses in and out.
 
-The only door between a hypervisor and the rest. `servers.conductor_api` implements it in-process; another
+The only door between a hypervisor and the rest. `servers.agent_api` implements it in-process; another
 transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
 once. Memory is MiB, disk GiB, times are seconds; UUIDs travel as text.

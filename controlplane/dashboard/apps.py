@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class DashboardConfig(AppConfig):
-    """Pages that cross apps, and `manage.py up`. It has no models."""
+    """The pages. It has no models."""
 
     name = "controlplane.dashboard"
     label = "dashboard"

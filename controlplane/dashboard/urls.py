@@ -2,22 +2,19 @@
 
 from django.urls import path
 
-from controlplane.dashboard.views import (
-    capacity,
-    decisions,
-    drift,
-    health,
-    hosts,
-    instances,
-    metrics,
-    overview,
-    policies,
-    policy_edit,
-    providers,
-    session,
-    simulate,
-    work,
-)
+from controlplane.dashboard.capacity import views as capacity
+from controlplane.dashboard.decisions import views as decisions
+from controlplane.dashboard.drift import views as drift
+from controlplane.dashboard.hosts import views as hosts
+from controlplane.dashboard.instances import views as instances
+from controlplane.dashboard.overview import views as overview
+from controlplane.dashboard.policies import edit_views as policy_edit
+from controlplane.dashboard.policies import views as policies
+from controlplane.dashboard.providers import views as providers
+from controlplane.dashboard.session import views as session
+from controlplane.dashboard.simulate import views as simulate
+from controlplane.dashboard.watching import health, metrics
+from controlplane.dashboard.work import views as work
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),

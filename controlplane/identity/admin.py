@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from controlplane.identity.forms import AdminLoginForm, UserForm
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
 from controlplane.identity.services import is_last_superuser, token_revoke
-from controlplane.infra.admin import ReadOnlyAdmin
+from controlplane.infra.admin_bases import ReadOnlyAdmin
 
 admin.site.login_form = AdminLoginForm
 

@@ -2,22 +2,18 @@
 
 from django.apps import AppConfig
 
-from controlplane.infra import checks, kill_points
+from controlplane.infra import kill_points
 from controlplane.kernel.kill_points import is_on
 
 
 class InfraConfig(AppConfig):
-    """Work rows, doorbells and notifications, and the only importer of django_q."""
+    """The ground floor in Django. It has no models; its migrations hand its former ones to their apps."""
 
     name = "controlplane.infra"
     label = "infra"
-    verbose_name = "Work and queues"
+    verbose_name = "Infrastructure"
 
     def ready(self) -> None:
-        """Register checks, declare the clean-ups; models cannot be imported before all apps are loaded."""
-        from controlplane.infra.notifications.jobs import chores_register  # noqa: PLC0415
-
-        checks.register_all()
-        chores_register()
+        """Let a drill strike at commits and steps where its environment asks for that."""
         if is_on():
             kill_points.install()

@@ -1,7 +1,7 @@
 """Every end of a transaction as a point of the drill, without a line in any service.
 
 Around each commit, and around each write outside a transaction, stands a point named after the function of ours that
-stands innermost on the stack: `servers.services.instance_delete.instance_delete:before-commit`.
+stands innermost on the stack: `servers.instances.services.delete.instance_delete:before-commit`.
 """
 
 import functools

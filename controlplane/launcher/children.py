@@ -4,9 +4,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from controlplane.dashboard.launcher.hypervisors import Hypervisor
-from controlplane.dashboard.launcher.options import UpOptions
-from controlplane.dashboard.launcher.supervisor import ChildSpec
+from controlplane.launcher.hypervisors import Hypervisor
+from controlplane.launcher.options import UpOptions
+from controlplane.launcher.supervisor import ChildSpec
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
@@ -47,7 +47,7 @@ def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
 def _web_command(port: int) -> tuple[str, ...]:
     return (
         sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
-        "--config", "python:controlplane.dashboard.launcher.web_config",
+        "--config", "python:controlplane.launcher.web_config",
         "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread",
         "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS),
         "--graceful-timeout", str(WEB_GRACE_S),

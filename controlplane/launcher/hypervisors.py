@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
-from controlplane.dashboard.launcher.options import HypervisorKind
+from controlplane.launcher.options import HypervisorKind
 
 SIMULATED_VCPUS = 16
 SIMULATED_MEMORY_MIB = 65536

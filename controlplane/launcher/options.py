@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from controlplane.dashboard.demo_image.sources import packages_missing
 from controlplane.kernel.errors import Invalid, Unavailable
+from controlplane.launcher.demo_image.sources import packages_missing
 
 QEMU_USER_PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "qemu-img": "qemu-utils"}
 QEMU_DRIVER_PLACES = (

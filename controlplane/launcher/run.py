@@ -8,11 +8,11 @@ from types import FrameType
 
 from django.db import connections
 
-from controlplane.dashboard.launcher.announcer import Announcer
-from controlplane.dashboard.launcher.children import child_specs
-from controlplane.dashboard.launcher.hypervisors import Hypervisor, hypervisors_prepare
-from controlplane.dashboard.launcher.options import HypervisorKind, UpOptions, choose_kind
-from controlplane.dashboard.launcher.seed import (
+from controlplane.launcher.announcer import Announcer
+from controlplane.launcher.children import child_specs
+from controlplane.launcher.hypervisors import Hypervisor, hypervisors_prepare
+from controlplane.launcher.options import HypervisorKind, UpOptions, choose_kind
+from controlplane.launcher.seed import (
     DEMO_IMAGE,
     PLACEHOLDER_IMAGE,
     admin_prepare,
@@ -21,10 +21,10 @@ from controlplane.dashboard.launcher.seed import (
     flavors_prepare,
     placeholder_image_prepare,
 )
-from controlplane.dashboard.launcher.state_lock import StateLock
-from controlplane.dashboard.launcher.supervisor import POLL_S, ChildDied, Supervisor
-from controlplane.dashboard.launcher.web_door import require_free_port, why_not_ready
-from controlplane.dashboard.launcher.welcome import Welcome
+from controlplane.launcher.state_lock import StateLock
+from controlplane.launcher.supervisor import POLL_S, ChildDied, Supervisor
+from controlplane.launcher.web_door import require_free_port, why_not_ready
+from controlplane.launcher.welcome import Welcome
 
 READY_POLL_S = 0.3
 SLOW_START_S = 60.0

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from controlplane.dashboard.demo_image.build import MIN_RAM_MIB, demo_image_build
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.services import AdminBootstrap, admin_ensure
 from controlplane.kernel.errors import Conflict, Invalid
-from servers.domain.images import UPLOADABLE, ImageStatus
-from servers.selectors.flavor import flavors_visible
-from servers.selectors.image import images_visible
-from servers.services.flavor import flavor_create
-from servers.services.image import image_create
-from servers.services.image_store import image_upload
+from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.catalog.services.flavor import flavor_create
+from servers.images.domain.images import UPLOADABLE, ImageStatus
+from servers.images.selectors import images_visible
+from servers.images.services.image import image_create
+from servers.images.services.image_store import image_upload
 
 NAMESPACE = uuid.UUID("5a0f3f0c-6a39-4d5c-8a4e-6b1f6f1d2c33")
 INSTALLATION = Caller(

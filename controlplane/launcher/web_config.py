@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.dashboard.launcher.die_with_parent import die_with_parent
+from controlplane.launcher.die_with_parent import die_with_parent
 
 
 def post_fork(server: Any, worker: Any) -> None:

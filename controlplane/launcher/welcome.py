@@ -5,8 +5,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.dashboard.launcher.seed import SeedImage
 from controlplane.identity.services import AdminBootstrap
+from controlplane.launcher.seed import SeedImage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import OPEN_DELIVERIES, Delivery, DeliveryAttempt, DeliveryState
-from controlplane.infra.notifications.conf import notification_options
-from controlplane.infra.notifications.post import Answer
 from controlplane.kernel.errors import Fenced
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.http_client import Answer
+from controlplane.notifications.models import OPEN_DELIVERIES, Delivery, DeliveryAttempt, DeliveryState
 
 FIRST_WAIT_S, MOST_WAIT_S = 5.0, 3600.0
 

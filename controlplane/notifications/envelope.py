@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from controlplane.infra.models import Notification, Priority
+from controlplane.notifications.models import Notification, Priority
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from django.db.models import DateTimeField, Value
 from django.db.models.functions import Least, Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Delivery, Notification, Webhook
-from controlplane.infra.notifications.conf import notification_options
-from controlplane.infra.notifications.webhooks import is_wanted, webhooks_enabled
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.models import Delivery, Notification, Webhook
+from controlplane.notifications.webhooks import is_wanted, webhooks_enabled
 
 BATCH = 500
 

@@ -1,12 +1,12 @@
 """Declares the periodic work of notifications."""
 
-from controlplane.infra.jobs import chore_register
-from controlplane.infra.notifications.courier import notifications_deliver
-from controlplane.infra.notifications.prune import notifications_prune
+from controlplane.notifications.prune import notifications_prune
+from controlplane.notifications.sender import notifications_deliver
+from controlplane.work.jobs import chore_register
 
 HAS_SOMETHING = (
-    "EXISTS (SELECT 1 FROM infra_notification WHERE offered_at IS NULL)"
-    " OR EXISTS (SELECT 1 FROM infra_delivery WHERE state IN ('waiting', 'running'))"
+    "EXISTS (SELECT 1 FROM notifications_notification WHERE offered_at IS NULL)"
+    " OR EXISTS (SELECT 1 FROM notifications_delivery WHERE state IN ('waiting', 'running'))"
 )
 
 

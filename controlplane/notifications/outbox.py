@@ -7,11 +7,11 @@ from functools import partial
 
 from django.db import transaction
 
-from controlplane.infra.models import Notification
-from controlplane.infra.notifications.conf import notification_options
-from controlplane.infra.notifications.envelope import Event, message
-from controlplane.infra.notifications.webhooks import is_wanted, patterns_wanted
 from controlplane.infra.request_id import current_request_id
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.envelope import Event, message
+from controlplane.notifications.models import Notification
+from controlplane.notifications.webhooks import is_wanted, patterns_wanted
 
 log = logging.getLogger("notifications")
 

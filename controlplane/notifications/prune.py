@@ -1,8 +1,8 @@
 """Old notifications go, with their deliveries and attempts."""
 
-from controlplane.infra.models import Notification
-from controlplane.infra.notifications.conf import notification_options
 from controlplane.infra.retention import rows_prune
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.models import Notification
 
 
 def notifications_prune() -> int:

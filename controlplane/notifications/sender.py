@@ -8,22 +8,22 @@ from uuid import UUID
 
 from django.db import connection
 
-from controlplane.infra.models import Delivery
-from controlplane.infra.notifications.conf import notification_options
-from controlplane.infra.notifications.deliveries import (
+from controlplane.infra.request_id import HEADER, request_id_scope
+from controlplane.kernel.errors import Fenced, Invalid
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.deliveries import (
     TakenDelivery,
     deliveries_expire,
     delivery_finish,
     delivery_take,
     webhooks_due,
 )
-from controlplane.infra.notifications.envelope import body
-from controlplane.infra.notifications.offers import events_offer
-from controlplane.infra.notifications.post import Answer, post
-from controlplane.infra.notifications.sealing import unseal
-from controlplane.infra.notifications.signature import SIGNATURE_HEADER, signature
-from controlplane.infra.request_id import HEADER, request_id_scope
-from controlplane.kernel.errors import Fenced, Invalid
+from controlplane.notifications.envelope import body
+from controlplane.notifications.fan_out import events_offer
+from controlplane.notifications.http_client import Answer, post
+from controlplane.notifications.models import Delivery
+from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.signature import SIGNATURE_HEADER, signature
 
 log = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Delivery, Notification
-from controlplane.infra.notifications.conf import notification_options
-from controlplane.infra.notifications.envelope import publisher
-from controlplane.infra.notifications.webhooks import webhook_get
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict
+from controlplane.notifications.conf import notification_options
+from controlplane.notifications.envelope import publisher
+from controlplane.notifications.models import Delivery, Notification
+from controlplane.notifications.webhooks import webhook_get
 
 TRIAL = "webhook.test"
 

@@ -11,9 +11,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from controlplane.infra.models import Webhook
-from controlplane.infra.notifications.sealing import seal
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
+from controlplane.notifications.models import Webhook
+from controlplane.notifications.secret_encryption import seal
 
 REMEMBERED_S = 2.0
 LEAST_SECRET, MOST_SECRET = 16, 200

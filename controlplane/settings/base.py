@@ -44,17 +44,20 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "controlplane.infra",
+    "controlplane.work",
+    "controlplane.notifications",
     "placement",
     "scheduling",
     "servers",
     "computeagent",
     "controlplane.dashboard",
+    "controlplane.launcher",
 ]
 
 MIDDLEWARE = [
     "controlplane.infra.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "controlplane.infra.thin_doors.ThinDoors",
+    "controlplane.infra.fast_path.ThinDoors",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -173,7 +176,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     # Several things have an outcome or a state, each of its own values.
     "ENUM_NAME_OVERRIDES": {
-        "DeliveryStateEnum": "controlplane.infra.models.notification.DeliveryState",
+        "DeliveryStateEnum": "controlplane.notifications.models.DeliveryState",
         "DecisionOutcomeEnum": "scheduling.models.decision.DecisionOutcome",
         "ShadowOutcomeEnum": "scheduling.models.shadow_result.OUTCOMES",
         "TrialOutcomeEnum": ["selected", "no_valid_host"],
@@ -183,13 +186,13 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# django-q2 carries doorbells only (controlplane.infra.doorbells): no result is kept, nothing is retried by it,
+# django-q2 carries doorbells only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
 # because the work row is the truth. `retry` stays above every wait that `timeout` and the read-ahead can add up to.
 Q_CLUSTER = {
     "name": "kilonova",
     "ALT_CLUSTERS": {},
     "orm": "default",
-    "broker_class": "controlplane.infra.queue_broker.DoorbellBroker",
+    "broker_class": "controlplane.work.queue_broker.DoorbellBroker",
     "workers": env.integer("CONDUCTOR_WORKERS", 2, "Processes of the conductor that do work.", least=1),
     "queue_limit": 1,
     "bulk": 1,

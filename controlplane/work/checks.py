@@ -14,9 +14,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Django's name for it
 
-from controlplane.infra.conf import PULSE_LIMIT_S
+from controlplane.work.conf import PULSE_LIMIT_S
 
-BROKER = "controlplane.infra.queue_broker.DoorbellBroker"
+BROKER = "controlplane.work.queue_broker.DoorbellBroker"
 HARD_KILL_S = 3  # django-q2 ends a worker so many seconds after its timeout
 REDIS_SCHEMES = ("redis", "rediss", "unix")
 ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")

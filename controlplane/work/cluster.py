@@ -26,8 +26,8 @@ from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
 from django_q.signals import pre_execute
 
-from controlplane.infra.conf import PULSE_LIMIT_S
-from controlplane.infra.jobs import CANARY_FRESH_S
+from controlplane.work.conf import PULSE_LIMIT_S
+from controlplane.work.jobs import CANARY_FRESH_S
 
 log = logging.getLogger(__name__)
 PR_SET_PDEATHSIG = 1

@@ -13,13 +13,13 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
-from controlplane.infra.doorbells import doorbells_ring
-from controlplane.infra.filtersets import lapsed, overdue
-from controlplane.infra.jobs import KINDS
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.models.work import OPEN_STATES
-from controlplane.infra.work import compute_queue
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.work.filtersets import lapsed, overdue
+from controlplane.work.jobs import KINDS
+from controlplane.work.models import Work, WorkState
+from controlplane.work.models.work import OPEN_STATES
+from controlplane.work.wakeups import doorbells_ring
+from controlplane.work.work import compute_queue
 
 log = logging.getLogger(__name__)
 RETRY, CANCEL = "retry", "cancel"

@@ -4,9 +4,9 @@ import django_filters
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from controlplane.infra.models import Heal, Work, WorkState
-from controlplane.infra.models.work import OPEN_STATES
-from controlplane.infra.work import compute_queue
+from controlplane.work.models import Heal, Work, WorkState
+from controlplane.work.models.work import OPEN_STATES
+from controlplane.work.work import compute_queue
 
 OPEN = "open"
 STATES = [(OPEN, "Open"), *WorkState.choices]

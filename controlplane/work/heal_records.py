@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from django.db.models import QuerySet
 
-from controlplane.infra.models import Heal
 from controlplane.kernel.errors import NotFound
+from controlplane.work.models import Heal
 
 MOST_KINDS = 100
 

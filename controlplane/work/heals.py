@@ -6,9 +6,9 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.infra.models import Heal
 from controlplane.infra.request_id import current_request_id
 from controlplane.infra.retention import rows_prune
+from controlplane.work.models import Heal
 
 TEXT_MAX_CHARS = 2000
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import SoloLease
+from controlplane.work.models import NamedLease
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +23,24 @@ class Holder:
 
 def seat_keep(*, name: str, owner: str, seconds: float) -> bool:
     """Promise to be heard of within `seconds`. False when the seat is not the owner's."""
-    return bool(SoloLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
+    return bool(NamedLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
 
 
 def seat_holder(*, name: str) -> Holder | None:
     """Who has the seat; None for one that nobody ever took."""
-    row = SoloLease.objects.filter(name=name).first()
+    row = NamedLease.objects.filter(name=name).first()
     if row is None:
         return None
-    return Holder(row.owner, SoloLease.objects.filter(name=name, until__lte=Now()).exists())
+    return Holder(row.owner, NamedLease.objects.filter(name=name, until__lte=Now()).exists())
 
 
 def seat_pass(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
     """Give the seat from `before` (None: from nobody) to `owner`. False when it changed hands meanwhile."""
     if before is not None:
-        return bool(SoloLease.objects.filter(name=name, owner=before).update(owner=owner, until=now_plus(seconds)))
+        return bool(NamedLease.objects.filter(name=name, owner=before).update(owner=owner, until=now_plus(seconds)))
     try:
         with transaction.atomic():
-            SoloLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
+            NamedLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
     except IntegrityError:
         return False
     return True

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from django.db import close_old_connections
 
-from controlplane.infra.models import Work
 from controlplane.infra.request_id import request_id_scope
-from controlplane.infra.solo import lease_renew
-from controlplane.infra.work import Lease, work_release, works_take
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
+from controlplane.work.models import Work
+from controlplane.work.named_leases import lease_renew
+from controlplane.work.work import Lease, work_release, works_take
 
 log = logging.getLogger(__name__)
-ANSWER = "controlplane.infra.jobs.answer_all"
+ANSWER = "controlplane.work.jobs.answer_all"
 CANARY = "canary"
 CANARY_LEASE = "conductor-canary"
 RECONCILE_LEASE = "reconcile"

@@ -12,11 +12,11 @@ from django.db.models import Case, CharField, Count, F, Min, Q, Sum, Value, When
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now, now_plus
-from controlplane.infra.jobs import CANARY_LEASE, KINDS, RECONCILE_LEASE
-from controlplane.infra.models import Heal, SoloLease, Work, WorkState
-from controlplane.infra.models.work import OPEN_STATES
-from controlplane.infra.work import CONDUCTOR_QUEUE, compute_queue
 from controlplane.kernel.exposition import Family, Sample, gauge
+from controlplane.work.jobs import CANARY_LEASE, KINDS, RECONCILE_LEASE
+from controlplane.work.models import Heal, NamedLease, Work, WorkState
+from controlplane.work.models.work import OPEN_STATES
+from controlplane.work.work import CONDUCTOR_QUEUE, compute_queue
 
 OTHER = "other"
 QUEUES = ("conductor", "compute")
@@ -136,7 +136,7 @@ def _heal_family(window_s: float) -> Family:
 
 
 def _lead_family(now: datetime) -> Family:
-    rows = SoloLease.objects.filter(name__in=SOLO_LEASES).values_list("name", "until")
+    rows = NamedLease.objects.filter(name__in=SOLO_LEASES).values_list("name", "until")
     return gauge(
         "kilonova_lead_seconds",
         "Seconds until the lease of the reconciler and of the conductor's canary ends; negative: nobody has held it "

@@ -7,19 +7,19 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import SoloLease
+from controlplane.work.models import NamedLease
 
 
 def lease_renew(*, name: str, owner: str, seconds: float, steal: bool = False) -> bool:
     """Hold `name` for `seconds`: True when it is ours now. With `steal`, whoever comes last holds it (a heartbeat)."""
-    mine = SoloLease.objects.filter(name=name)
+    mine = NamedLease.objects.filter(name=name)
     if not steal:
         mine = mine.filter(Q(owner=owner) | Q(until__lt=Now()))
     if mine.update(owner=owner, until=now_plus(seconds)):
         return True
     try:
         with transaction.atomic():
-            SoloLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
+            NamedLease.objects.create(name=name, owner=owner, until=now_plus(seconds))
     except IntegrityError:
         return False
     return True
@@ -27,10 +27,10 @@ def lease_renew(*, name: str, owner: str, seconds: float, steal: bool = False) -
 
 def lease_is_held(name: str) -> bool:
     """Whether anybody holds `name` now."""
-    return SoloLease.objects.filter(name=name, until__gt=Now()).exists()
+    return NamedLease.objects.filter(name=name, until__gt=Now()).exists()
 
 
 def leases_held(names: Iterable[str]) -> set[str]:
     """Which of `names` somebody holds now. One query."""
-    rows = SoloLease.objects.filter(name__in=list(names), until__gt=Now())
+    rows = NamedLease.objects.filter(name__in=list(names), until__gt=Now())
     return set(rows.values_list("name", flat=True))

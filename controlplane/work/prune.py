@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
-from controlplane.infra.models import Work
 from controlplane.infra.retention import rows_prune
+from controlplane.work.models import Work
 
 
 def work_prune() -> int:

@@ -12,9 +12,9 @@ from django_q.conf import Conf
 from django_q.humanhash import uuid as task_tag
 from django_q.signing import SignedPackage
 
-from controlplane.infra.doorbells import Bell, Ring, bell_open
-from controlplane.infra.jobs import ANSWER, CANARY, CANARY_EVERY_S
 from controlplane.kernel.errors import Unavailable
+from controlplane.work.jobs import ANSWER, CANARY, CANARY_EVERY_S
+from controlplane.work.wakeups import Bell, Ring, bell_open
 
 log = logging.getLogger(__name__)
 SLICE_S = 0.5  # the pusher looks at its stop event between two calls of dequeue

@@ -14,10 +14,10 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.jobs import CANARY_LEASE, RECONCILE_LEASE
-from controlplane.infra.models import SoloLease
-from controlplane.infra.solo import lease_is_held
-from controlplane.infra.work_metrics import conductor_queue_age_s
+from controlplane.work.jobs import CANARY_LEASE, RECONCILE_LEASE
+from controlplane.work.metrics import conductor_queue_age_s
+from controlplane.work.models import NamedLease
+from controlplane.work.named_leases import lease_is_held
 
 RECONCILER_PATIENCE_S = 30.0
 """How long after its lease the reconciler is still believed to be there: a long round of clean-ups outlasts it."""
@@ -104,7 +104,7 @@ def _conductor_missing() -> str:
 
 
 def _reconciler_missing() -> str:
-    rows = SoloLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_PATIENCE_S))
+    rows = NamedLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_PATIENCE_S))
     return "" if rows.exists() else "no reconciler has been seen lately"
 
 

@@ -10,14 +10,14 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_sql
-from controlplane.infra.doorbells import doorbells_ring
-from controlplane.infra.heals import OVERDUE_WORK, heal_record
-from controlplane.infra.jobs import CHORES, KINDS, RECONCILE_LEASE, Chore, worker_name
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.request_id import request_id_scope
-from controlplane.infra.solo import lease_renew, leases_held
 from controlplane.kernel.log_context import log_scope
+from controlplane.work.heals import OVERDUE_WORK, heal_record
+from controlplane.work.jobs import CHORES, KINDS, RECONCILE_LEASE, Chore, worker_name
+from controlplane.work.models import Work, WorkState
+from controlplane.work.models.work import OPEN_STATES
+from controlplane.work.named_leases import lease_renew, leases_held
+from controlplane.work.wakeups import doorbells_ring
 
 log = logging.getLogger(__name__)
 RING_AGAIN_S = 3.0
@@ -25,16 +25,16 @@ BATCH = 200
 _OPEN = "state IN ('waiting', 'running')"  # as the index of open work says it
 # The rules are those of `ring_again` and `end_overdue`, which look again, and of the leases of the chores.
 _TURN = """
-UPDATE infra_sololease SET owner = %s, until = {later} WHERE name = %s AND (owner = %s OR until < {now})
-RETURNING EXISTS (SELECT 1 FROM infra_work
+UPDATE work_namedlease SET owner = %s, until = {later} WHERE name = %s AND (owner = %s OR until < {now})
+RETURNING EXISTS (SELECT 1 FROM work_work
                    WHERE {open} AND (state = 'waiting' OR lease_until < {now}) AND attempt < max_attempts
                      AND deadline_at > {now} AND (rung_at IS NULL OR rung_at < {later})),
-          EXISTS (SELECT 1 FROM infra_work
+          EXISTS (SELECT 1 FROM work_work
                    WHERE {open} AND (deadline_at <= {now} OR (attempt >= max_attempts
                      AND (state = 'waiting' OR lease_until < {now})))),
           {chores}
 """
-_HELD = "EXISTS (SELECT 1 FROM infra_sololease AS chore WHERE chore.name = %s AND chore.until > {now})"
+_HELD = "EXISTS (SELECT 1 FROM work_namedlease AS chore WHERE chore.name = %s AND chore.until > {now})"
 
 
 def reconcile_turn(*, owner: str, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """The statements of work that run for every piece of it, several times: written in SQL, one round trip for many rows.
 
 PostgreSQL and SQLite read the same text, but for the clock, JSON and the lock. Each is the compare-and-set that
-`controlplane.infra.work` speaks of: what is expected stands in the WHERE, and the rows that it changed come back.
+`controlplane.work.work` speaks of: what is expected stands in the WHERE, and the rows that it changed come back.
 """
 
 import json
@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
-from controlplane.infra.models import Work, WorkState
+from controlplane.work.models import Work, WorkState
 
 CHUNK = 100
 Attempt = tuple[UUID, int, str, UUID]
@@ -25,25 +25,25 @@ _MINE = """id = held.column1 AND attempt = held.column2 AND kind = held.column3 
 _FREE = """(state = 'waiting' OR (state = 'running' AND lease_until < {now}))
    AND deadline_at > {now} AND attempt < max_attempts"""
 # Of several, what somebody else holds a lock of is left: they take it, end it, or ring for it anew.
-_WHICH = "IN (SELECT id FROM infra_work WHERE id IN ({ids}) ORDER BY id FOR UPDATE SKIP LOCKED)"
+_WHICH = "IN (SELECT id FROM work_work WHERE id IN ({ids}) ORDER BY id FOR UPDATE SKIP LOCKED)"
 _INSERT = """
-INSERT INTO infra_work (id, queue, kind, subject, max_attempts, request_id, arguments, deadline_at,
+INSERT INTO work_work (id, queue, kind, subject, max_attempts, request_id, arguments, deadline_at,
                         state, attempt, lease_owner, step, outcome, rung_at, created_at, updated_at)
 """.strip()
 _TAKE = """
-UPDATE infra_work
+UPDATE work_work
    SET state = 'running', attempt = attempt + 1, lease_owner = %s, lease_until = {later},
        started_at = COALESCE(started_at, {now})
  WHERE id {which} AND {free} {queue}
 RETURNING {columns}
 """
 _FENCE = """
-UPDATE infra_work SET lease_until = {later}, updated_at = {now} {step}
+UPDATE work_work SET lease_until = {later}, updated_at = {now} {step}
   FROM (VALUES {rows}) AS held WHERE {mine}
 RETURNING id
 """
 _FINISH = """
-UPDATE infra_work
+UPDATE work_work
    SET state = %s, outcome = {outcome}, finished_at = {now}, lease_until = NULL, lease_owner = '', updated_at = {now}
   FROM (VALUES {rows}) AS held WHERE {mine}
 RETURNING id

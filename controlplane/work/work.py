@@ -12,13 +12,13 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.doorbells import doorbells_ring
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.models.work import OPEN_STATES
 from controlplane.infra.request_id import current_request_id
-from controlplane.infra.work_rows import Attempt, rows_fence, rows_finish, rows_insert, rows_take
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.kernel.ids import parse_uuid
+from controlplane.work.models import Work, WorkState
+from controlplane.work.models.work import OPEN_STATES
+from controlplane.work.statements import Attempt, rows_fence, rows_finish, rows_insert, rows_take
+from controlplane.work.wakeups import doorbells_ring
 
 CONDUCTOR_QUEUE = "conductor"
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from controlplane.infra.admin import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin_bases import ReadOnlyAdmin, run_on_each
 from controlplane.kernel.errors import Conflict, KilonovaError
 from placement.domain import InventorySpec
 from placement.models import Inventory

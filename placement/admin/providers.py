@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.ids import parse_uuid
 from placement.admin.consumers import AllocationInline
 from placement.admin.inventories import SPEC_FIELDS

@@ -6,15 +6,15 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin, ThroughServicesAdmin
-from scheduling.models import Aggregate, AggregateHost
-from scheduling.services.aggregates import (
+from controlplane.infra.admin_bases import ReadOnlyAdmin, ThroughServicesAdmin
+from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
     aggregate_host_add,
     aggregate_host_remove,
     aggregate_update,
 )
+from scheduling.models import Aggregate, AggregateHost
 
 
 class AggregateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time

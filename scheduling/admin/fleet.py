@@ -4,11 +4,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin_bases import ReadOnlyAdmin, run_on_each
+from scheduling.fleet.selectors.liveness import with_is_up
+from scheduling.fleet.services.cells import cell_set_disabled
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
-from scheduling.selectors.liveness import with_is_up
-from scheduling.services.cells import cell_set_disabled
-from scheduling.services.service_states import service_disable, service_enable, service_force_down
 
 
 @admin.register(Cell)

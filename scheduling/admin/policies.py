@@ -12,11 +12,11 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from controlplane.infra.admin import ReadOnlyAdmin, ThroughServicesAdmin
+from controlplane.infra.admin_bases import ReadOnlyAdmin, ThroughServicesAdmin
 from scheduling.admin.policy_steps import STEPS, step_view, steps_for
 from scheduling.models import SchedulerPolicy, ShadowResult
-from scheduling.selectors.policy_shadow import shadow_report
-from scheduling.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
+from scheduling.policies.selectors.shadow import shadow_report
+from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
 
 NEW_ONLY = ["name", "body", "comment"]
 TOLD = ["state", "author", "revision", "sealed", "activated_at", "retired_at", "shadow", "shadow_share"]

@@ -13,11 +13,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
-from scheduling.domain.policy_states import PolicyState
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors.policies import active_id, policy_get
-from scheduling.selectors.policy_preview import MOST_DECISIONS, PolicyPreview, policy_preview
-from scheduling.services.policies import (
+from scheduling.policies.domain.states import PolicyState
+from scheduling.policies.selectors.policies import active_id, policy_get
+from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
+from scheduling.policies.services.policies import (
     policy_activate,
     policy_retire,
     policy_rollback,

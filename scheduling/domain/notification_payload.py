@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.kernel.errors import KilonovaError
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.guest import GuestCell, GuestTopology
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.request import Destination, FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
+from scheduling.topology.domain.pci.asked import PciRequest
 
 Payload = dict[str, Any]
 
@@ -50,7 +51,7 @@ def request_spec_payload(request: ScheduleRequest) -> Payload:
 def failure_payload(spec: Payload, *, exception: str, message: str) -> Payload:
     """ComputeTaskPayload 1.0: a request's payload, and why nothing came of it. `exception` is its class."""
     reason = {
-        "module_name": "scheduling.services.destinations",
+        "module_name": "scheduling.destinations.services.select",
         "function_name": "destinations_select",
         "exception": exception,
         "exception_message": message,

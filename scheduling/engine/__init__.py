@@ -3,22 +3,21 @@
 No Django, no database, no clock, and no randomness but the seed's.
 """
 
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.explanation import Explanation, why_not
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow, InventoryRow
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import DEFAULT_POLICY, Policy, PolicyOptions, policy_from_dict, policy_to_dict
-from scheduling.domain.request import (
+from scheduling.domain.request.schedule_request import (
     Destination,
-    FlavorSnapshot,
     GroupSnapshot,
-    ImageSnapshot,
     ScheduleRequest,
     request_from_dict,
     request_to_dict,
 )
-from scheduling.domain.trace import InstanceSelection, Outcome, Selection, Trace
-from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
+from scheduling.domain.trace.explanation import Explanation, why_not
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
 from scheduling.engine.candidate_set import candidate_set
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.schedule import schedule, validate_policy

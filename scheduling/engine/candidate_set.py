@@ -18,10 +18,10 @@ from placement.candidates import (
 )
 from placement.candidates.columns import FleetView
 from placement.candidates.trees import TreeIndex
-from scheduling.domain.candidate_query import candidate_query, without_tree
-from scheduling.domain.candidates import Amounts, CandidateSet
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import resource_request
+from scheduling.domain.hosts.candidates import Amounts, CandidateSet
+from scheduling.domain.request.candidate_query import candidate_query, without_tree
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest
 
 _TREE_BY_TREE = SearchOptions(strategy=Strategy.BREADTH_FIRST)
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.candidates import FleetColumns, ProviderFacts, columns_of, refusal_of
-from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.columns import BoolArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.candidates import Amounts, CandidateSet
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.engine.candidate_set import first_candidate
 from scheduling.engine.placement import refuse_no_room, refuse_unfit
 

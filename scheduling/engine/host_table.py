@@ -16,9 +16,9 @@ from scheduling.domain.columns import (
     intern,
     intern_json,
 )
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryNumbers, InventoryRow
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow, InventoryNumbers, InventoryRow
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 
 __all__ = ["HostTable", "host_table_from_rows"]
 

@@ -11,11 +11,18 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import BoolArray, IntArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, ResourceRequest, resource_words
-from scheduling.domain.trace import Lack, Nearest, Round
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import (
+    DISK_GB,
+    MEMORY_MB,
+    PCPU,
+    VCPU,
+    ResourceRequest,
+    resource_words,
+)
+from scheduling.domain.trace.trace import Lack, Nearest, Round
 
 
 def refuse_unfit(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:

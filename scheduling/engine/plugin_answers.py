@@ -7,10 +7,10 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.plugin_guard import plugin_guard, shown
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.guard import plugin_guard, shown
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import BaseHostFilter, Filter, ForeignFilter
 from scheduling.filters.registry import BUILT_IN as OUR_FILTERS
 from scheduling.weighers.base import Multiplier, Weigher

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.plugin_guard import plugin_guard
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.policy import Policy
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.weighing import Ranking, WeigherColumn, best_first, total
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, total
 from scheduling.engine.plugin_answers import weigher_answer
 from scheduling.weighers.base import Weigher
 

@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.candidates import Amounts, CandidateSet
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.host_state import HostState
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.hosts.candidates import Amounts, CandidateSet
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.hosts.topologies import consume_topology
+from scheduling.domain.hosts.topology_needs import filters_wanted
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import GroupSnapshot, ScheduleRequest
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import PCPU, ResourceRequest, resource_request
-from scheduling.domain.topologies import consume_topology
-from scheduling.domain.topology_needs import filters_wanted
-from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
-from scheduling.domain.verdict import failure_verdict, success_verdict
-from scheduling.domain.weighing import Ranking
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import PCPU, ResourceRequest, resource_request
+from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
+from scheduling.domain.trace.verdict import failure_verdict, success_verdict
+from scheduling.domain.trace.weighing import Ranking
 from scheduling.engine.candidates import Candidates
 from scheduling.engine.placement import nearest, refuse_unfit
 from scheduling.engine.plugin_answers import filter_answer
 from scheduling.engine.rank import Ranker
-from scheduling.engine.request_filters import filter_request, refuse_by_request, refuse_lost, surroundings_of
 from scheduling.engine.targets import refuse_untargeted
 from scheduling.filters.base import Filter
 from scheduling.filters.registry import filter_get
+from scheduling.request_filters import filter_request, refuse_by_request, refuse_lost, surroundings_of
+from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.weighers.registry import multiplier_check, weigher_get
 
 Stopwatch = Callable[[], int]

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request import Destination
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.schedule_request import Destination
 
 
 def refuse_untargeted(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.aggregates import metadata_values
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.image_property_names import KNOWN, present_names
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.aggregates import metadata_values
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.image_property_names import KNOWN, present_names
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.host_rows import AggregateRow
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 
 Numbers = npt.NDArray[Any]
 Read = Callable[[str], float]

@@ -7,11 +7,11 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import IntArray
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.host_state import HostState
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.plugin_guard import plugin_failure, shown
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.guard import plugin_failure, shown
+from scheduling.domain.request.request_spec import RequestSpec
 
 
 class Filter(ABC):

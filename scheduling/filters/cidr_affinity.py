@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 ADDRESS_HINT, PREFIX_HINT, DEFAULT_PREFIX = "build_near_host_ip", "cidr", "/24"

@@ -4,8 +4,8 @@ from functools import partial
 from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 from scheduling.filters.overcommit import aggregate_ratio, disk_room, refuse_short
 

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import IntArray
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 from scheduling.filters.overcommit import wanted_disk_mb
 

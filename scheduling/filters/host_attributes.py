@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from scheduling.domain.columns import IntArray, Interned
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_table import HostTable
 
 _REPEATED: dict[str, Callable[[HostTable], Interned[Any]]] = {
     "cpu_info": lambda table: table.cpu_info,

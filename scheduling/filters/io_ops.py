@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
 

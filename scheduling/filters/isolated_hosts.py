@@ -6,8 +6,8 @@ import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import BoolArray
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 

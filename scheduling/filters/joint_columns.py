@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scheduling.domain.columns import FloatArray, IntArray, Interned
-from scheduling.domain.hosts import Hosts
+from scheduling.domain.hosts.host_slice import Hosts
 
 V = TypeVar("V")
 

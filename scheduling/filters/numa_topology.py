@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.numa.cell_fit import Limits
-from scheduling.domain.numa.fit import FitNeeds, fit
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import MEMORY_MB, VCPU
-from scheduling.domain.topologies import pools_of, topology_of
-from scheduling.domain.topology_needs import CPU_LIMIT, RAM_LIMIT
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.topologies import pools_of, topology_of
+from scheduling.domain.hosts.topology_needs import CPU_LIMIT, RAM_LIMIT
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import MEMORY_MB, VCPU
 from scheduling.filters.base import Filter
 from scheduling.filters.joint_columns import beside, constant, interned_floats, joint
+from scheduling.topology.domain.numa.cell_fit import Limits
+from scheduling.topology.domain.numa.fit import FitNeeds, fit
+from scheduling.topology.domain.numa.guest import GuestTopology
 
 Seen = tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]], float, float]
 

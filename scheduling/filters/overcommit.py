@@ -7,9 +7,9 @@ import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.aggregate_numbers import finite, overridden
 
 

@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.support import refuse_pci
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.topologies import pools_of
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.topologies import pools_of
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.support import refuse_pci
 
 
 class PciPassthroughFilter(Filter):

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.plugins import load_plugin, plugin_names
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.loading import load_plugin, plugin_names
 from scheduling.filters.aggregate_extra_specs import AggregateInstanceExtraSpecsFilter
 from scheduling.filters.aggregate_image_properties import AggregateImagePropertiesIsolation
 from scheduling.filters.aggregate_multitenancy import AggregateMultiTenancyIsolation

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 TRUST_KEY = "trust:trusted_host"

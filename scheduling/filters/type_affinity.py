@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.aggregates import metadata_values
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.aggregates import metadata_values
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.base import Filter
 
 FLAVOR_KEY = "instance_type"

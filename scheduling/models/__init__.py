@@ -2,7 +2,7 @@
 
 from scheduling.models.aggregate import Aggregate, AggregateHost
 from scheduling.models.build_failures import BuildFailures
-from scheduling.models.cell import CELL0_ID, CELL1_ID, Cell
+from scheduling.models.cell import Cell
 from scheduling.models.compute_node import ComputeNode
 from scheduling.models.decision import DecisionInstance, DecisionOutcome, SchedulingDecision
 from scheduling.models.decision_index import DecisionReason, DecisionRefusedHosts
@@ -16,8 +16,6 @@ from scheduling.models.shadow_result import SHADOW_ERROR, ShadowResult
 from scheduling.models.topology_claim import TopologyClaim
 
 __all__ = [
-    "CELL0_ID",
-    "CELL1_ID",
     "COMPUTE_BINARY",
     "SHADOW_ERROR",
     "Aggregate",

@@ -1,13 +1,8 @@
 """A cell: a part of the fleet with a database of its own (by default all share one)."""
 
-import uuid
-
 from django.db import models
 
 from controlplane.infra.models import Timestamped, UuidKeyed
-
-CELL0_ID = uuid.UUID(int=0)
-CELL1_ID = uuid.UUID(int=1)
 
 
 class Cell(UuidKeyed, Timestamped):

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from controlplane.infra.models import Timestamped, UuidKeyed
-from scheduling.domain.policy_states import PolicyState
+from scheduling.policies.domain.states import PolicyState
 
 
 class SchedulerPolicy(UuidKeyed, Timestamped):

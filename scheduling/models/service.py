@@ -9,7 +9,7 @@ COMPUTE_BINARY = "nova-compute"
 
 class Service(UuidKeyed, Timestamped):
     """Cell scope. Up or down is never stored: it follows from `forced_down` and `last_seen_up`
-    by the database's clock (`scheduling.selectors.liveness`).
+    by the database's clock (`scheduling.fleet.selectors.liveness`).
 
     `disabled` is an operator's word (no new instances), `forced_down` a fencing device's or operator's word
     that the host is dead whatever it says.

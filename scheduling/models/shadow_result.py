@@ -3,9 +3,9 @@
 from django.db import models
 
 from controlplane.infra.models import UuidKeyed
-from scheduling.domain.policy_comparison import Agreement
 from scheduling.models.decision import SchedulingDecision
 from scheduling.models.policy import SchedulerPolicy
+from scheduling.policies.domain.comparison import Agreement
 
 SHADOW_ERROR = "error"
 OUTCOMES = [*((each.value, each.name.replace("_", " ").title()) for each in Agreement), (SHADOW_ERROR, "Error")]

@@ -4,10 +4,10 @@ Each is a pure function that adds traits or aggregates to the request, so that P
 what could never serve; and each host it leaves out is told why.
 """
 
-from scheduling.engine.request_filters.base import Addition, RequestFilter, Surroundings
-from scheduling.engine.request_filters.by_feature import OWNER_SINCE, STATUS_DISABLED
-from scheduling.engine.request_filters.chain import REQUEST_FILTERS, FilteredRequest, filter_request, surroundings_of
-from scheduling.engine.request_filters.refusals import refuse_by_request, refuse_lost
+from scheduling.request_filters.base import Addition, RequestFilter, Surroundings
+from scheduling.request_filters.by_feature import OWNER_SINCE, STATUS_DISABLED
+from scheduling.request_filters.chain import REQUEST_FILTERS, FilteredRequest, filter_request, surroundings_of
+from scheduling.request_filters.refusals import refuse_by_request, refuse_lost
 
 __all__ = [
     "OWNER_SINCE",

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scheduling.domain.host_rows import AggregateRow
+from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.request.schedule_request import ScheduleRequest
 
 
 @dataclass(frozen=True, slots=True)

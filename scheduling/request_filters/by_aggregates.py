@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.host_rows import ZONE_KEY
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import resource_request
-from scheduling.engine.request_filters.base import NOTHING, Addition, Surroundings
+from scheduling.domain.hosts.host_rows import ZONE_KEY
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.request_filters.base import NOTHING, Addition, Surroundings
 
 TENANT_KEY = "filter_tenant_id"
 TRAIT_PREFIX, REQUIRED = "trait:", "required"

@@ -1,9 +1,9 @@
 """Request filters that ask for hosts able to do what flavor, image or ports want of them."""
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.request import ScheduleRequest
-from scheduling.engine.request_filters.base import NOTHING, Addition, Surroundings, traits
-from scheduling.engine.request_filters.wishes import wish_choice, wish_flag
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.request_filters.base import NOTHING, Addition, Surroundings, traits
+from scheduling.request_filters.constraints import wish_choice, wish_flag
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
 OWNER = "OWNER_NOVA"

@@ -2,8 +2,8 @@
 
 import os_traits
 
-from scheduling.domain.request import ScheduleRequest
-from scheduling.engine.request_filters.base import NOTHING, Addition, Surroundings
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.request_filters.base import NOTHING, Addition, Surroundings
 
 PROPERTY_TRAITS = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS_",

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.engine.request_filters.base import NOTHING, Addition, RequestFilter, Surroundings
-from scheduling.engine.request_filters.by_aggregates import (
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.request_filters.base import NOTHING, Addition, RequestFilter, Surroundings
+from scheduling.request_filters.by_aggregates import (
     isolate_aggregates,
     map_az_to_placement_aggregate,
     require_tenant_aggregate,
     routed_networks_filter,
 )
-from scheduling.engine.request_filters.by_feature import (
+from scheduling.request_filters.by_feature import (
     accelerators_filter,
     compute_status_filter,
     ephemeral_encryption_filter,
@@ -23,7 +23,7 @@ from scheduling.engine.request_filters.by_feature import (
     tpm_secret_security_filter,
     virtio_sound_filter,
 )
-from scheduling.engine.request_filters.by_image import require_image_type_support, transform_image_metadata
+from scheduling.request_filters.by_image import require_image_type_support, transform_image_metadata
 
 REQUEST_FILTERS: tuple[RequestFilter, ...] = (
     require_tenant_aggregate,

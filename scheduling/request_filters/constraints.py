@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.request.schedule_request import ScheduleRequest
 
 TRUE_WORDS = frozenset({"1", "t", "true", "on", "y", "yes"})
 

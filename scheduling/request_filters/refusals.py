@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.engine.request_filters.base import Addition
-from scheduling.engine.request_filters.by_aggregates import require_tenant_aggregate
-from scheduling.engine.request_filters.by_feature import STATUS_DISABLED
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.request_filters.base import Addition
+from scheduling.request_filters.by_aggregates import require_tenant_aggregate
+from scheduling.request_filters.by_feature import STATUS_DISABLED
 
 Rule = Callable[[Hosts], list[RefusalGroup]]
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import Stopwatch
 
 

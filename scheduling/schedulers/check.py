@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.ledger.trace_pack import trace_content
-from scheduling.domain.numa.constraint import guest_topology
+from scheduling.decisions.ledger.trace_pack import trace_content
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import resource_request
-from scheduling.domain.trace import InstanceSelection, Outcome, Round, Selection, Trace
-from scheduling.engine.request_filters import filter_request, surroundings_of
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Trace
+from scheduling.request_filters import filter_request, surroundings_of
+from scheduling.topology.domain.numa.constraint import guest_topology
 
 
 def resources_asked(table: HostTable, request: ScheduleRequest, policy: Policy) -> dict[str, int]:

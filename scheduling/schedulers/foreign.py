@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import Stopwatch
 from scheduling.schedulers.base import HasSchedule, Scheduler
 

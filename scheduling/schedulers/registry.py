@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.plugin_guard import plugin_guard
-from scheduling.domain.plugins import load_plugin, plugin_names
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.guard import plugin_guard
+from scheduling.domain.plugins.loading import load_plugin, plugin_names
 from scheduling.domain.policy import Policy
 from scheduling.schedulers.base import HasSchedule, Scheduler
 from scheduling.schedulers.caching_scheduler import CachingScheduler

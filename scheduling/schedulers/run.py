@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.plugin_guard import plugin_guard
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import Stopwatch, no_stopwatch
 from scheduling.schedulers.base import Scheduler
 from scheduling.schedulers.check import resources_asked, trace_problem

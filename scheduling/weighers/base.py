@@ -7,14 +7,14 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from scheduling.domain.aggregates import least_numbers
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.host_state import HostState
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.plugin_guard import plugin_failure, shown
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.aggregates import least_numbers
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.guard import plugin_failure, shown
+from scheduling.domain.request.request_spec import RequestSpec
 
 Multiplier = float | FloatArray
 """One for all hosts, or one for each."""

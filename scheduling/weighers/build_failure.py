@@ -3,9 +3,9 @@
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
 
 

@@ -1,8 +1,8 @@
 """CPUWeigher: spreads by free vCPUs (packs at a negative multiplier)."""
 
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.weighers.base import Weigher
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from scheduling.domain.columns import BoolArray, FloatArray
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import Hosts
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.weighers.base import Multiplier, Weigher
 
 

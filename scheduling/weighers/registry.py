@@ -3,8 +3,8 @@
 from functools import cache
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.errors import PluginFailed
-from scheduling.domain.plugins import load_plugin, plugin_names
+from scheduling.domain.plugins.errors import PluginFailed
+from scheduling.domain.plugins.loading import load_plugin, plugin_names
 from scheduling.weighers.base import ForeignWeigher, HasWeighObject, Weigher
 from scheduling.weighers.build_failure import BuildFailureWeigher
 from scheduling.weighers.cpu import CPUWeigher

@@ -5,7 +5,7 @@ from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, Network
 from servers.admin.drift import DriftSightingAdmin, StrangeGuestAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
-from servers.selectors.flavor_fit import effect_notes
+from servers.catalog.selectors.flavor_fit import effect_notes
 
 __all__ = [
     "DriftSightingAdmin",

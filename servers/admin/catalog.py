@@ -7,18 +7,18 @@ from django.db.models import QuerySet
 from django.forms import BooleanField, ModelForm
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.errors import Invalid
 from servers.admin.through_services import problems_of, problems_on_form
-from servers.domain.fields import name_reasons, problems_found
-from servers.domain.flavor_rules import flavor_problems
-from servers.domain.public_keys import key_name_reasons, public_key_parse
+from servers.catalog.domain.flavor_rules import flavor_problems
+from servers.catalog.domain.public_keys import key_name_reasons, public_key_parse
+from servers.catalog.services.flavor import CHANGEABLE, flavor_create, flavor_delete, flavor_fields, flavor_update
+from servers.catalog.services.keypair import keypair_create, keypair_delete
+from servers.catalog.services.network import network_create, network_delete
+from servers.fields import name_reasons, problems_found
+from servers.images.services.image import image_deactivate, image_reactivate
+from servers.images.services.image_store import image_delete
 from servers.models import Flavor, Image, KeyPair, Network, ServerGroup, ServerGroupMember
-from servers.services.flavor import CHANGEABLE, flavor_create, flavor_delete, flavor_fields, flavor_update
-from servers.services.image import image_deactivate, image_reactivate
-from servers.services.image_store import image_delete
-from servers.services.keypair import keypair_create, keypair_delete
-from servers.services.network import network_create, network_delete
 
 
 class FlavorForm(ModelForm[Flavor]):

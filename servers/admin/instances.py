@@ -10,11 +10,11 @@ from django.http import HttpRequest
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
-from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline, run_on_each
-from servers.domain.states import api_status
+from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
+from servers.states import api_status
 
 
 class TagInline(ReadOnlyInline):

@@ -5,7 +5,7 @@ from typing import Any
 from django.forms import ModelForm
 
 from controlplane.kernel.errors import InvalidFields, KilonovaError
-from servers.domain.fields import Problems
+from servers.fields import Problems
 
 
 def problems_on_form(form: "ModelForm[Any]", problems: Problems) -> None:

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
-from computeagent.conductor import (
+from computeagent.protocol.conductor import (
     BuildFailure,
     Conductor,
     GuestFacts,
@@ -29,9 +29,10 @@ from computeagent.conductor import (
     WorkKind,
     WorkOrder,
 )
-from controlplane.infra.doorbells import Bell, bell_open
-from controlplane.infra.work import Lease as RowLease
-from controlplane.infra.work import (
+from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from controlplane.work.wakeups import Bell, bell_open
+from controlplane.work.work import Lease as RowLease
+from controlplane.work.work import (
     compute_queue,
     open_work_subjects,
     untaken_work,
@@ -39,26 +40,26 @@ from controlplane.infra.work import (
     work_give_back,
     work_take,
 )
-from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
-from scheduling.selectors.topologies import topologies_of_instances
-from scheduling.services import HypervisorReport, UsageReport, host_register, host_usage_report, service_heartbeat
-from servers.conductor_api.connections import Connections, OwnConnections
-from servers.conductor_api.guest_spec import guest_spec, guest_state
-from servers.conductor_api.orders import work_order
-from servers.domain.states import TaskState
+from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
+from scheduling.reports import HypervisorReport, UsageReport
+from scheduling.topology.selectors.topologies import topologies_of_instances
+from servers.agent_api.connections import Connections, OwnConnections
+from servers.agent_api.console_log import console_logs_store
+from servers.agent_api.group_check import group_refusal
+from servers.agent_api.guest_spec import guest_spec, guest_state
+from servers.agent_api.orders import work_order
+from servers.agent_api.recovery import Return, guests_returned
+from servers.images.services.image_store import image_chunks
+from servers.instances.selectors.instances import instance_row
+from servers.instances.services.build_outcome import build_done, build_failed
+from servers.instances.services.delete import delete_done
+from servers.instances.services.journal import EndedStep, StepsTold, StepTrack, steps_write
+from servers.instances.services.power import action_done, action_failed
+from servers.instances.services.state import build_task_set
 from servers.models import Instance, Port
-from servers.selectors.group_check import group_refusal
-from servers.selectors.instance import instance_row
-from servers.services.agent_recovery import Return, guests_returned
-from servers.services.build_outcome import build_done, build_failed
-from servers.services.console_log import console_logs_store
-from servers.services.image_store import image_chunks
-from servers.services.instance_delete import delete_done
-from servers.services.instance_journal import EndedStep, StepsTold, StepTrack, steps_write
-from servers.services.instance_power import action_done, action_failed
-from servers.services.instance_state import build_task_set
-from servers.services.power_sync import power_states_sync
-from servers.services.strange_guests import GuestSeen, strange_guest_release, strange_guests_report
+from servers.repair.services.orphan_guests import GuestSeen, strange_guest_release, strange_guests_report
+from servers.repair.services.power_sync import power_states_sync
+from servers.states import TaskState
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -127,7 +128,7 @@ def _told(lease: Lease, ended: Sequence[StepEnd]) -> StepsTold:
 
 
 class DatabaseConductor:
-    """See `computeagent.conductor.Conductor` for what each verb promises."""
+    """See `computeagent.protocol.conductor.Conductor` for what each verb promises."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections

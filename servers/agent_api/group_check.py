@@ -1,6 +1,6 @@
 """The late check of a server group's rule, on the host that was chosen: what a race in between may have broken."""
 
-from servers.domain.groups import GroupPolicy
+from servers.catalog.domain.groups import GroupPolicy
 from servers.models import Instance, ServerGroupMember
 
 

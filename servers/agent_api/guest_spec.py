@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from computeagent.conductor import GuestFacts, GuestSpec, PortSpec
+from computeagent.protocol.conductor import GuestFacts, GuestSpec, PortSpec
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpu_rules import cpu_rules
-from scheduling.domain.numa.cpu_topology import best_cpu_topology
-from scheduling.domain.numa.cpusets import format_cpus
-from scheduling.domain.numa.memory_rules import locked_memory
-from scheduling.domain.numa.wishes import Wishes
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.selectors.topology_claims import PlacedTopology
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.numa.cpu_rules import cpu_rules
+from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
+from scheduling.topology.domain.numa.cpusets import format_cpus
+from scheduling.topology.domain.numa.memory_rules import locked_memory
+from scheduling.topology.selectors.claims import PlacedTopology
+from servers.instances.services.state import GuestState
 from servers.models import Instance, Port
-from servers.services.instance_state import GuestState
 
 
 @dataclass(frozen=True, slots=True)

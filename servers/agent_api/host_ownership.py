@@ -9,10 +9,10 @@ import hashlib
 import uuid
 from collections.abc import Collection
 
-from controlplane.infra.seats import Holder, seat_holder, seat_keep, seat_pass
 from controlplane.kernel.errors import Conflict
+from controlplane.work.host_ownership import Holder, seat_holder, seat_keep, seat_pass
 from scheduling.conf import scheduling_options
-from scheduling.selectors import host_is_forced_down
+from scheduling.fleet.selectors.liveness import host_is_forced_down
 from servers.models import Instance
 
 NAMED = 3

@@ -5,15 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
-from computeagent.conductor import Errand, Lease, PowerState, WorkKind, WorkOrder
-from controlplane.infra.models import Work
+from computeagent.protocol.conductor import Errand, Lease, PowerState, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
-from controlplane.infra.work import Lease as RowLease
 from controlplane.kernel.errors import NotFound
-from scheduling.selectors.topology_claims import topology_of_instance
-from servers.conductor_api.guest_spec import guest_spec
+from controlplane.work.models import Work
+from controlplane.work.work import Lease as RowLease
+from scheduling.topology.selectors.claims import topology_of_instance
+from servers.agent_api.guest_spec import guest_spec
+from servers.conductor.dispatch import LIMITS
 from servers.models import Instance, InstanceAction, Port, ServerGroupMember
-from servers.services.instance_dispatch import LIMITS
 
 # The newest open action is the one that the work was written for: see `instance_journal`.
 _OPEN_ACTION = InstanceAction.objects.filter(instance_uuid=OuterRef("pk"), finished_at__isnull=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from controlplane.infra.heals import heal_record
-from servers.domain.drift import DriftKind
+from controlplane.work.heals import heal_record
+from servers.instances.services.journal import fault_record
 from servers.models import Instance
-from servers.services.instance_journal import fault_record
+from servers.repair.domain.drift import DriftKind
 
 STEP = "bringing_back"
 

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 
-from servers.services.image_store import Readable
+from servers.images.services.image_store import Readable
 
 RAW = "application/octet-stream"
 

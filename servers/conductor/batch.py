@@ -13,20 +13,28 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from controlplane.infra.models import Work
-from controlplane.infra.notifications.outbox import events_wanted
 from controlplane.infra.request_id import request_id_scope
-from controlplane.infra.work import Lease, works_fence, works_finish
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
-from scheduling.selectors.fleet_changes import Heard
-from scheduling.selectors.fleet_kept import fleet_kept
-from scheduling.services import Destinations, NoValidHost, claims_free, destinations_select
+from controlplane.notifications.outbox import events_wanted
+from controlplane.work.models import Work
+from controlplane.work.work import Lease, works_fence, works_finish
+from scheduling.destinations.services.select import destinations_select
+from scheduling.destinations.services.selections import Destinations
+from scheduling.errors import NoValidHost
+from scheduling.fleet.cache.changes import Heard
+from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.topology.services.claims import claims_free
+from servers.conductor.build import SELECT, bury, over_quota
+from servers.conductor.dispatch import build_requests_dispatch
+from servers.instances.selectors.scheduling_facts import (
+    SharedFacts,
+    may_share_facts,
+    names_no_instances,
+    schedule_request,
+)
+from servers.instances.services.notifications import UPDATE
 from servers.models import BuildRequest, RequestSpec
-from servers.selectors.scheduling_facts import SharedFacts, may_share_facts, names_no_instances, schedule_request
-from servers.services.conductor_build import SELECT, bury, over_quota
-from servers.services.instance_dispatch import build_requests_dispatch
-from servers.services.notifications import UPDATE
 
 log = logging.getLogger(__name__)
 MOST_INSTANCES = 4

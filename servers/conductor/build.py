@@ -5,29 +5,25 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from controlplane.infra.models import Work
-from controlplane.infra.work import Lease, work_fence, work_finish
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
-from scheduling.selectors import attempts_allowed
-from scheduling.selectors.fleet_kept import fleet_kept
-from scheduling.services import (
-    CELL0_ID,
-    Destinations,
-    NoValidHost,
-    alternate_claim,
-    claims_free,
-    destinations_select,
-    selection_from_json,
-)
-from servers.domain.states import TaskState
+from controlplane.work.models import Work
+from controlplane.work.work import Lease, work_fence, work_finish
+from scheduling.destinations.services.select import alternate_claim, destinations_select
+from scheduling.destinations.services.selections import Destinations, selection_from_json
+from scheduling.errors import NoValidHost
+from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.domain.cells import CELL0_ID
+from scheduling.policies.selectors.policies import attempts_allowed
+from scheduling.topology.services.claims import claims_free
+from servers.catalog.services.quota import quota_recheck
+from servers.conductor.dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
+from servers.conductor.tried_hosts import not_again_on
+from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.instances.services.journal import action_close, attempt_close, fault_record, step_failed
+from servers.instances.services.notifications import build_failures_told
+from servers.instances.services.state import instance_error_set
 from servers.models import BuildRequest, Instance, RequestSpec
-from servers.selectors.scheduling_facts import fleet_facts, schedule_request
-from servers.selectors.tried_hosts import not_again_on
-from servers.services.instance_dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
-from servers.services.instance_journal import action_close, attempt_close, fault_record, step_failed
-from servers.services.instance_state import instance_error_set
-from servers.services.notifications import build_failures_told
-from servers.services.quota import quota_recheck
+from servers.states import TaskState
 
 SELECT = "select_destinations"
 

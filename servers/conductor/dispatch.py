@@ -7,10 +7,14 @@ from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.infra.work import NewWork, compute_queue, works_create
-from scheduling.services import Selection, claims_free, selection_to_json
-from servers.domain.instance_rules import new_mac
-from servers.domain.states import TaskState, VmState
+from controlplane.work.work import NewWork, compute_queue, works_create
+from scheduling.destinations.services.selections import Selection, selection_to_json
+from scheduling.topology.services.claims import claims_free
+from servers.instances.domain.instance_rules import new_mac
+from servers.instances.selectors.pending import first_asked_at, instance_from_body
+from servers.instances.services.journal import attempt_open
+from servers.instances.services.notifications import Phase, beginnings_told, verb_told
+from servers.instances.work_kinds import BUILD
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -21,10 +25,7 @@ from servers.models import (
     Network,
     Port,
 )
-from servers.selectors.pending import first_asked_at, instance_from_body
-from servers.services.instance_journal import attempt_open
-from servers.services.kinds import BUILD
-from servers.services.notifications import Phase, beginnings_told, verb_told
+from servers.states import TaskState, VmState
 
 LIMITS = "limits"
 """Argument of a build's work: the limits of the chosen host, by name."""

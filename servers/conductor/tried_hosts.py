@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.filters.retry import RetryFilter
-from scheduling.selectors import policy_active
-from scheduling.selectors.hosts import nodes_of_hosts
+from scheduling.fleet.selectors.hosts import nodes_of_hosts
+from scheduling.policies.selectors.policies import policy_active
 
 RETRY = RetryFilter.__name__
 

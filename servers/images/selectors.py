@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
-from servers.domain.images import ImageStatus, Visibility
+from servers.images.domain.images import ImageStatus, Visibility
 from servers.models import Image
 
 

@@ -3,11 +3,11 @@
 from django.db import models
 
 from controlplane.infra.models import Timestamped, UuidKeyed
-from servers.domain.images import ContainerFormat, DiskFormat, ImageStatus, Visibility
+from servers.images.domain.images import ContainerFormat, DiskFormat, ImageStatus, Visibility
 
 
 class Image(UuidKeyed, Timestamped):
-    """The record of an image. `status` says whether its file can be used (see `servers.domain.images`).
+    """The record of an image. `status` says whether its file can be used (see `servers.images.domain.images`).
 
     `upload_id` names the upload that may finish: a later one takes over by writing its own, and the
     compare-and-set of the earlier one then finds no row.

@@ -3,7 +3,7 @@
 from django.db import models
 
 from controlplane.infra.models import Timestamped, UuidKeyed
-from servers.domain.states import PowerState, TaskState, VmState
+from servers.states import PowerState, TaskState, VmState
 
 
 class Instance(UuidKeyed, Timestamped):

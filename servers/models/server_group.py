@@ -3,7 +3,7 @@
 from django.db import models
 
 from controlplane.infra.models import Timestamped, UuidKeyed
-from servers.domain.groups import GroupPolicy
+from servers.catalog.domain.groups import GroupPolicy
 
 
 class ServerGroup(UuidKeyed, Timestamped):

@@ -9,14 +9,15 @@ from typing import Any
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest, request_from_dict
-from scheduling.selectors.decisions import decision_content, decision_get
-from scheduling.services.explain import schedule_explain
-from scheduling.services.explain_report import answer_report
-from scheduling.services.simulate import MOST_INSTANCES
+from scheduling.decisions.selectors.decisions import decision_content, decision_get
+from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.whatif.services.explain import schedule_explain
+from scheduling.whatif.services.explain_report import answer_report
+from scheduling.whatif.services.simulate import MOST_INSTANCES
+from servers.catalog.selectors.flavor import flavor_snapshot, flavors_visible
+from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.models import RequestSpec
-from servers.selectors.flavor import flavor_snapshot, flavors_visible
-from servers.selectors.scheduling_facts import fleet_facts, schedule_request
 
 log = logging.getLogger(__name__)
 

@@ -12,20 +12,20 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
-from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits
-from scheduling.services.capacity import capacity_count
-from scheduling.services.capacity_report import capacity_report
-from scheduling.services.explain import schedule_explain
-from scheduling.services.explain_report import answer_report
-from scheduling.services.simulate import MOST_INSTANCES, policy_wanted, schedule_simulate
-from scheduling.services.simulate_report import simulation_report
-from servers.domain.instance_rules import zone_parse
-from servers.models import Flavor, Image, RequestSpec
-from servers.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
-from servers.selectors.image import image_for_instance, image_snapshot
-from servers.selectors.scheduling_facts import fleet_facts, schedule_request
-from servers.services.request_parts import (
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
+from scheduling.whatif.services.capacity import capacity_count
+from scheduling.whatif.services.capacity_report import capacity_report
+from scheduling.whatif.services.explain import schedule_explain
+from scheduling.whatif.services.explain_report import answer_report
+from scheduling.whatif.services.simulate import MOST_INSTANCES, policy_wanted, schedule_simulate
+from scheduling.whatif.services.simulate_report import simulation_report
+from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
+from servers.images.selectors import image_for_instance, image_snapshot
+from servers.instances.domain.instance_rules import zone_parse
+from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
     group_hinted,
@@ -33,6 +33,7 @@ from servers.services.request_parts import (
     looked_up,
     zone_problems,
 )
+from servers.models import Flavor, Image, RequestSpec
 
 EDITS = "schedule:simulate:edits"
 Problems = dict[str, list[str]]

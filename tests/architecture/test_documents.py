@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.dashboard.management.commands.settings_document import settings_document
+from controlplane.launcher.management.commands.settings_document import settings_document
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.host_rows import InventoryRow
+from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.domain.policy import PolicyOptions
 from scheduling.filters.registry import filter_get
 from scheduling.schedulers.registry import scheduler_get

@@ -2,11 +2,11 @@
 
 import pytest
 
-from controlplane.infra.jobs import KINDS
-from servers.domain import actions
-from servers.services import kinds
+from controlplane.work.jobs import KINDS
+from servers.instances import work_kinds
+from servers.instances.domain import power_actions
 
-DECLARED = sorted(value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str))
+DECLARED = sorted(value for name, value in vars(work_kinds).items() if name.isupper() and isinstance(value, str))
 
 
 def test_there_are_kinds() -> None:
@@ -20,10 +20,10 @@ def test_kind_is_registered_with_an_overdue_handler(kind: str) -> None:
 
 
 def test_conductor_answers_what_rings_in_its_own_queue() -> None:
-    for kind in (kinds.SCHEDULE_AND_BUILD, kinds.RESCHEDULE):
+    for kind in (work_kinds.SCHEDULE_AND_BUILD, work_kinds.RESCHEDULE):
         assert callable(KINDS[kind].handler)
 
 
-@pytest.mark.parametrize("action", sorted(actions.POWER_ACTIONS))
+@pytest.mark.parametrize("action", sorted(power_actions.POWER_ACTIONS))
 def test_action_writes_a_declared_kind(action: str) -> None:
-    assert actions.POWER_ACTIONS[action].kind in DECLARED
+    assert power_actions.POWER_ACTIONS[action].kind in DECLARED

@@ -7,13 +7,13 @@ from typing import Any
 from django.db import Error, close_old_connections, connection
 from django.db.models.functions import Now
 
-from controlplane.infra.models import SoloLease, Work
-from controlplane.infra.models.work import OPEN_STATES
 from controlplane.kernel.kill_points import stand_aside
+from controlplane.work.models import NamedLease, Work
+from controlplane.work.models.work import OPEN_STATES
 from scheduling.models import Service
-from servers.domain.states import VmState
 from servers.models import BuildRequest, Instance, InstanceFault
-from servers.services.audit import audit_findings
+from servers.repair.services.audit import audit_findings
+from servers.states import VmState
 from tests.drill.talk import server
 
 FIELDS = ("id", "name", "host", "vm_state", "task_state", "power_state")
@@ -70,7 +70,7 @@ def findings() -> list[dict[str, Any]]:
 
 def chores_due() -> int:
     """Make every clean-up due now: its lease says only that it ran lately, for thrift."""
-    return SoloLease.objects.filter(name__startswith="chore-").delete()[0]
+    return NamedLease.objects.filter(name__startswith="chore-").delete()[0]
 
 
 QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "chores_due": chores_due}

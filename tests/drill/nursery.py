@@ -19,15 +19,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from controlplane.dashboard.launcher.die_with_parent import die_with_parent
+from controlplane.launcher.die_with_parent import die_with_parent
 from tests.drill.births import run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KNOWN = (
     "controlplane.urls",
     "controlplane.wsgi",
-    "controlplane.infra.cluster",
-    "controlplane.infra.management.commands.conductor",
+    "controlplane.work.cluster",
+    "controlplane.work.management.commands.conductor",
     "computeagent.management.commands.compute_agent",
     "computeagent.drivers.factory",
     "gunicorn.workers.gthread",

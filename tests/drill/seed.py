@@ -3,11 +3,11 @@
 import io
 
 from computeagent.drivers.libvirt.boot_sector import boot_sector
-from controlplane.dashboard.launcher.seed import database_migrate
 from controlplane.identity.services import admin_ensure
-from servers.services.flavor import flavor_create
-from servers.services.image import image_create
-from servers.services.image_store import image_upload
+from controlplane.launcher.seed import database_migrate
+from servers.catalog.services.flavor import flavor_create
+from servers.images.services.image import image_create
+from servers.images.services.image_store import image_upload
 from tests.drill.names import FLAVOR, IMAGES, MEMORY_MIB, PASSWORD, image_id, image_name
 
 IMAGE_BYTES = 64 * 1024

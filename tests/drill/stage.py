@@ -1,7 +1,7 @@
 """A stage: the real processes of one installation, with a load, a keeper that starts again what died, and a verdict.
 
     with Stage(Environment.SQLITE, Path("/tmp/s"), agents(qemu=1, test=2)) as stage:
-        stage.arm("servers.services.instance_create.instances_create:after-commit", "kill")
+        stage.arm("servers.instances.services.create.instances_create:after-commit", "kill")
         stage.load.burst(stage.rows()["instances"])
         seconds = stage.wait_quiet(60)
         assert stage.verdict() == []
@@ -366,7 +366,7 @@ class Stage:
 
     def _web(self) -> list[str]:
         return [
-            "controlplane.wsgi:application", "--config", "python:controlplane.dashboard.launcher.web_config",
+            "controlplane.wsgi:application", "--config", "python:controlplane.launcher.web_config",
             "--bind", f"127.0.0.1:{self.client.port}", "--worker-class", "gthread", "--workers", "1",
             "--threads", "8", "--graceful-timeout", "3", "--no-control-socket",
         ]  # fmt: skip

@@ -7,9 +7,9 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from computeagent.conductor import GuestFacts, GuestSpec
 from computeagent.drivers.base import Driver
 from computeagent.drivers.libvirt.driver import LibvirtDriver
+from computeagent.protocol.conductor import GuestFacts, GuestSpec
 
 BUILD_THREADS = "work-build"
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from controlplane.dashboard.capacity_table import limit_words
-from controlplane.dashboard.views.capacity import LATER_FROM_S, expected_seconds
+from controlplane.dashboard.capacity.table import limit_words
+from controlplane.dashboard.capacity.views import LATER_FROM_S, expected_seconds
 from controlplane.identity.domain import Caller
-from scheduling.services.policies import policy_create
-from scheduling.services.service_states import service_disable
+from scheduling.fleet.services.service_states import service_disable
+from scheduling.policies.services.policies import policy_create
 from servers.models import Flavor
 from tests.worlds.cloud import People, flavor, host
 from tests.worlds.cloud import people as only_people

@@ -1,7 +1,7 @@
 """A decision asked again from its page: replay, and what would help."""
 
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
-from scheduling.services import service_disable
 from servers.models import Instance
 from tests.worlds.cloud import People, active, create, flavor, pump
 from tests.worlds.decisions import HTMX, AsPerson, address, decision_of, unplaced

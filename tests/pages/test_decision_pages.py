@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulerPolicy, SchedulingDecision, ShadowResult
-from scheduling.services import service_disable
 from tests.worlds.cloud import People, active, client_of, create, finish_builds, host, pump
 from tests.worlds.decisions import HTMX, PART, AsPerson, address, decision_of, refused_names, shown, unplaced
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import db_now
-from controlplane.infra.heals import heal_record
+from controlplane.work.heals import heal_record
 from servers.models import Instance, StrangeGuest
 from tests.worlds.cloud import People, active
 

@@ -8,8 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
-from scheduling.selectors.host_record import Fate
-from scheduling.services import service_disable
+from scheduling.decisions.selectors.host_record import Fate
+from scheduling.fleet.services.service_states import service_disable
 from tests.worlds.cloud import People, active, create, flavor, host, pump
 
 AsPerson = Callable[[Caller], Client]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from controlplane.dashboard.console_text import console_text
+from controlplane.dashboard.instances.console_text import console_text
 from controlplane.identity.domain import Caller
+from servers.instances.services.delete import instance_delete
 from servers.models import ConsoleLog, Flavor, Image, Instance
-from servers.services.instance_delete import instance_delete
 from tests.worlds.cloud import People, active, create, finish_builds, pump
 
 AsPerson = Callable[[Caller], Client]

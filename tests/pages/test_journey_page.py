@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.reconcile import reconcile_once
+from controlplane.work.models import Work
+from controlplane.work.reconcile import reconcile_once
+from servers.instances.services.delete import instance_delete
 from servers.models import Instance
-from servers.services.instance_delete import instance_delete
 from tests.worlds.cloud import People, active, create, fail_build, finish_builds, flavor, host, instance_of, pump
 
 AsPerson = Callable[[Caller], Client]

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
 from scheduling.models import SchedulerPolicy
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
 from servers.models import Flavor, Image
 from tests.worlds.cloud import People, active, flavor, host
 

@@ -7,16 +7,30 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from controlplane.dashboard.policy_editor import PolicyEditor
-from controlplane.dashboard.policy_values import OPTION_SETTINGS, SCHEDULER_SETTINGS, Kind, NotAValue, text_of, value_of
-from controlplane.dashboard.policy_words import FILTERS, SCHEDULERS, SETTINGS, WEIGHERS, filter_line, first_sentence
+from controlplane.dashboard.policies.editor import PolicyEditor
+from controlplane.dashboard.policies.plugin_lines import (
+    FILTERS,
+    SCHEDULERS,
+    SETTINGS,
+    WEIGHERS,
+    filter_line,
+    first_sentence,
+)
+from controlplane.dashboard.policies.values import (
+    OPTION_SETTINGS,
+    SCHEDULER_SETTINGS,
+    Kind,
+    NotAValue,
+    text_of,
+    value_of,
+)
 from controlplane.identity.domain import Caller
 from scheduling.domain.policy import policy_from_dict, policy_to_dict
 from scheduling.filters.registry import BUILT_IN as OUR_FILTERS
 from scheduling.models import SchedulerPolicy
+from scheduling.policies.selectors.policies import policy_get
+from scheduling.policies.services.policies import policy_create, policy_update
 from scheduling.schedulers.registry import BUILT_IN as OUR_SCHEDULERS
-from scheduling.selectors.policies import policy_get
-from scheduling.services.policies import policy_create, policy_update
 from scheduling.weighers.registry import BUILT_IN as OUR_WEIGHERS
 from tests.worlds.cloud import People
 

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from controlplane.dashboard.policy_diff import policy_differences
+from controlplane.dashboard.policies.differences import policy_differences
 from controlplane.identity.domain import Caller
 from scheduling.domain.policy import Policy, WeigherSetting
 from scheduling.models import SchedulerPolicy, SchedulingDecision, ShadowResult
-from scheduling.selectors.policies import active_id, policy_get
-from scheduling.services.policies import policy_activate, policy_create, policy_shadow_start, policy_validate
+from scheduling.policies.selectors.policies import active_id, policy_get
+from scheduling.policies.services.policies import policy_activate, policy_create, policy_shadow_start, policy_validate
 from tests.worlds.cloud import People, active, create, flavor, pump
 
 AsPerson = Callable[[Caller], Client]

@@ -20,8 +20,8 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import ComputeNode
-from scheduling.services.aggregates import aggregate_create, aggregate_host_add
 from servers.models import Instance
 from tests.worlds.cloud import People, active, create, host, pump
 

@@ -7,8 +7,8 @@ from django.test import Client
 
 from controlplane.identity.domain import Caller
 from placement.selectors import allocations_by_consumer
-from scheduling.services.policies import policy_create
-from scheduling.services.service_states import service_disable
+from scheduling.fleet.services.service_states import service_disable
+from scheduling.policies.services.policies import policy_create
 from servers.models import BuildRequest, Flavor, Image, ProjectQuotaLock
 from tests.worlds.cloud import People, active, create, flavor, host
 

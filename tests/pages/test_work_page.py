@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
+from controlplane.work.models import Work
 from servers.models import Instance
 from tests.worlds.cloud import People, active, create, instance_of, order, pump
 

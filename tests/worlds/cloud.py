@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from rest_framework.test import APIClient
 
-from computeagent.conductor import (
+from computeagent.protocol.conductor import (
     BuildFailure,
     FailureClass,
     GuestFacts,
@@ -21,11 +21,11 @@ from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.selectors import caller_for_user
 from controlplane.identity.services import token_issue
-from controlplane.infra import jobs
-from controlplane.infra.doorbells import bell_open
-from servers.conductor_api import conductor_connect
+from controlplane.work import jobs
+from controlplane.work.wakeups import bell_open
+from servers.agent_api import conductor_connect
+from servers.instances.services.create import InstanceCreate, instances_create
 from servers.models import Flavor, Image, Instance
-from servers.services.instance_create import InstanceCreate, instances_create
 
 PASSWORD = "correct horse battery"
 REPORT = HostReport(
@@ -134,7 +134,7 @@ def order(host_name: str, kind: WorkKind | None = None) -> WorkOrder:
 
 def hosts_with_work() -> list[str]:
     """Queues that have open work, as host names."""
-    from controlplane.infra.models import Work
+    from controlplane.work.models.work import Work
 
     rows = Work.objects.filter(state="waiting", queue__startswith="compute.").order_by("queue")
     return sorted({queue.removeprefix("compute.") for queue in rows.values_list("queue", flat=True)})

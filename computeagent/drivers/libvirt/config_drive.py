@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pycdlib
 
-from computeagent.conductor import FailureClass, GuestSpec, PortSpec
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
 
 LABEL = "config-2"
 SEED_BYTES = 512

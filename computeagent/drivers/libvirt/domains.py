@@ -4,11 +4,11 @@ import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from computeagent.conductor import PowerState
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
+from computeagent.protocol.conductor import PowerState
 
 STOP_POLL_S = 0.2
 START_TRIES = 3

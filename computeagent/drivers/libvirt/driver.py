@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from computeagent.conductor import GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import GuestOnHypervisor, ImageSource
 from computeagent.drivers.host_cells import host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
@@ -26,7 +25,8 @@ from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, Si
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.topology import host_cells_to_json
+from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.topology import host_cells_to_json
 from controlplane.kernel.kill_points import reach
 
 VNC_HOST = "127.0.0.1"

@@ -3,8 +3,8 @@
 import hashlib
 import re
 
-from computeagent.conductor import FailureClass, GuestSpec, PortSpec
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
 
 DISK_BUSES = {"virtio": "vd", "sata": "sd", "ide": "hd"}
 VIF_MODELS = ("virtio", "e1000", "e1000e", "rtl8139")

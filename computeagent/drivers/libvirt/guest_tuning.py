@@ -6,10 +6,10 @@ Source of the rules: Nova's libvirt guests with NUMA, pinning, huge pages and PC
 import re
 from dataclasses import dataclass, replace
 
-from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.cpu_lists import cpus_format, cpus_parse
 from computeagent.drivers.base import DriverError
-from computeagent.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
+from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
 from controlplane.kernel.errors import Invalid
 
 REALTIME_PRIORITY = 1

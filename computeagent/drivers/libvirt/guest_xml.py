@@ -10,7 +10,6 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from computeagent.conductor import GuestSpec
 from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
@@ -21,6 +20,7 @@ from computeagent.drivers.libvirt.tuning_xml import (
     add_numa_tuning,
     host_device,
 )
+from computeagent.protocol.conductor import GuestSpec
 from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"

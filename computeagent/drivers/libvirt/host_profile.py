@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from computeagent.conductor import GuestSpec
 from computeagent.drivers.base import ImageSource
 from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark
+from computeagent.protocol.conductor import GuestSpec
 
 
 @dataclass(frozen=True, slots=True)

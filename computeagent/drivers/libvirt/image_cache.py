@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.libvirt.files import directory_sync, host_errors, locked
+from computeagent.protocol.conductor import FailureClass, GuestSpec
 from controlplane.kernel.kill_points import reach
 
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")

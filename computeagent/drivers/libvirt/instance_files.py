@@ -5,7 +5,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt import qemu_img
 from computeagent.drivers.libvirt.config_drive import SEED_BYTES, config_drive_files, config_drive_write
@@ -13,6 +12,7 @@ from computeagent.drivers.libvirt.files import host_errors, tree_used_bytes
 from computeagent.drivers.libvirt.guest_hardware import DISK_BUSES, cdrom_place, disk_bus, machine_type, ports_of
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, canonical_uuid
 from computeagent.drivers.libvirt.image_cache import ImageCache
+from computeagent.protocol.conductor import FailureClass, GuestSpec
 from controlplane.kernel.kill_points import reach
 from controlplane.kernel.units import GIB, MIB, bytes_to_gib_up
 

@@ -12,8 +12,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from computeagent.conductor import FailureClass
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass
 
 DISK_FORMATS = ("qcow2", "raw")
 TIMEOUT_S = 120.0

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from computeagent.conductor import GuestSpec
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.host_cells import MachineCells, evenly
 from computeagent.drivers.libvirt.binding import translated
@@ -19,6 +18,7 @@ from computeagent.drivers.libvirt.files import file_replace, host_errors
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark, guest_mark
 from computeagent.drivers.libvirt.host_profile import HostFacts
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
+from computeagent.protocol.conductor import GuestSpec
 
 SIMULATED_ARCH = "x86_64"
 DEFAULT_DISK_GIB = 1000

@@ -23,11 +23,11 @@ from computeagent.drivers.factory import driver_open
 from computeagent.drivers.host_options import HostOptions
 from computeagent.management.host_settings import host_arguments_add, host_options
 from controlplane.infra.request_id import request_id_scope
-from controlplane.infra.work import compute_queue, leases_void
 from controlplane.kernel.errors import Invalid
-from servers.conductor_api import Connections, SharedConnections, conductor_connect, database_reached
-from servers.services.host_seat import host_seat_take
-from servers.services.task_heal import lost_tasks_heal
+from controlplane.work.work import compute_queue, leases_void
+from servers.agent_api import Connections, SharedConnections, conductor_connect, database_reached
+from servers.agent_api.host_ownership import host_seat_take
+from servers.repair.services.task_heal import lost_tasks_heal
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,91}")

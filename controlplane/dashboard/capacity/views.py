@@ -6,15 +6,15 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.capacity_table import SORTS, capacity_table
-from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.capacity.table import SORTS, capacity_table
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, KilonovaError
-from scheduling.selectors.hosts import host_nodes
-from scheduling.selectors.policies import policy_list
-from scheduling.services.capacity import MOST_FLAVORS
-from servers.selectors.flavor import flavors_visible
-from servers.services.schedule_trial import capacity_matrix
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.policies.selectors.policies import policy_list
+from scheduling.whatif.services.capacity import MOST_FLAVORS
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.trials.schedule_trial import capacity_matrix
 
 # Measured on one core: reading 10,000 hosts takes 1.1 s, counting one flavor on them about 0.03 s.
 SECONDS_PER_HOST = 0.00012

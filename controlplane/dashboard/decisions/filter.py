@@ -10,9 +10,9 @@ from django.http import QueryDict
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.reasons import RefusalReason
+from scheduling.decisions.selectors.decisions import decision_list
 from scheduling.filters.registry import BUILT_IN
 from scheduling.filtersets_decision import DecisionFilterSet, OperatorDecisionFilterSet
-from scheduling.selectors.decisions import decision_list
 
 OUTCOMES = {"selected": "Host chosen", "no_valid_host": "No valid host", "error": "Error"}
 EARLY_STAGES = ("request_filters", "placement", "target")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scheduling.domain.trace import InstanceSelection, Round, Stage, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Round, Stage, Trace
 
 # The drawing of one stage, in its own units: width, height, and the least that a host can be seen at.
 WIDTH, HEIGHT, LEAST = 100.0, 20.0, 0.6

@@ -9,8 +9,8 @@ import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import BoolArray
-from scheduling.domain.hosts import RefusalGroup
-from scheduling.domain.trace import Trace
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any, overload
 import numpy as np
 
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.trace import Trace
-from scheduling.domain.weighing import Ranking, WeigherColumn
+from scheduling.domain.trace.trace import Trace
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn
 
 BY_RANK = "rank"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from django.http import QueryDict
 
-from controlplane.dashboard.journey.words import heal_words
-from controlplane.infra.chore_times import chores_ran_at
-from controlplane.infra.filtersets import HealFilterSet
-from controlplane.infra.heal_records import heal_kinds, heals
-from servers.domain.drift import AUTOMATIC, KIND_WORDS, Drift, DriftKind
-from servers.selectors.drift import grace_s
-from servers.selectors.work_subjects import instance_names
+from controlplane.dashboard.instances.journey.words import heal_words
+from controlplane.work.filtersets import HealFilterSet
+from controlplane.work.heal_records import heal_kinds, heals
+from controlplane.work.periodic_task_times import chores_ran_at
+from servers.instances.selectors.work_subjects import instance_names
+from servers.repair.domain.drift import AUTOMATIC, KIND_WORDS, Drift, DriftKind
+from servers.repair.selectors.drift import grace_s
 
 GUESTS, ALLOCATIONS = "drift of guests", "drift of allocations"
 """The chores that look for drift: instances with their guests, and allocations with inventories."""

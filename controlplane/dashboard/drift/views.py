@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.drift_rows import (
+from controlplane.dashboard.drift.rows import (
     drift_groups,
     drift_kinds_on_offer,
     drift_looked,
@@ -16,12 +16,12 @@ from controlplane.dashboard.drift_rows import (
     heal_rows,
     heal_wish,
 )
-from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.domain.drift import DriftKind
-from servers.selectors.drift import drift_list
-from servers.services.drift import drift_heal
+from servers.repair.domain.drift import DriftKind
+from servers.repair.selectors.drift import drift_list
+from servers.repair.services.drift import drift_heal
 
 PAGE_SIZE = 50
 HEAL_PAGE_SIZE = 25

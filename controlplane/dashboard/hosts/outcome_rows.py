@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
 
-from scheduling.selectors.host_record import Fate, FateCount, HostRecord
+from scheduling.decisions.selectors.host_record import Fate, FateCount, HostRecord
 
 EXAMPLES = 3
 

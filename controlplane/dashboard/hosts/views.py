@@ -6,14 +6,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.fate_rows import fate_rows
-from controlplane.dashboard.views.pages import filter_text, page, show
+from controlplane.dashboard.hosts.outcome_rows import fate_rows
+from controlplane.dashboard.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
-from scheduling.selectors.host_record import host_record
-from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
-from scheduling.services.service_states import service_disable, service_enable
-from servers.selectors.instance import instances_on
+from scheduling.decisions.selectors.host_record import host_record
+from scheduling.fleet.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.fleet.services.service_states import service_disable, service_enable
+from servers.instances.selectors.instances import instances_on
 
 PAGE_SIZE = 50
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.dashboard.journey.chapters import BUILD, CHAPTER_ACTIONS, is_told_in_chapters
-from controlplane.dashboard.journey.words import BUILD_STEPS, heal_words, step_words
-from servers.selectors.instance_journey import Told
+from controlplane.dashboard.instances.journey.chapters import BUILD, CHAPTER_ACTIONS, is_told_in_chapters
+from controlplane.dashboard.instances.journey.words import BUILD_STEPS, heal_words, step_words
+from servers.instances.selectors.journey import Told
 
 TASKS = {
     "deleting": "Being deleted",

@@ -11,24 +11,26 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from controlplane.dashboard.console_text import console_text
 from controlplane.dashboard.form_errors import errors_add
-from controlplane.dashboard.forms import InstanceForm
-from controlplane.dashboard.journey.chapters import chapters
-from controlplane.dashboard.timeline import is_changing, later, progress
-from controlplane.dashboard.trial import create_try, simulate_query
-from controlplane.dashboard.views.pages import is_htmx, page, show
+from controlplane.dashboard.instances.console_text import console_text
+from controlplane.dashboard.instances.forms import InstanceForm
+from controlplane.dashboard.instances.journey.chapters import chapters
+from controlplane.dashboard.instances.timeline import is_changing, later, progress
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import projects_of_user
 from controlplane.kernel.errors import KilonovaError, NotFound
-from scheduling.selectors.zones import zone_list
-from servers.domain.actions import allowed_actions
-from servers.domain.schedule_again import schedule_again_refusal
-from servers.domain.states import STATUSES, api_status
+from scheduling.fleet.selectors.zones import zone_list
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.catalog.selectors.keypair import keypairs_of
+from servers.catalog.selectors.quota import quota_state
+from servers.catalog.selectors.server_group import server_groups_visible
 from servers.filtersets_instance import InstanceFilterSet
-from servers.selectors.flavor import flavors_visible
-from servers.selectors.image import images_visible
-from servers.selectors.instance import (
+from servers.images.selectors import images_visible
+from servers.instances.domain.power_actions import allowed_actions
+from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
     instance_get,
@@ -36,14 +38,12 @@ from servers.selectors.instance import (
     latest_faults,
     pending_instances,
 )
-from servers.selectors.instance_journey import journey_told
-from servers.selectors.keypair import keypairs_of
-from servers.selectors.quota import quota_state
-from servers.selectors.server_group import server_groups_visible
-from servers.services.instance_create import InstanceCreate, instances_create
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
-from servers.services.instance_schedule_again import instance_schedule_again
+from servers.instances.selectors.journey import journey_told
+from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.schedule_again import instance_schedule_again
+from servers.states import STATUSES, api_status
 
 PAGE_SIZE = 25
 CONSOLE_LINES = 200

@@ -3,11 +3,11 @@
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.views.pages import is_htmx, page, show
+from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
-from scheduling.selectors.hosts import fleet_stats
-from servers.selectors.activity import recent_activity, status_counts
-from servers.selectors.quota import quota_state
+from scheduling.fleet.selectors.hosts import fleet_stats
+from servers.catalog.selectors.quota import quota_state
+from servers.instances.selectors.activity import recent_activity, status_counts
 
 RECENT = 12
 

@@ -12,8 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from controlplane.dashboard.form_errors import reasons_by_field
-from controlplane.dashboard.policy_diff import value_words
-from controlplane.dashboard.policy_editor import (
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.policies.differences import value_words
+from controlplane.dashboard.policies.editor import (
     PolicyEditor,
     filter_rows,
     names_to_add,
@@ -21,16 +22,15 @@ from controlplane.dashboard.policy_editor import (
     stray_errors,
     weigher_rows,
 )
-from controlplane.dashboard.policy_steps import step_take
-from controlplane.dashboard.policy_values import OPTION_SETTINGS, SCHEDULER_SETTINGS
-from controlplane.dashboard.views.pages import is_htmx, page, show
-from controlplane.dashboard.views.policies import policy_page
+from controlplane.dashboard.policies.steps import step_take
+from controlplane.dashboard.policies.values import OPTION_SETTINGS, SCHEDULER_SETTINGS
+from controlplane.dashboard.policies.views import policy_page
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.policy import policy_to_dict
-from scheduling.selectors.policies import DEFAULTS, policy_get, policy_of_body
-from scheduling.services.policies import policy_create, policy_deactivate, policy_update
+from scheduling.policies.selectors.policies import DEFAULTS, policy_get, policy_of_body
+from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_update
 
 ENTER = "enter"
 

@@ -11,8 +11,15 @@ from typing import Any, Self
 
 from django.http import QueryDict
 
-from controlplane.dashboard.policy_diff import number_text
-from controlplane.dashboard.policy_values import (
+from controlplane.dashboard.policies.differences import number_text
+from controlplane.dashboard.policies.plugin_lines import (
+    PluginLine,
+    filter_line,
+    own_multiplier,
+    scheduler_line,
+    weigher_line,
+)
+from controlplane.dashboard.policies.values import (
     OPTION_SETTINGS,
     SCHEDULER_SETTINGS,
     NotAValue,
@@ -22,12 +29,11 @@ from controlplane.dashboard.policy_values import (
     text_of,
     value_of,
 )
-from controlplane.dashboard.policy_words import PluginLine, filter_line, own_multiplier, scheduler_line, weigher_line
 from scheduling.domain.policy import DEFAULT_FILTERS, DEFAULT_WEIGHERS
-from scheduling.engine.policy_check import policy_problems
 from scheduling.filters.registry import filter_names
+from scheduling.policies.check import policy_problems
+from scheduling.policies.selectors.policies import body_completed
 from scheduling.schedulers.registry import scheduler_names
-from scheduling.selectors.policies import body_completed
 from scheduling.weighers.registry import weigher_names
 
 OTHER = "other"

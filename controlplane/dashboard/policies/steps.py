@@ -10,8 +10,8 @@ from django.http import QueryDict
 from controlplane.dashboard.templatetags.pages import percent
 from controlplane.kernel.errors import Invalid, InvalidFields
 from controlplane.kernel.ids import parse_uuid
-from scheduling.domain.policy_states import PolicyState
-from scheduling.services.policies import (
+from scheduling.policies.domain.states import PolicyState
+from scheduling.policies.services.policies import (
     ANYONE,
     Anyone,
     policy_activate,

@@ -10,8 +10,8 @@ from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from typing import Any
 
-from controlplane.dashboard.policy_diff import value_words
-from controlplane.dashboard.policy_words import SETTINGS
+from controlplane.dashboard.policies.differences import value_words
+from controlplane.dashboard.policies.plugin_lines import SETTINGS
 from scheduling.domain.policy import WEIGHTS, Policy, PolicyOptions
 
 YES, NO = "yes", "no"

@@ -9,18 +9,25 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.policy_diff import DifferenceTable, difference_table, policy_differences
-from controlplane.dashboard.policy_editor import PolicyEditor, filter_rows, stray_errors, weigher_rows
-from controlplane.dashboard.policy_steps import steps_for
-from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.policies.differences import DifferenceTable, difference_table, policy_differences
+from controlplane.dashboard.policies.editor import PolicyEditor, filter_rows, stray_errors, weigher_rows
+from controlplane.dashboard.policies.steps import steps_for
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.policy import Policy
-from scheduling.domain.policy_comparison import Agreement
-from scheduling.selectors.policies import DEFAULTS, active_id, policy_get, policy_list, policy_of_body, policy_of_row
-from scheduling.selectors.policy_preview import MOST_DECISIONS, PolicyPreview, policy_preview
-from scheduling.selectors.policy_shadow import shadow_report, shadow_results
+from scheduling.policies.domain.comparison import Agreement
+from scheduling.policies.selectors.policies import (
+    DEFAULTS,
+    active_id,
+    policy_get,
+    policy_list,
+    policy_of_body,
+    policy_of_row,
+)
+from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
+from scheduling.policies.selectors.shadow import shadow_report, shadow_results
 
 PAGE_SIZE = 25
 RESULTS_SHOWN = 20

@@ -7,7 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import project_list
 from controlplane.kernel.ids import parse_uuid
@@ -24,9 +24,9 @@ from placement.selectors.provider_pages import (
     providers_matching_wish,
     traits_in_use,
 )
-from scheduling.selectors.fleet import aggregate_rows
-from scheduling.selectors.hosts import host_nodes
-from servers.selectors.consumers import instances_of_consumers
+from scheduling.fleet.cache.host_rows import aggregate_rows
+from scheduling.fleet.selectors.hosts import host_nodes
+from servers.repair.selectors.consumers import instances_of_consumers
 
 PAGE_SIZE = 25
 CONSUMERS_PAGE_SIZE = 25

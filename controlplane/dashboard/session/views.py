@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from controlplane.dashboard.views.pages import page
+from controlplane.dashboard.pages import page
 from controlplane.identity.domain import Caller
 from controlplane.identity.forms import LoginForm
 from controlplane.identity.selectors import projects_of_user

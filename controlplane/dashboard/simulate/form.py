@@ -5,8 +5,8 @@ from typing import Any
 
 from django import forms
 
-from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, RatioEdit
-from servers.services.schedule_trial import TrialWanted
+from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, RatioEdit
+from servers.trials.schedule_trial import TrialWanted
 
 MOST = 2**31 - 1
 RATIOS = {"vcpu_ratio": "VCPU", "memory_ratio": "MEMORY_MB", "disk_ratio": "DISK_GB"}

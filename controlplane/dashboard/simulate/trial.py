@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import QuotaExceeded
-from scheduling.engine.what_if_edits import NO_EDITS
-from servers.services.instance_create import InstanceCreate, instances_create_check
-from servers.services.schedule_trial import TrialWanted, trial_explain, trial_simulate
+from scheduling.whatif.domain.edits import NO_EDITS
+from servers.instances.services.create import InstanceCreate, instances_create_check
+from servers.trials.schedule_trial import TrialWanted, trial_explain, trial_simulate
 
 SELECTED = "selected"
 

@@ -6,17 +6,17 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.form_errors import errors_add
-from controlplane.dashboard.simulate_form import FIELD_NAMES, OWN, SimulateForm
-from controlplane.dashboard.trial import trial_run
-from controlplane.dashboard.views.pages import is_htmx, page, show
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.simulate.form import FIELD_NAMES, OWN, SimulateForm
+from controlplane.dashboard.simulate.trial import trial_run
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
-from scheduling.selectors.hosts import host_nodes
-from scheduling.selectors.policies import policy_list
-from scheduling.selectors.zones import zone_list
-from servers.selectors.flavor import flavors_visible
-from servers.selectors.image import images_visible
-from servers.selectors.server_group import server_groups_visible
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.selectors.zones import zone_list
+from scheduling.policies.selectors.policies import policy_list
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.catalog.selectors.server_group import server_groups_visible
+from servers.images.selectors import images_visible
 
 # Names offered while typing; all hosts can be written.
 HOSTS_OFFERED = 500

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from scheduling.selectors.host_record import percent
+from scheduling.decisions.selectors.host_record import percent
 
 register = template.Library()
 

@@ -8,7 +8,7 @@ from django import template
 from django.utils import timezone
 
 from controlplane.dashboard.frame import frame
-from servers.domain.states import api_status
+from servers.states import api_status
 
 register = template.Library()
 

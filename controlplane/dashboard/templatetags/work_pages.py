@@ -7,8 +7,9 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from controlplane.dashboard import drift_rows, work_rows
+from controlplane.dashboard.drift import rows as drift_rows
 from controlplane.dashboard.templatetags.pages import age
+from controlplane.dashboard.work import rows as work_rows
 
 register = template.Library()
 

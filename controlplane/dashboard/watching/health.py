@@ -4,7 +4,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from servers.selectors.readiness import readiness_checks, readiness_reasons
+from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
 
 @require_safe

@@ -6,12 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.kept_answer import KeptAnswer
-from controlplane.dashboard.metrics_access import Denial, metrics_denial
-from controlplane.infra.work_metrics import work_families
+from controlplane.dashboard.watching.metrics_access import Denial, metrics_denial
+from controlplane.infra.ttl_cache import KeptAnswer
 from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gauge
-from scheduling.selectors.metrics import scheduling_families
-from servers.selectors.metrics import server_families
+from controlplane.work.metrics import work_families
+from scheduling.metrics import scheduling_families
+from servers.instances.selectors.metrics import server_families
 
 _PLAIN = "text/plain; charset=utf-8"
 _kept: KeptAnswer[str] = KeptAnswer()

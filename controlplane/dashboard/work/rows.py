@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from controlplane.infra.filtersets import OPEN, WorkFilterSet
-from controlplane.infra.jobs import KINDS
-from controlplane.infra.work_control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
-from servers.selectors.work_subjects import instance_names
-from servers.services.kinds import SCHEDULE_AND_BUILD
+from controlplane.work.control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
+from controlplane.work.filtersets import OPEN, WorkFilterSet
+from controlplane.work.jobs import KINDS
+from servers.instances.selectors.work_subjects import instance_names
+from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 
 NAMES = ("state", "kind", "host", "overdue", "lapsed", "retried", "subject", "request_id")
 FLAGS = ("overdue", "lapsed", "retried")

@@ -9,12 +9,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.views.pages import is_htmx, page, show
-from controlplane.dashboard.work_rows import kind_words, kinds_on_offer, work_rows, work_wish
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.work.rows import kind_words, kinds_on_offer, work_rows, work_wish
 from controlplane.identity.domain import Caller
-from controlplane.infra.filtersets import STATES
-from controlplane.infra.work_control import CANCEL, RETRY, Operator, work_cancel_one, work_counts, work_retry
 from controlplane.kernel.errors import Conflict, Invalid
+from controlplane.work.control import CANCEL, RETRY, Operator, work_cancel_one, work_counts, work_retry
+from controlplane.work.filtersets import STATES
 
 PAGE_SIZE = 25
 

@@ -6,9 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from controlplane.dashboard.demo_image.disk import bootable_qcow2
-from controlplane.dashboard.demo_image.initramfs import guest_file, initramfs
-from controlplane.dashboard.demo_image.sources import (
+from controlplane.launcher.demo_image.disk import bootable_qcow2
+from controlplane.launcher.demo_image.initramfs import guest_file, initramfs
+from controlplane.launcher.demo_image.sources import (
     BUSYBOX,
     DemoImageUnavailable,
     KernelPackage,
@@ -16,7 +16,7 @@ from controlplane.dashboard.demo_image.sources import (
     packages_missing,
 )
 
-PACKAGE = "controlplane.dashboard.demo_image"
+PACKAGE = "controlplane.launcher.demo_image"
 MIN_RAM_MIB = 128
 MIN_DISK_GIB = 1
 

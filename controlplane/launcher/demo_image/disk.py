@@ -8,7 +8,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from controlplane.dashboard.demo_image.sources import BOOT_CODE, DemoImageUnavailable
+from controlplane.launcher.demo_image.sources import BOOT_CODE, DemoImageUnavailable
 
 SECTOR_BYTES = 512
 FIRST_SECTOR = 2048

@@ -2,8 +2,8 @@
 
 from importlib.resources import files
 
-from controlplane.dashboard.demo_image.cpio import CpioArchive
-from controlplane.dashboard.demo_image.sources import BUSYBOX, KernelPackage
+from controlplane.launcher.demo_image.cpio import CpioArchive
+from controlplane.launcher.demo_image.sources import BUSYBOX, KernelPackage
 
 # Enough for a virtio machine, the power button and the config drive's file systems.
 BASE_MODULES = (
@@ -29,7 +29,7 @@ DIRECTORIES = (
 
 def guest_file(name: str) -> bytes:
     """One of the scripts that are packed into the guest."""
-    return files("controlplane.dashboard.demo_image").joinpath("guest", name).read_bytes()
+    return files("controlplane.launcher.demo_image").joinpath("guest", name).read_bytes()
 
 
 def initramfs(kernel: KernelPackage) -> bytes:

@@ -2,7 +2,7 @@
 
 from rest_framework.routers import SimpleRouter
 
-from controlplane.infra.api.notification_views import DeliveryViewSet, NotificationViewSet, WebhookViewSet
+from controlplane.notifications.api.views import DeliveryViewSet, NotificationViewSet, WebhookViewSet
 
 router = SimpleRouter()
 router.register("webhooks", WebhookViewSet, basename="webhook")

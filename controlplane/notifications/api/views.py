@@ -12,7 +12,9 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from controlplane.infra.api.notification_serializers import (
+from controlplane.kernel.errors import NotFound
+from controlplane.kernel.ids import parse_uuid
+from controlplane.notifications.api.serializers import (
     DeliveryDetailOutput,
     DeliveryOutput,
     NotificationDetailOutput,
@@ -22,12 +24,10 @@ from controlplane.infra.api.notification_serializers import (
     WebhookInput,
     WebhookOutput,
 )
-from controlplane.infra.models import Delivery, Notification, Webhook
-from controlplane.infra.notifications.offers import delivery_resend, event_resend
-from controlplane.infra.notifications.trial import webhook_try
-from controlplane.infra.notifications.webhooks import webhook_create, webhook_delete, webhook_get, webhook_update
-from controlplane.kernel.errors import NotFound
-from controlplane.kernel.ids import parse_uuid
+from controlplane.notifications.fan_out import delivery_resend, event_resend
+from controlplane.notifications.models import Delivery, Notification, Webhook
+from controlplane.notifications.test_delivery import webhook_try
+from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_get, webhook_update
 
 READ, WRITE = "webhooks:read", "webhooks:write"
 

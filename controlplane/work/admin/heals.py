@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from controlplane.infra.admin.bases import ReadOnlyAdmin
-from controlplane.infra.models import Heal
+from controlplane.infra.admin_bases import ReadOnlyAdmin
+from controlplane.work.models import Heal
 
 
 @admin.register(Heal)

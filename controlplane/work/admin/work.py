@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from controlplane.infra.admin.bases import ReadOnlyAdmin
-from controlplane.infra.models import Doorbell, SoloLease, Work
+from controlplane.infra.admin_bases import ReadOnlyAdmin
+from controlplane.work.models import NamedLease, Wakeup, Work
 
 
 @admin.register(Work)
@@ -25,7 +25,7 @@ class WorkAdmin(ReadOnlyAdmin):
     search_fields = ["id", "subject", "request_id", "lease_owner"]
 
 
-@admin.register(Doorbell)
+@admin.register(Wakeup)
 class DoorbellAdmin(ReadOnlyAdmin):
     """Bells not yet answered."""
 
@@ -34,7 +34,7 @@ class DoorbellAdmin(ReadOnlyAdmin):
     search_fields = ["queue", "ref"]
 
 
-@admin.register(SoloLease)
+@admin.register(NamedLease)
 class SoloLeaseAdmin(ReadOnlyAdmin):
     """Who does what periodic work now."""
 

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from controlplane.infra.models.base import UuidKeyed
+from controlplane.infra.models import UuidKeyed
 
 
 class Heal(UuidKeyed):

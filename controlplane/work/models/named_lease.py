@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class SoloLease(models.Model):
+class NamedLease(models.Model):
     """One row per periodic job; whoever holds it runs the job until `until` by the database's clock."""
 
     name = models.CharField(max_length=60, primary_key=True)

@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class Doorbell(models.Model):
+class Wakeup(models.Model):
     """Ringing twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler rings again."""
 
     queue = models.CharField(max_length=100)
@@ -12,7 +12,7 @@ class Doorbell(models.Model):
     rung_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["queue", "code", "ref"], name="doorbell_once")]
+        constraints = [models.UniqueConstraint(fields=["queue", "code", "ref"], name="wakeup_once")]
 
     def __str__(self) -> str:
         return f"{self.queue}: {self.code} {self.ref}"

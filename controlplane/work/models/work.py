@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from controlplane.infra.models.base import Timestamped, UuidKeyed
+from controlplane.infra.models import Timestamped, UuidKeyed
 
 
 class WorkState(models.TextChoices):

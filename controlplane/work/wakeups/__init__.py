@@ -1,6 +1,6 @@
 """Doorbells: wake whoever serves a queue. They carry (code, identifier) and may be lost, late or doubled."""
 
-from controlplane.infra.doorbells.bells import Bell, Ring, bell_open
-from controlplane.infra.doorbells.ring import doorbell_ring, doorbells_ring
+from controlplane.work.wakeups.receivers import Bell, Ring, bell_open
+from controlplane.work.wakeups.send import doorbell_ring, doorbells_ring
 
 __all__ = ["Bell", "Ring", "bell_open", "doorbell_ring", "doorbells_ring"]

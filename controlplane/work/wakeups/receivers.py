@@ -11,12 +11,12 @@ import redis
 from django.conf import settings
 from django.db import Error, connection, connections
 
-from controlplane.infra.doorbells.channels import postgres_channel, redis_key
-from controlplane.infra.doorbells.log_file_watch import LogFileWatch
-from controlplane.infra.doorbells.redis_client import redis_client
-from controlplane.infra.models import Doorbell
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.kill_points import reach
+from controlplane.work.models import Wakeup
+from controlplane.work.wakeups.channels import postgres_channel, redis_key
+from controlplane.work.wakeups.log_file_watch import LogFileWatch
+from controlplane.work.wakeups.redis_client import redis_client
 
 BATCH = 32
 SQLITE_POLL_S = 0.05
@@ -51,12 +51,12 @@ def bell_open(queue: str) -> Bell:
 
 # An array is looked up once, whatever the planner thinks: what the inner look skips, a second one might take.
 _POSTGRES = f"""
-DELETE FROM infra_doorbell
- WHERE id = ANY (ARRAY(SELECT id FROM infra_doorbell WHERE queue = %s ORDER BY id LIMIT {BATCH} FOR UPDATE SKIP LOCKED))
+DELETE FROM work_wakeup
+ WHERE id = ANY (ARRAY(SELECT id FROM work_wakeup WHERE queue = %s ORDER BY id LIMIT {BATCH} FOR UPDATE SKIP LOCKED))
 RETURNING id, code, ref
 """  # noqa: S608
 _SQLITE = f"""
-DELETE FROM infra_doorbell WHERE id IN (SELECT id FROM infra_doorbell WHERE queue = %s ORDER BY id LIMIT {BATCH})
+DELETE FROM work_wakeup WHERE id IN (SELECT id FROM work_wakeup WHERE queue = %s ORDER BY id LIMIT {BATCH})
 RETURNING id, code, ref
 """  # noqa: S608
 
@@ -64,7 +64,7 @@ RETURNING id, code, ref
 def _take_rows(queue: str) -> list[Ring]:
     """Answer what rings now: the rows are deleted, for the work row remembers what is to be done. One statement."""
     is_postgres = connection.vendor == "postgresql"
-    if not is_postgres and not Doorbell.objects.filter(queue=queue).exists():
+    if not is_postgres and not Wakeup.objects.filter(queue=queue).exists():
         return []  # a look costs SQLite less than its write lock
     with connection.cursor() as cursor:
         cursor.execute((_POSTGRES if is_postgres else _SQLITE).strip(), [queue])
@@ -169,7 +169,7 @@ class RedisBell:
             popped: Any = redis_client().blpop([self.key], timeout=max(0.05, timeout_s))
             if popped is None:
                 return []
-            reach("controlplane.infra.doorbells.bells:popped")
+            reach("controlplane.work.wakeups.receivers:popped")
             more: Any = redis_client().lpop(self.key, BATCH - 1) or []
         except redis.RedisError as error:
             raise Unavailable(f"redis does not answer: {error}") from error

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from controlplane.infra.db import now_sql
-from controlplane.infra.doorbells.channels import postgres_channel_sql, redis_key
-from controlplane.infra.doorbells.redis_client import redis_client
 from controlplane.kernel.kill_points import reach
+from controlplane.work.wakeups.channels import postgres_channel_sql, redis_key
+from controlplane.work.wakeups.redis_client import redis_client
 
 log = logging.getLogger(__name__)
 CHUNK = 200
@@ -46,13 +46,13 @@ def _text(vendor: str, count: int) -> str:
     """One statement that rings so many, and tells whoever waits once it is committed."""
     rows = ", ".join([f"(%s, %s, %s, {now_sql()})"] * count)
     # An update, not "do nothing": it locks the row, so a taker cannot delete it before our work is visible.
-    text = f"""INSERT INTO infra_doorbell (queue, code, ref, rung_at) VALUES {rows}
+    text = f"""INSERT INTO work_wakeup (queue, code, ref, rung_at) VALUES {rows}
         ON CONFLICT (queue, code, ref) DO UPDATE SET rung_at = excluded.rung_at"""  # noqa: S608
     return f"{text} RETURNING pg_notify({postgres_channel_sql('queue')}, '')" if vendor == "postgresql" else text
 
 
 def _push_to_redis(rings: list[tuple[str, str, str]]) -> None:
-    reach("controlplane.infra.doorbells.ring:before-push")
+    reach("controlplane.work.wakeups.send:before-push")
     try:
         pipe = redis_client().pipeline(transaction=False)
         for queue, code, ref in rings:
@@ -61,4 +61,4 @@ def _push_to_redis(rings: list[tuple[str, str, str]]) -> None:
     except redis.RedisError:
         # The rows are committed: the reconciler rings for them once Redis is back.
         log.warning("redis took no doorbell; %d left to the reconciler", len(rings), exc_info=True)
-    reach("controlplane.infra.doorbells.ring:after-push")
+    reach("controlplane.work.wakeups.send:after-push")

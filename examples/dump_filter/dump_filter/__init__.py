@@ -5,8 +5,8 @@ A filter written for Nova looks the same: only the import of its base class diff
 
 import logging
 
-from scheduling.domain.host_state import HostState
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters import BaseHostFilter
 
 log = logging.getLogger(__name__)

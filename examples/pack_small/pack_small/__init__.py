@@ -6,10 +6,10 @@ How small is an option of the policy: `"options": {"extra": {"small_vcpus": 2}}`
 from dataclasses import replace
 from typing import Any
 
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy, WeigherSetting
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.schedulers import FilterScheduler
 
 PACKED = ("RAMWeigher", "CPUWeigher")

@@ -4,9 +4,9 @@ How much is an option of the policy: `"options": {"extra": {"spare_memory_mib": 
 """
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.host_state import HostState
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters import BaseHostFilter, Filter
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from scheduling.decisions.selectors.replay import ReplayState
+from scheduling.decisions.selectors.report import decision_report
 from scheduling.models import DecisionInstance, DecisionReason, SchedulingDecision
-from scheduling.selectors.decision_replay import ReplayState
-from scheduling.selectors.decision_report import decision_report
 
 
 class DecisionInstanceOutput(serializers.ModelSerializer[DecisionInstance]):

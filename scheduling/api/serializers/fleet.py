@@ -6,9 +6,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from scheduling.fleet.selectors.hosts import HostOverview
+from scheduling.fleet.selectors.zones import Zone
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
-from scheduling.selectors.hosts import HostOverview
-from scheduling.selectors.zones import Zone
 
 
 class CellOutput(serializers.ModelSerializer[Cell]):

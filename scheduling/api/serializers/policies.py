@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from scheduling.models import SchedulerPolicy, ShadowResult
-from scheduling.selectors.policy_preview import MOST_DECISIONS
+from scheduling.policies.selectors.preview import MOST_DECISIONS
 
 
 class PolicyOutput(serializers.ModelSerializer[SchedulerPolicy]):

@@ -20,14 +20,14 @@ from scheduling.api.serializers.aggregates import (
     AggregateOutput,
 )
 from scheduling.filtersets import AggregateFilterSet
-from scheduling.models import Aggregate
-from scheduling.services.aggregates import (
+from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
     aggregate_host_add,
     aggregate_host_remove,
     aggregate_update,
 )
+from scheduling.models import Aggregate
 
 WRITE = "aggregates:write"
 

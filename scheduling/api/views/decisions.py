@@ -15,11 +15,11 @@ from controlplane.identity.api.callers import caller_of
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
 from scheduling.api.serializers.decisions import DecisionDetailOutput, DecisionOutput, ReplayOutput
+from scheduling.decisions.selectors.decisions import decision_get, decision_list, decision_why_not
+from scheduling.decisions.selectors.report import explanation_report
+from scheduling.decisions.services.replay import decision_replay
 from scheduling.filtersets_decision import DecisionFilterSet, OperatorDecisionFilterSet
 from scheduling.models import SchedulingDecision
-from scheduling.selectors.decision_report import explanation_report
-from scheduling.selectors.decisions import decision_get, decision_list, decision_why_not
-from scheduling.services.decision_replay import decision_replay
 
 
 class DecisionViewSet(GenericViewSet[SchedulingDecision]):

@@ -28,11 +28,11 @@ from scheduling.filtersets import (
     HostMappingFilterSet,
     ServiceFilterSet,
 )
+from scheduling.fleet.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.fleet.selectors.liveness import with_is_up
+from scheduling.fleet.selectors.zones import zone_list
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
-from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
-from scheduling.selectors.liveness import with_is_up
-from scheduling.selectors.zones import zone_list
-from scheduling.services.service_states import service_disable, service_enable, service_force_down
 
 READ = {"list": "hosts:read", "retrieve": "hosts:read"}
 UUID_PATTERN = "[0-9a-fA-F-]{32,36}"

@@ -29,10 +29,10 @@ from scheduling.api.serializers.policies import (
 )
 from scheduling.filtersets import PolicyFilterSet, ShadowResultFilterSet
 from scheduling.models import SchedulerPolicy, ShadowResult
-from scheduling.selectors.policies import policy_get, policy_list
-from scheduling.selectors.policy_preview import policy_preview
-from scheduling.selectors.policy_shadow import shadow_report, shadow_results
-from scheduling.services.policies import (
+from scheduling.policies.selectors.policies import policy_get, policy_list
+from scheduling.policies.selectors.preview import policy_preview
+from scheduling.policies.selectors.shadow import shadow_report, shadow_results
+from scheduling.policies.services.policies import (
     ANYONE,
     Anyone,
     policy_activate,

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.compact import rows_from_text
-from scheduling.domain.ledger.container import ChunkReader, is_container, reader_of, uncompressed
-from scheduling.domain.ledger.record import FORMAT, DecisionRecord, record_of_blob
-from scheduling.domain.trace import Trace
-from scheduling.domain.weighing import Ranking
+from scheduling.decisions.ledger.container import ChunkReader, is_container, reader_of, uncompressed
+from scheduling.decisions.ledger.record import FORMAT, DecisionRecord, record_of_blob
+from scheduling.domain.trace.compact import rows_from_text
+from scheduling.domain.trace.trace import Trace
+from scheduling.domain.trace.weighing import Ranking
 
 Rule = tuple[str, RefusalReason]
 """The stage that refused, and why."""

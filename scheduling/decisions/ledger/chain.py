@@ -8,10 +8,15 @@ content: the same fleet on the same base has the same name, whoever writes it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from scheduling.domain.ledger.container import compressed, digest_of, uncompressed
-from scheduling.domain.ledger.fleet_codec import changes_from_bytes, changes_to_bytes, whole_from_bytes, whole_to_bytes
-from scheduling.domain.ledger.fleet_columns import Column, Columns
-from scheduling.domain.ledger.providers import ProviderColumns
+from scheduling.decisions.ledger.container import compressed, digest_of, uncompressed
+from scheduling.decisions.ledger.fleet_codec import (
+    changes_from_bytes,
+    changes_to_bytes,
+    whole_from_bytes,
+    whole_to_bytes,
+)
+from scheduling.decisions.ledger.fleet_columns import Column, Columns
+from scheduling.decisions.ledger.providers import ProviderColumns
 
 WHOLE_FOR_S = 6 * 3600.0
 """A process begins anew after this long, so that old snapshots can be pruned without looking who builds on them."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.domain.ledger.arrays import Array, array_from_bytes, array_to_bytes
+from scheduling.decisions.ledger.arrays import Array, array_from_bytes, array_to_bytes
 
 MAGIC = b"KN"
 _ZLIB, _LZMA = b"z", b"x"

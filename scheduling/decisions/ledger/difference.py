@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from scheduling.decisions.ledger.trace_pack import without_times
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.ledger.trace_pack import without_times
-from scheduling.domain.trace import Trace
-from scheduling.domain.trace_codec import trace_to_dict
-from scheduling.domain.weighing import Ranking
+from scheduling.domain.trace.codec import trace_to_dict
+from scheduling.domain.trace.trace import Trace
+from scheduling.domain.trace.weighing import Ranking
 
 _ORDER = ("host_count", "hosts", "nodes", "resources", "outcome", "selections", "rounds")
 _SHOWN = 200

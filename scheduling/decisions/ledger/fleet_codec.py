@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.domain.ledger.container import ChunkReader, ChunkWriter, reader_of
-from scheduling.domain.ledger.fleet_columns import Column, Columns, bits_of, same_column
-from scheduling.domain.ledger.values import plain, restored
+from scheduling.decisions.ledger.container import ChunkReader, ChunkWriter, reader_of
+from scheduling.decisions.ledger.fleet_columns import Column, Columns, bits_of, same_column
+from scheduling.decisions.ledger.values import plain, restored
 
 # A changed column is written as its changed rows when these are fewer than one in four.
 _SPARSE = 4

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from placement.candidates import ProviderFacts
-from scheduling.domain.candidates import CandidateSet
+from scheduling.decisions.ledger.arrays import Array
+from scheduling.decisions.ledger.providers import PROVIDERS, providers_from_columns
 from scheduling.domain.columns import Interned, InventoryColumns
-from scheduling.domain.host_rows import UNLIMITED
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.ledger.arrays import Array
-from scheduling.domain.ledger.providers import PROVIDERS, providers_from_columns
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_rows import UNLIMITED
+from scheduling.domain.hosts.host_table import HostTable
 
 Column = Array | tuple[Any, ...]
 Columns = Mapping[str, Column]

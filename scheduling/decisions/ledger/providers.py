@@ -16,7 +16,7 @@ import numpy as np
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage
 from scheduling.domain.columns import IntArray
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_table import HostTable
 
 PROVIDERS = "providers/rows"
 _NUMBERS = tuple(each.name for each in fields(InventoryUsage))

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.ledger.container import ChunkWriter, compressed, digest_of, reader_of, uncompressed
-from scheduling.domain.ledger.trace_cut import KEPT, cut_content, trace_of_cut
-from scheduling.domain.ledger.trace_pack import times_of, trace_content, trace_of_content
-from scheduling.domain.trace import Trace
+from scheduling.decisions.ledger.container import ChunkWriter, compressed, digest_of, reader_of, uncompressed
+from scheduling.decisions.ledger.trace_cut import KEPT, cut_content, trace_of_cut
+from scheduling.decisions.ledger.trace_pack import times_of, trace_content, trace_of_content
+from scheduling.domain.trace.trace import Trace
 
 FORMAT = 2
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
+from scheduling.decisions.ledger.container import ChunkReader, ChunkWriter, reader_of
+from scheduling.decisions.ledger.trace_pack import names_of, packed, times_of, unpacked, with_times, without_times
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.hosts import RefusalGroup
-from scheduling.domain.ledger.container import ChunkReader, ChunkWriter, reader_of
-from scheduling.domain.ledger.trace_pack import names_of, packed, times_of, unpacked, with_times, without_times
-from scheduling.domain.trace import Round, Trace
-from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
-from scheduling.domain.weighing import Ranking, WeigherColumn, clamp
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
+from scheduling.domain.trace.trace import Round, Trace
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn, clamp
 
 KEPT = (256, 64, 16, 4)
 """How many hosts of each ranking to keep, from the most to the least that is tried."""

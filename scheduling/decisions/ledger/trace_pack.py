@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.domain.compact import (
+from scheduling.decisions.ledger.container import ChunkReader, ChunkWriter, reader_of
+from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
+from scheduling.domain.trace.compact import (
     codes_to_letters,
     letters_to_codes,
     names_to_runs,
@@ -17,9 +19,7 @@ from scheduling.domain.compact import (
     rows_from_text,
     rows_to_text,
 )
-from scheduling.domain.ledger.container import ChunkReader, ChunkWriter, reader_of
-from scheduling.domain.trace import Round, Stage, Trace
-from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
+from scheduling.domain.trace.trace import Round, Stage, Trace
 
 _LONG_TEXT = 96
 _LONG_LIST = 16

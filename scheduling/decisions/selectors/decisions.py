@@ -9,12 +9,12 @@ from django.db.models import QuerySet
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import NotFound
-from scheduling.domain.explanation import Explanation, why_not
-from scheduling.domain.ledger.trace_pack import times_of, with_times
-from scheduling.domain.trace import Trace
+from scheduling.decisions.ledger.trace_pack import times_of, with_times
+from scheduling.decisions.selectors.replay import ReplayState, replay_of
+from scheduling.decisions.selectors.store import decision_record_of
+from scheduling.domain.trace.explanation import Explanation, why_not
+from scheduling.domain.trace.trace import Trace
 from scheduling.models import SchedulingDecision
-from scheduling.selectors.decision_replay import ReplayState, replay_of
-from scheduling.selectors.decision_store import decision_record_of
 
 
 @dataclass(frozen=True, slots=True)

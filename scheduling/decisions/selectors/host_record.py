@@ -19,8 +19,7 @@ from uuid import UUID
 from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.compact import places_in_runs
-from scheduling.domain.host_record import (
+from scheduling.decisions.domain.host_record import (
     RankedOnce,
     Rule,
     ranked_once,
@@ -28,10 +27,11 @@ from scheduling.domain.host_record import (
     refusing_rule,
     rule_in,
 )
-from scheduling.domain.ledger.container import is_container
+from scheduling.decisions.ledger.container import is_container
+from scheduling.decisions.selectors.store import decision_record_of
+from scheduling.domain.trace.compact import places_in_runs
 from scheduling.models import DecisionInstance, DecisionOutcome, HostRoster, SchedulingDecision
 from scheduling.models.roster_names import decisions_refusing
-from scheduling.selectors.decision_store import decision_record_of
 
 NEWEST = 10_000
 """Decisions that are looked at, the newest."""

@@ -6,21 +6,21 @@ from uuid import UUID
 
 from controlplane.kernel.errors import KilonovaError
 from placement.candidates import columns_of
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.ledger.difference import Difference, first_difference
-from scheduling.domain.ledger.fleet_columns import FleetSeen
-from scheduling.domain.ledger.record import DecisionRecord, trace_digest
-from scheduling.domain.ledger.trace_cut import as_cut
+from scheduling.decisions.ledger.difference import Difference, first_difference
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.ledger.record import DecisionRecord, trace_digest
+from scheduling.decisions.ledger.trace_cut import as_cut
+from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
+from scheduling.domain.hosts.candidates import CandidateSet
 from scheduling.domain.policy import policy_from_dict
-from scheduling.domain.request import ScheduleRequest, request_from_dict
-from scheduling.domain.resources import resource_request
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine import candidate_set
-from scheduling.engine.request_filters import filter_request, surroundings_of
 from scheduling.models import SchedulingDecision
+from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
-from scheduling.selectors.decision_store import decision_fleet, decision_record_of
 
 
 class ReplayState(StrEnum):

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.explanation import Explanation
-from scheduling.domain.trace import Round, Trace, reason_counts
-from scheduling.domain.weighing import Ranking
+from scheduling.decisions.selectors.decisions import DecisionContent, decision_content
+from scheduling.domain.trace.explanation import Explanation
+from scheduling.domain.trace.trace import Round, Trace, reason_counts
+from scheduling.domain.trace.weighing import Ranking
 from scheduling.models import SchedulingDecision
-from scheduling.selectors.decisions import DecisionContent, decision_content
 
 HOSTS_SHOWN = 1000
 RANKED_SHOWN = 100

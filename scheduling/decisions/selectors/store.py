@@ -4,11 +4,11 @@ import json
 import zlib
 from typing import Any
 
-from scheduling.domain.ledger.chain import columns_of_chain
-from scheduling.domain.ledger.container import is_container
-from scheduling.domain.ledger.fleet_columns import FleetSeen, fleet_from_columns
-from scheduling.domain.ledger.record import DecisionRecord, record_of_blob
-from scheduling.domain.trace_codec import trace_from_dict
+from scheduling.decisions.ledger.chain import columns_of_chain
+from scheduling.decisions.ledger.container import is_container
+from scheduling.decisions.ledger.fleet_columns import FleetSeen, fleet_from_columns
+from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob
+from scheduling.domain.trace.codec import trace_from_dict
 from scheduling.models import FleetSnapshot, SchedulingDecision
 from scheduling.models.roster_names import roster_names
 

@@ -8,11 +8,11 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.infra.models import Priority
-from controlplane.infra.notifications.envelope import Event, publisher
-from controlplane.infra.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.envelope import Event, publisher
+from controlplane.notifications.models import Priority
+from controlplane.notifications.outbox import events_wanted, events_write
 from scheduling.domain.notification_payload import Payload, failure_payload, request_spec_payload
-from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.request.schedule_request import ScheduleRequest
 
 START, END, ERROR = (f"scheduler.select_destinations.{phase}" for phase in ("start", "end", "error"))
 BINARY = "nova-scheduler"

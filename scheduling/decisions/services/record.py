@@ -13,11 +13,15 @@ import numpy as np
 from controlplane.kernel.reasons import Refusal
 from placement.candidates.columns import FleetView
 from scheduling.conf import scheduling_options
-from scheduling.domain.ledger.fleet_columns import FleetSeen
-from scheduling.domain.ledger.record import DecisionRecord, record_to_blob
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.ledger.record import DecisionRecord, record_to_blob
+from scheduling.decisions.services.notifications import select_told
+from scheduling.decisions.services.rows import DecisionRows, decision_write
+from scheduling.decisions.services.snapshots import fleet_rows, roster_row
 from scheduling.domain.policy import Policy, policy_to_dict
-from scheduling.domain.request import ScheduleRequest, request_to_dict
-from scheduling.domain.trace import InstanceSelection, Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
+from scheduling.domain.trace.trace import InstanceSelection, Trace
+from scheduling.fleet.cache.changes import Heard
 from scheduling.models import (
     DecisionInstance,
     DecisionOutcome,
@@ -25,10 +29,6 @@ from scheduling.models import (
     DecisionRefusedHosts,
     SchedulingDecision,
 )
-from scheduling.selectors.fleet_changes import Heard
-from scheduling.services.decision_rows import DecisionRows, decision_write
-from scheduling.services.decision_snapshots import fleet_rows, roster_row
-from scheduling.services.select_notifications import select_told
 
 STAGE_LENGTH = 128
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from controlplane.identity.domain import Caller
-from scheduling.domain.ledger.difference import Difference
-from scheduling.selectors.decision_replay import ReplayState, replay_of
-from scheduling.selectors.decisions import decision_get
+from scheduling.decisions.ledger.difference import Difference
+from scheduling.decisions.selectors.decisions import decision_get
+from scheduling.decisions.selectors.replay import ReplayState, replay_of
 
 log = logging.getLogger(__name__)
 

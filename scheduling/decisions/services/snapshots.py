@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from threading import Lock
 
 from scheduling.conf import scheduling_options
-from scheduling.domain.ledger.chain import SnapshotChain
-from scheduling.domain.ledger.container import digest_of
-from scheduling.domain.ledger.fleet_columns import Column, FleetSeen, table_to_columns
-from scheduling.domain.ledger.providers import providers_to_columns
-from scheduling.domain.ledger.trace_pack import names_of
-from scheduling.domain.ledger.values import NotStorable
+from scheduling.decisions.ledger.chain import SnapshotChain
+from scheduling.decisions.ledger.container import digest_of
+from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_to_columns
+from scheduling.decisions.ledger.providers import providers_to_columns
+from scheduling.decisions.ledger.trace_pack import names_of
+from scheduling.decisions.ledger.values import NotStorable
+from scheduling.decisions.services.rows import roster_write
 from scheduling.models import FleetSnapshot, HostRoster
-from scheduling.services.decision_rows import roster_write
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Does a plan that was made on an older view of the fleet still hold? What has room is not asked: the claim decides."""
 
-from scheduling.domain.trace import Outcome, Trace
+from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.models import ComputeNode
 from scheduling.models.liveness import up_condition
 

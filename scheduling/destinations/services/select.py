@@ -18,33 +18,33 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim, CountLimit, Rule
 from placement.services import allocations_free
 from scheduling.conf import scheduling_options
-from scheduling.domain.candidates import Amounts
-from scheduling.domain.group_counts import group_count_key
-from scheduling.domain.ledger.fleet_columns import fleet_seen
-from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import GroupSnapshot, ScheduleRequest
-from scheduling.domain.topology_grant import TopologyNeeds
-from scheduling.domain.topology_needs import (
+from scheduling.decisions.ledger.fleet_columns import fleet_seen
+from scheduling.decisions.services.record import DecisionDraft, decision_record, decision_record_error, now_us
+from scheduling.destinations.selectors.plan_check import plan_holds
+from scheduling.destinations.services.selections import Destinations, Selection, allocations_of, destinations_of
+from scheduling.domain.hosts.candidates import Amounts
+from scheduling.domain.hosts.topology_needs import (
     may_have_topology,
     needs_from_dict,
     needs_to_dict,
     needs_within,
     topology_needs,
 )
-from scheduling.domain.trace import InstanceSelection, Outcome, Trace
+from scheduling.domain.policy import DEFAULT_POLICY
+from scheduling.domain.request.group_counts import group_count_key
+from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
+from scheduling.errors import ClaimsExhausted, NoValidHost
+from scheduling.fleet.cache.changes import Heard
+from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.facts import FleetFacts
+from scheduling.fleet.selectors.candidates import RequestLook, request_look
+from scheduling.fleet.selectors.hosts import host_takes_new_instances
+from scheduling.policies.selectors.policies import policy_active, shadow_is_known
+from scheduling.policies.services.shadow import shadow_offer
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
-from scheduling.selectors.candidates import RequestLook, request_look
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_changes import Heard
-from scheduling.selectors.fleet_kept import fleet_kept
-from scheduling.selectors.hosts import host_takes_new_instances
-from scheduling.selectors.plan_check import plan_holds
-from scheduling.selectors.policies import policy_active, shadow_is_known
-from scheduling.services.decisions import DecisionDraft, decision_record, decision_record_error, now_us
-from scheduling.services.errors import ClaimsExhausted, NoValidHost
-from scheduling.services.policy_shadow import shadow_offer
-from scheduling.services.selections import Destinations, Selection, allocations_of, destinations_of
-from scheduling.services.topology_claims import TopologyWish, claims_free, claims_make
+from scheduling.topology.domain.grant import TopologyNeeds
+from scheduling.topology.services.claims import TopologyWish, claims_free, claims_make
 
 log = logging.getLogger(__name__)
 

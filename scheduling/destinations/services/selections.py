@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from scheduling.domain.trace import Selection as TraceSelection
-from scheduling.domain.trace import Trace
+from scheduling.domain.trace.trace import Selection as TraceSelection
+from scheduling.domain.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Selection:
     `allocations` is {provider: {class: amount}}: the same by provider, which are the compute node's own and those
     below it or shared with it. `count_limits` is {key: most}: how many instances with that key the host may have,
     this one included. `topology` is what is claimed of the host's cells and devices besides, in the form of
-    `scheduling.domain.topology_needs`; empty where nothing is.
+    `scheduling.domain.hosts.topology_needs`; empty where nothing is.
     """
 
     host: str

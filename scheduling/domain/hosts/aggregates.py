@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.host_rows import AggregateRow
-from scheduling.domain.hosts import Hosts
+from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.domain.hosts.host_slice import Hosts
 
 
 def metadata_values(aggregates: Iterable[AggregateRow]) -> dict[str, frozenset[str]]:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from controlplane.kernel.reasons import Refusal, RefusalReason, Value
 from scheduling.domain.columns import BoolArray, FloatArray, IntArray, Interned
-from scheduling.domain.host_state import HostState
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.hosts.host_table import HostTable
 
 Number = TypeVar("Number", bound=np.generic)
 V = TypeVar("V")

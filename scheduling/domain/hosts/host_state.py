@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from scheduling.domain.host_rows import AggregateRow
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
-from scheduling.domain.topologies import pools_of, topology_of
+from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.hosts.topologies import pools_of, topology_of
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 
 
 class InstanceRef:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from scheduling.domain.columns import BoolArray, FloatArray, IntArray, Interned, InventoryColumns, plus
-from scheduling.domain.host_rows import AggregateRow
-from scheduling.domain.request import FlavorSnapshot
+from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.domain.snapshots import FlavorSnapshot
 
 NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 

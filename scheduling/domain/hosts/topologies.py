@@ -7,20 +7,20 @@ from typing import Any, TypeVar
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.columns import Interned
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.numa.cell_fit import Limits
-from scheduling.domain.numa.codec import host_from_dict, host_to_dict
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.fit import FitNeeds, fit
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.numa.host import HostTopology
-from scheduling.domain.numa.usage import claim
-from scheduling.domain.pci.codec import pools_from_list, pools_to_list
-from scheduling.domain.pci.pool import Pools
-from scheduling.domain.pci.support import ANYWHERE, Place, consume
-from scheduling.domain.pci.support import claim as take
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import MEMORY_MB, VCPU
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.resources import MEMORY_MB, VCPU
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.topology.domain.numa.cell_fit import Limits
+from scheduling.topology.domain.numa.codec import host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.fit import FitNeeds, fit
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.usage import claim
+from scheduling.topology.domain.pci.codec import pools_from_list, pools_to_list
+from scheduling.topology.domain.pci.pool import Pools
+from scheduling.topology.domain.pci.support import ANYWHERE, consume
+from scheduling.topology.domain.pci.support import claim as take
+from scheduling.topology.domain.place import place_of
 
 V = TypeVar("V")
 
@@ -88,12 +88,6 @@ def consume_topology(table: HostTable, row: int, request: ScheduleRequest, *, pa
     if isinstance(taken, Refusal) or not taken.given:
         return table
     return replace(table, pci_pools=_changed(table.pci_pools, row, pools_to_list(take(pools, taken))))
-
-
-def place_of(host: HostTopology, placed: GuestTopology) -> Place:
-    """Where a fitted guest is, for choosing devices near it."""
-    cells = frozenset(cell.host_cell for cell in placed.cells if cell.host_cell is not None)
-    return Place(cells, host.sockets)
 
 
 def _changed(column: Interned[V], row: int, value: V) -> Interned[V]:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduling.domain.numa.cell_fit import Limits
-from scheduling.domain.numa.codec import guest_from_dict, guest_to_dict
-from scheduling.domain.numa.constraint import guest_topology, says_anything
-from scheduling.domain.numa.fit import FitNeeds
-from scheduling.domain.numa.network import NetworkNeeds
-from scheduling.domain.pci.codec import requests_from_list, requests_to_list
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.topology_grant import TopologyNeeds
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.topology.domain.grant import TopologyNeeds
+from scheduling.topology.domain.numa.cell_fit import Limits
+from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict
+from scheduling.topology.domain.numa.constraint import guest_topology, says_anything
+from scheduling.topology.domain.numa.fit import FitNeeds
+from scheduling.topology.domain.numa.network import NetworkNeeds
+from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
 
 CPU_LIMIT, RAM_LIMIT = "numa_topology.cpu_allocation_ratio", "numa_topology.ram_allocation_ratio"
 """Names of the limits that a selection carries: the overcommit that was looked at when the host was chosen."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scheduling.domain.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 
 MOST_SHOWN = 200
 

@@ -4,8 +4,8 @@ import importlib
 import site
 from importlib.metadata import entry_points
 
-from scheduling.domain.errors import PluginFailed, PluginNotFound
-from scheduling.domain.plugin_guard import shown
+from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugins.guard import shown
 
 WORDS = {
     "kilonova.filters": "filter",

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from controlplane.kernel.errors import Invalid
 from placement.candidates import CandidateQuery, Instead, RequestGroup
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import PCPU, POLICY_KEY, GroupNeeds, ResourceRequest
+from scheduling.domain.request.resources import PCPU, POLICY_KEY, GroupNeeds, ResourceRequest
+from scheduling.domain.request.schedule_request import ScheduleRequest
 
 
 def candidate_query(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 _NO_NAME = re.compile(r"[^A-Z0-9]+")
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.pci.asked import PciRequest
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request import Destination, FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
-from scheduling.domain.resources import ResourceRequest
+from scheduling.domain.request.resources import ResourceRequest
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.pci.asked import PciRequest
 
 
 class RequestSpec:

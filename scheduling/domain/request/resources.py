@@ -11,9 +11,10 @@ from functools import partial
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.derived_needs import derived_needs
-from scheduling.domain.numa.amounts import CpuAmounts, cpu_amounts
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
+from scheduling.domain.request.derived_needs import derived_needs
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.amounts import CpuAmounts, cpu_amounts
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"
 

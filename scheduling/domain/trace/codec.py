@@ -12,7 +12,8 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.compact import (
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.compact import (
     column_from_json,
     column_to_json,
     letters_shared,
@@ -22,8 +23,7 @@ from scheduling.domain.compact import (
     rows_from_text,
     rows_to_text,
 )
-from scheduling.domain.hosts import RefusalGroup
-from scheduling.domain.trace import (
+from scheduling.domain.trace.trace import (
     InstanceSelection,
     Lack,
     Nearest,
@@ -33,7 +33,7 @@ from scheduling.domain.trace import (
     Stage,
     Trace,
 )
-from scheduling.domain.weighing import Ranking, WeigherColumn, best_first, score
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, score
 
 FORMAT = 1
 

@@ -6,8 +6,8 @@ from enum import StrEnum
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.trace import Round, Trace
-from scheduling.domain.weighing import Ranking
+from scheduling.domain.trace.trace import Round, Trace
+from scheduling.domain.trace.weighing import Ranking
 
 
 class Standing(StrEnum):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import RefusalGroup
-from scheduling.domain.weighing import Ranking
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.weighing import Ranking
 
 
 class Outcome(StrEnum):

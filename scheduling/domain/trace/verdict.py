@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from scheduling.domain.resources import resource_words
-from scheduling.domain.trace import InstanceSelection, Nearest, Round, reason_counts
+from scheduling.domain.request.resources import resource_words
+from scheduling.domain.trace.trace import InstanceSelection, Nearest, Round, reason_counts
 
 NAMES_SHOWN = 5
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from scheduling.conf import scheduling_options
-from scheduling.domain.host_rows import UNKNOWN_TRUST
+from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST
 from scheduling.models import ComputeNode
 
 log = logging.getLogger(__name__)

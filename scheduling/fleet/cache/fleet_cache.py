@@ -15,15 +15,15 @@ from uuid import UUID
 
 from placement.candidates import ProviderFacts
 from placement.candidates.columns import FleetView
-from scheduling.domain.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine.candidate_set import NodeName
-from scheduling.engine.host_table_kept import HostTableKept
-from scheduling.selectors.facts import NOTHING, FleetFacts, HostFacts
-from scheduling.selectors.fleet import host_row, provider_of
-from scheduling.selectors.fleet_changes import ChangeFeed, Heard, change_feed
-from scheduling.selectors.fleet_records import FleetRecords
-from scheduling.selectors.fleet_states import HostStates
+from scheduling.fleet.cache.changes import ChangeFeed, Heard, change_feed
+from scheduling.fleet.cache.host_rows import host_row, provider_of
+from scheduling.fleet.cache.host_states import HostStates
+from scheduling.fleet.cache.incremental_host_table import HostTableKept
+from scheduling.fleet.cache.records import FleetRecords
+from scheduling.fleet.facts import NOTHING, FleetFacts, HostFacts
 
 SUBSCRIBER = "fleet"
 KINDS = ("node", "service", "mapping", "cell", "aggregate")

@@ -7,9 +7,9 @@ key being the host) and how to count.
 import threading
 from collections.abc import Callable, Collection, Mapping
 
+from scheduling.fleet.cache.changes import ChangeFeed, Heard, change_feed
+from scheduling.fleet.facts import HostFacts
 from scheduling.models.change_triggers import ChangeSource, source_register
-from scheduling.selectors.facts import HostFacts
-from scheduling.selectors.fleet_changes import ChangeFeed, Heard, change_feed
 
 LOAD = "load"
 _MANY = 500

@@ -11,10 +11,10 @@ from uuid import UUID
 from controlplane.infra.db import db_now
 from placement.candidates import ProviderFacts
 from placement.candidates.columns import FleetView
-from scheduling.domain.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
+from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
+from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping
-from scheduling.selectors.facts import FleetFacts, HostFacts
-from scheduling.selectors.hosts import host_nodes
 
 # Only what a row needs: dates alone would double the cost of reading a large fleet.
 NODE_COLUMNS = (

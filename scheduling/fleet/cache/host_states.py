@@ -8,9 +8,9 @@ import numpy as np
 
 from scheduling.conf import scheduling_options
 from scheduling.domain.columns import BoolArray, FloatArray
-from scheduling.selectors.fleet import status_detail
-from scheduling.selectors.fleet_changes import Heard, News
-from scheduling.selectors.fleet_records import CellRecord, FleetRecords, NodeRecord, ServiceRecord
+from scheduling.fleet.cache.changes import Heard, News
+from scheduling.fleet.cache.host_rows import status_detail
+from scheduling.fleet.cache.records import CellRecord, FleetRecords, NodeRecord, ServiceRecord
 
 SILENT_MOST = 200
 """So many services that went silent are asked for by name; of more, all last heartbeats are read."""

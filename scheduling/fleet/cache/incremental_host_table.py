@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from scheduling.domain.columns import Interned, InventoryColumns, frozen
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryNumbers
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow, InventoryNumbers
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 from scheduling.engine.host_table import (
     aggregate_columns,
     host_table_from_rows,

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from scheduling.domain.host_rows import AggregateRow
-from scheduling.selectors.fleet_changes import News
+from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.fleet.cache.changes import News
 
 _CHUNK = 500
 _NODES = """

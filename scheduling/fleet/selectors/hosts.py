@@ -11,9 +11,9 @@ from controlplane.kernel.errors import NotFound
 from placement.domain import InventoryUsage
 from placement.selectors import fleet_usage
 from scheduling.conf import scheduling_options
+from scheduling.fleet.selectors.liveness import nodes_with_is_up
 from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
 from scheduling.models.liveness import up_condition
-from scheduling.selectors.liveness import nodes_with_is_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from placement.selectors import allocations_by_consumer
 from scheduling.domain.policy import Policy
 from scheduling.filters.trusted import TrustedFilter
+from scheduling.fleet.cache.attestation import trust_levels
+from scheduling.fleet.facts import FleetFacts, HostFacts
 from scheduling.models import ComputeNode
-from scheduling.selectors.attestation import trust_levels
-from scheduling.selectors.facts import FleetFacts, HostFacts
 
 FactsSource = Callable[[Sequence[Policy]], Mapping[str, HostFacts]]
 """By host: I/O-heavy operations, and what filters and weighers of these policies ask of its instances."""

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from scheduling.errors import HostInUse, ZoneConflict
+from scheduling.fleet.services.providers import host_aggregates_mirror
 from scheduling.models import Aggregate, AggregateHost, HostMapping
 from scheduling.models.aggregate import ZONE_KEY
-from scheduling.services.errors import HostInUse, ZoneConflict
-from scheduling.services.providers import host_aggregates_mirror
 
 NAME_MAX = 255
 

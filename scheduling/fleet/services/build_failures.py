@@ -13,10 +13,10 @@ from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
-from controlplane.infra.heals import HOST_DISABLED, HOST_ENABLED, heal_record
-from scheduling.domain.build_failures import FailureRule
+from controlplane.work.heals import HOST_DISABLED, HOST_ENABLED, heal_record
+from scheduling.fleet.domain.build_failures import FailureRule
+from scheduling.fleet.services.service_switch import service_switch
 from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
-from scheduling.services.service_switch import service_switch
 
 log = logging.getLogger(__name__)
 

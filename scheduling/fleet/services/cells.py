@@ -6,7 +6,8 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Invalid, NotFound
-from scheduling.models import CELL0_ID, CELL1_ID, Cell
+from scheduling.fleet.domain.cells import CELL0_ID, CELL1_ID
+from scheduling.models import Cell
 
 
 def cells_ensure(*, using: str = "default") -> None:

@@ -9,16 +9,13 @@ from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from scheduling.conf import scheduling_options
-from scheduling.models import CELL1_ID, COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
-from scheduling.services.errors import HostInUse
-from scheduling.services.providers import (
-    host_aggregates_mirror,
-    node_provider_delete,
-    node_provider_sync,
-)
-from scheduling.services.reports import HostRegistration, HypervisorReport, UsageReport
-from scheduling.services.service_notifications import CREATE, DELETE, services_told
-from scheduling.services.topology_reports import topology_check, topology_store, topology_traits
+from scheduling.errors import HostInUse
+from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.services.notifications import CREATE, DELETE, services_told
+from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
+from scheduling.models import COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
+from scheduling.reports import HostRegistration, HypervisorReport, UsageReport
+from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
 AMOUNTS = (

@@ -8,9 +8,9 @@ from django.db import transaction
 from placement.domain import InventorySpec
 from placement.selectors import fleet_usage, provider_views
 from placement.selectors.providers import provider_traits_by_uuid
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.services.providers import inventories_wanted, node_provider_sync
 from scheduling.models import ComputeNode
-from scheduling.selectors.hosts import host_nodes
-from scheduling.services.providers import inventories_wanted, node_provider_sync
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
 

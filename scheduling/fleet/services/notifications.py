@@ -5,8 +5,8 @@ from datetime import UTC
 
 from django.utils import timezone
 
-from controlplane.infra.notifications.envelope import Event
-from controlplane.infra.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.envelope import Event
+from controlplane.notifications.outbox import events_wanted, events_write
 from scheduling.domain.notification_payload import Payload, nova_object
 from scheduling.models import Service
 

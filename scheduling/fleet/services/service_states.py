@@ -3,9 +3,9 @@
 from django.db import transaction
 
 from controlplane.kernel.errors import Invalid
+from scheduling.fleet.services.build_failures import operator_spoke
+from scheduling.fleet.services.service_switch import REASON_MAX, nodes_follow, service_update
 from scheduling.models import Service
-from scheduling.services.builds import operator_spoke
-from scheduling.services.service_switch import REASON_MAX, nodes_follow, service_update
 
 
 def service_disable(*, host: str, reason: str = "") -> Service:

@@ -3,9 +3,9 @@
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import NotFound
+from scheduling.fleet.services.notifications import CHANGE, services_told
+from scheduling.fleet.services.providers import node_status_disabled
 from scheduling.models import COMPUTE_BINARY, ComputeNode, Service
-from scheduling.services.providers import node_status_disabled
-from scheduling.services.service_notifications import CHANGE, services_told
 
 REASON_MAX = 255
 

@@ -11,9 +11,9 @@ from django.db.models import Q, QuerySet
 from controlplane.kernel.errors import NotFound
 from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
-from scheduling.domain.policy_states import PolicyState
+from scheduling.fleet.cache.changes import Heard, change_feed
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors.fleet_changes import Heard, change_feed
+from scheduling.policies.domain.states import PolicyState
 
 DEFAULTS = "defaults"
 

@@ -14,22 +14,22 @@ from uuid import UUID
 
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
 from placement.candidates.columns import FleetView
-from scheduling.domain.host_table import HostTable
+from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.policy_comparison import Agreement, PolicyComparison
-from scheduling.domain.request import ScheduleRequest, request_from_dict
+from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
 from scheduling.engine import host_table_from_rows
-from scheduling.engine.policy_check import policy_problems
-from scheduling.engine.policy_compare import policies_compare
+from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
+from scheduling.fleet.facts import FleetFacts
+from scheduling.fleet.selectors.candidates import placement_look
+from scheduling.fleet.selectors.present_facts import present_facts
 from scheduling.models import ComputeNode, SchedulingDecision
+from scheduling.policies.check import policy_problems
+from scheduling.policies.compare import policies_compare
+from scheduling.policies.domain.comparison import Agreement, PolicyComparison
+from scheduling.policies.selectors.policies import body_completed, policy_active, policy_get, policy_of_row
+from scheduling.policies.selectors.trial import policy_trial
 from scheduling.schedulers.run import scheduler_run
-from scheduling.selectors.candidates import placement_look
-from scheduling.selectors.decision_store import decision_fleet, decision_record_of
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
-from scheduling.selectors.policies import body_completed, policy_active, policy_get, policy_of_row
-from scheduling.selectors.policy_trial import policy_trial
-from scheduling.selectors.present_facts import present_facts
 
 MOST_DECISIONS = 200
 ERROR = "error"

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db.models import Avg, Count, Max, Min, QuerySet, Sum
 
-from scheduling.domain.policy_comparison import Agreement
 from scheduling.models import SHADOW_ERROR, ShadowResult
-from scheduling.selectors.policies import policy_get
+from scheduling.policies.domain.comparison import Agreement
+from scheduling.policies.selectors.policies import policy_get
 
 MOVES_SHOWN = 20
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.selectors.replay import fleet_candidates
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
-from scheduling.engine.request_filters import filter_request, surroundings_of
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
+from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
-from scheduling.selectors.decision_replay import fleet_candidates
 
 
 def policy_trial(

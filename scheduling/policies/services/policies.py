@@ -19,10 +19,10 @@ from django.db.models.functions import Now
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from placement.services.transactions import in_transaction
 from scheduling.domain.policy import policy_from_dict, policy_to_dict
-from scheduling.domain.policy_states import PolicyState, may_become
-from scheduling.engine.policy_check import PolicyProblem, policy_problems
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors.policies import body_completed, policy_get
+from scheduling.policies.check import PolicyProblem, policy_problems
+from scheduling.policies.domain.states import PolicyState, may_become
+from scheduling.policies.selectors.policies import body_completed, policy_get
 
 MOST_BODY_BYTES = 64 * 1024
 

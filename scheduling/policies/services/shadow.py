@@ -17,16 +17,16 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.ledger.fleet_columns import FleetSeen
-from scheduling.domain.policy_comparison import PolicyComparison
-from scheduling.domain.policy_states import is_in_share
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
-from scheduling.engine.policy_compare import policies_compare
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.services.record import DecisionDraft, now_us
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.models import SHADOW_ERROR, ShadowResult
-from scheduling.selectors.policies import ShadowPolicy, policy_of_body, shadow_policy
-from scheduling.selectors.policy_trial import policy_trial
-from scheduling.services.decisions import DecisionDraft, now_us
+from scheduling.policies.compare import policies_compare
+from scheduling.policies.domain.comparison import PolicyComparison
+from scheduling.policies.domain.states import is_in_share
+from scheduling.policies.selectors.policies import ShadowPolicy, policy_of_body, shadow_policy
+from scheduling.policies.selectors.trial import policy_trial
 
 log = logging.getLogger(__name__)
 

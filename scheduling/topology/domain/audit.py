@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scheduling.domain.numa.codec import host_to_dict
-from scheduling.domain.numa.cpusets import format_cpus
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.numa.host import HostCell, HostTopology
-from scheduling.domain.numa.occupancy import occupied
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.topology.domain.numa.cpusets import format_cpus
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.occupancy import occupied
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.fit import FitNeeds, fit
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.numa.host import HostTopology
-from scheduling.domain.numa.usage import claim
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.devices import Devices, pools_of
-from scheduling.domain.pci.devices import claim as devices_claim
-from scheduling.domain.pci.support import ANYWHERE, Place
-from scheduling.domain.topologies import place_of
+from scheduling.topology.domain.numa.fit import FitNeeds, fit
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.usage import claim
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.devices import Devices, pools_of
+from scheduling.topology.domain.pci.devices import claim as devices_claim
+from scheduling.topology.domain.pci.support import ANYWHERE, Place
+from scheduling.topology.domain.place import place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from scheduling.models import TopologyClaim
 
 @dataclass(frozen=True, slots=True)
 class PlacedTopology:
-    """Where one guest is on its host: `numa` in the form of `scheduling.domain.numa.codec.guest_to_dict`, with host
-    cells, pinning, reserved CPUs and page sizes filled in; None for a guest without NUMA wishes.
+    """Where one guest is on its host: `numa` in the form of `topology.domain.numa.codec.guest_to_dict`, with host
+    cells, pinning, reserved CPUs and page sizes filled in; None for a guest that asks for no NUMA placement.
 
     `pci_devices` are its devices, each an object with `address`, `alias` and `request_id`, in the order of addresses.
     """

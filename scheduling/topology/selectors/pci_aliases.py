@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from scheduling.conf import scheduling_options
-from scheduling.domain.pci.alias import Alias, aliases_of_text
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.request import requests_of_flavor
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.pci.alias import Alias, aliases_of_text
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.request import requests_of_flavor
 
 _parsed = lru_cache(maxsize=8)(aliases_of_text)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from scheduling.models import TopologyClaim
-from scheduling.selectors.topology_claims import PlacedTopology
+from scheduling.topology.selectors.claims import PlacedTopology
 
 
 def topologies_of_instances(instances: Iterable[UUID]) -> dict[UUID, PlacedTopology]:

@@ -18,12 +18,12 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
 from placement.services.transactions import in_transaction
-from scheduling.domain.numa.codec import guest_to_dict
-from scheduling.domain.pci.devices import allocate, free
-from scheduling.domain.topology_grant import Grant, TopologyNeeds, grant
-from scheduling.domain.topology_loss import loss_of
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
-from scheduling.services.topology_rows import node_devices, node_rewrite, node_topology, nodes_lock
+from scheduling.topology.domain.grant import Grant, TopologyNeeds, grant
+from scheduling.topology.domain.loss import loss_of
+from scheduling.topology.domain.numa.codec import guest_to_dict
+from scheduling.topology.domain.pci.devices import allocate, free
+from scheduling.topology.services.rows import node_devices, node_rewrite, node_topology, nodes_lock
 
 
 @dataclass(frozen=True, slots=True)

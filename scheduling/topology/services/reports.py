@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from scheduling.domain.numa.host import HostTopology
-from scheduling.domain.numa.report import topology_reported
-from scheduling.domain.pci.devices import Devices
-from scheduling.domain.pci.report import devices_merged, devices_reported
 from scheduling.models import ComputeNode
-from scheduling.services.reports import HypervisorReport
-from scheduling.services.topology_rows import node_devices, node_rewrite
+from scheduling.reports import HypervisorReport
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.report import topology_reported
+from scheduling.topology.domain.pci.devices import Devices
+from scheduling.topology.domain.pci.report import devices_merged, devices_reported
+from scheduling.topology.services.rows import node_devices, node_rewrite
 
 HYPERTHREADING, SOCKET_AFFINITY = "HW_CPU_HYPERTHREADING", "COMPUTE_SOCKET_PCI_NUMA_AFFINITY"
 

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
-from scheduling.domain.numa.codec import guest_from_dict, host_from_dict, host_to_dict
-from scheduling.domain.numa.host import HostTopology
-from scheduling.domain.numa.occupancy import occupied
-from scheduling.domain.pci.codec import pools_to_list
-from scheduling.domain.pci.devices import Devices, DeviceState, pools_of
-from scheduling.domain.pci.devices import PciDevice as Device
-from scheduling.domain.topology_grant import NodeTopology
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
+from scheduling.topology.domain.grant import NodeTopology
+from scheduling.topology.domain.numa.codec import guest_from_dict, host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.occupancy import occupied
+from scheduling.topology.domain.pci.codec import pools_to_list
+from scheduling.topology.domain.pci.devices import Devices, DeviceState, pools_of
+from scheduling.topology.domain.pci.devices import PciDevice as Device
 
 log = logging.getLogger(__name__)
 

@@ -15,15 +15,21 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import BoolArray, IntArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.numa.constraint import guest_topology
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import DEFAULT_SCHEDULER, Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, ResourceRequest, resource_request
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.resources import (
+    DISK_GB,
+    MEMORY_MB,
+    VCPU,
+    ResourceRequest,
+    resource_request,
+)
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import schedule
-from scheduling.engine.what_if import World, world_candidates, world_run
 from scheduling.schedulers.registry import rules_of
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.whatif.domain.world import World, world_candidates, world_run
 
 MOST_BY_RUN = 256
 """Hosts whose room is in nested or shared providers are counted by placing one after the other: at most so many."""

@@ -8,8 +8,8 @@ from uuid import UUID, uuid5
 from controlplane.kernel.errors import Invalid
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.host_rows import AggregateRow, HostRow
-from scheduling.engine.what_if import World, with_provider
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
+from scheduling.whatif.domain.world import World, with_provider
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
 MOST_ADDED = 1000

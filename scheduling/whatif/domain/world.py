@@ -7,16 +7,16 @@ from uuid import UUID
 
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
 from placement.candidates.columns import FleetView
-from scheduling.domain.candidates import CandidateSet
-from scheduling.domain.host_rows import AggregateRow, HostRow
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import Destination, ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import Destination, ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine.candidate_set import NodeName, request_candidates
 from scheduling.engine.host_table import host_table_from_rows
-from scheduling.engine.request_filters import filter_request, surroundings_of
 from scheduling.engine.schedule import Stopwatch, no_stopwatch
+from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
 
 

@@ -1,10 +1,10 @@
 """The present fleet as values, for trials in which nothing is written or claimed."""
 
 from placement.candidates.columns import FleetView
-from scheduling.engine.what_if import World, world_of
-from scheduling.selectors.candidates import placement_view
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_kept import Fleet, fleet_kept
+from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.facts import FleetFacts
+from scheduling.fleet.selectors.candidates import placement_view
+from scheduling.whatif.domain.world import World, world_of
 
 
 def fleet_world(*, facts: FleetFacts) -> World:

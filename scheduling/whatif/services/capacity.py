@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from controlplane.kernel.errors import Invalid
+from scheduling.decisions.services.record import now_us
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
-from scheduling.engine.capacity import FlavorCapacity, capacity
-from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_world import fleet_world
-from scheduling.selectors.pci_aliases import pci_requests_of
-from scheduling.selectors.policies import policy_active
-from scheduling.services.decisions import now_us
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.fleet.facts import FleetFacts
+from scheduling.policies.selectors.policies import policy_active
+from scheduling.topology.selectors.pci_aliases import pci_requests_of
+from scheduling.whatif.domain.capacity import FlavorCapacity, capacity
+from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits, world_edited
+from scheduling.whatif.domain.world import World
+from scheduling.whatif.selectors.fleet_world import fleet_world
 
 MOST_FLAVORS = 200
 

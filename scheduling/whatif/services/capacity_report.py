@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from scheduling.engine.capacity import FlavorCapacity, Room
-from scheduling.services.capacity import CapacityReport, CapacityRow
+from scheduling.whatif.domain.capacity import FlavorCapacity, Room
+from scheduling.whatif.services.capacity import CapacityReport, CapacityRow
 
 
 def capacity_report(report: CapacityReport, *, zone: str | None = None) -> dict[str, Any]:

@@ -5,22 +5,23 @@ from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.explanation import Explanation, Standing, why_not
-from scheduling.domain.host_rows import HostRow
+from scheduling.decisions.services.record import now_us
+from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
-from scheduling.domain.trace import Trace
-from scheduling.engine.nearest_fit import Fit, fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_change import Trial
-from scheduling.engine.nearest_fit_rules import rules_refusing
-from scheduling.engine.nearest_fit_weights import multipliers_to_win
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import NO_EDITS, FleetEdits, world_edited
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_world import fleet_world
-from scheduling.selectors.policies import policy_active
-from scheduling.services.decisions import now_us
-from scheduling.services.simulate import MOST_INSTANCES
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.domain.trace.explanation import Explanation, Standing, why_not
+from scheduling.domain.trace.trace import Trace
+from scheduling.fleet.facts import FleetFacts
+from scheduling.policies.selectors.policies import policy_active
+from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits, world_edited
+from scheduling.whatif.domain.nearest_fit.change import Trial
+from scheduling.whatif.domain.nearest_fit.rules import rules_refusing
+from scheduling.whatif.domain.nearest_fit.search import Fit, fits_anywhere, fits_on_host
+from scheduling.whatif.domain.nearest_fit.weights import multipliers_to_win
+from scheduling.whatif.domain.world import World, world_run
+from scheduling.whatif.selectors.fleet_world import fleet_world
+from scheduling.whatif.services.simulate import MOST_INSTANCES
 
 SEED = 1
 

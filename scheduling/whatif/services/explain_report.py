@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import Any
 
+from scheduling.decisions.selectors.report import explanation_report, refusal_report
 from scheduling.domain.policy import policy_to_dict
-from scheduling.domain.request import ScheduleRequest, request_to_dict
-from scheduling.engine.nearest_fit import Fit
-from scheduling.engine.nearest_fit_change import ChangeKind, Trial
-from scheduling.engine.nearest_fit_reasons import NO_CHANGE
-from scheduling.engine.what_if_edits import FleetEdits
-from scheduling.selectors.decision_report import explanation_report, refusal_report
-from scheduling.services.explain import Answer, HostAnswer
-from scheduling.services.simulate_report import run_report
+from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
+from scheduling.whatif.domain.edits import FleetEdits
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Trial
+from scheduling.whatif.domain.nearest_fit.reasons import NO_CHANGE
+from scheduling.whatif.domain.nearest_fit.search import Fit
+from scheduling.whatif.services.explain import Answer, HostAnswer
+from scheduling.whatif.services.simulate_report import run_report
 
 # Changes that are made inside the flavor, so that naming it is not enough.
 _INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec", "pci_devices"})

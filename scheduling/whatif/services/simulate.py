@@ -7,17 +7,17 @@ from typing import Any
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from scheduling.decisions.services.record import now_us
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
-from scheduling.engine.policy_check import policy_validate
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import MOST_ADDED, NO_EDITS, FleetEdits, world_edited
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
+from scheduling.fleet.facts import FleetFacts
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_world import fleet_world
-from scheduling.selectors.policies import policy_active, policy_of_body
-from scheduling.services.decisions import now_us
+from scheduling.policies.check import policy_validate
+from scheduling.policies.selectors.policies import policy_active, policy_of_body
+from scheduling.whatif.domain.edits import MOST_ADDED, NO_EDITS, FleetEdits, world_edited
+from scheduling.whatif.domain.world import World, world_run
+from scheduling.whatif.selectors.fleet_world import fleet_world
 
 MOST_INSTANCES = 100
 INLINE = "inline"

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from scheduling.domain.hosts import RefusalGroup
-from scheduling.domain.trace import Round, Trace, reason_counts
-from scheduling.domain.weighing import Ranking
-from scheduling.selectors.decision_report import refusal_report
-from scheduling.services.simulate import Simulation
+from scheduling.decisions.selectors.report import refusal_report
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.trace import Round, Trace, reason_counts
+from scheduling.domain.trace.weighing import Ranking
+from scheduling.whatif.services.simulate import Simulation
 
 HOSTS_NAMED = 20
 RANKED_SHOWN = 20

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
-from controlplane.infra.models import Heal
-from servers.domain.drift import DriftKind
+from controlplane.work.models import Heal
+from servers.repair.domain.drift import DriftKind
 
 KEY_MAX_CHARS = 400
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from servers.domain.states import api_status
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
+from servers.states import api_status
 
 
 class InstanceInput(serializers.Serializer[Any]):

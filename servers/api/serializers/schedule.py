@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
-from scheduling.engine.what_if_edits import AggregateEdit, FleetEdits, FreedEdit, HostAddEdit, RatioEdit
+from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits, FreedEdit, HostAddEdit, RatioEdit
 
 MOST = 2**31 - 1
 MOST_NAMES = 1000

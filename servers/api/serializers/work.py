@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.infra.models import Work
-from controlplane.infra.work_control import WorkStanding, host_of
+from controlplane.work.control import WorkStanding, host_of
+from controlplane.work.models import Work
 
 
 class WorkOutput(serializers.ModelSerializer[Work]):

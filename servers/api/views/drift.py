@@ -13,15 +13,15 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.infra.filtersets import HealFilterSet
-from controlplane.infra.heal_records import heals
-from controlplane.infra.models import Heal
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from controlplane.work.filtersets import HealFilterSet
+from controlplane.work.heal_records import heals
+from controlplane.work.models import Heal
 from servers.api.serializers.drift import DriftHealInput, DriftHealOutput, DriftOutput, HealOutput
-from servers.domain.drift import DriftKind
-from servers.selectors.drift import drift_list
-from servers.services.drift import drift_heal
+from servers.repair.domain.drift import DriftKind
+from servers.repair.selectors.drift import drift_list
+from servers.repair.services.drift import drift_heal
 
 
 class DriftViewSet(GenericViewSet[Any]):

@@ -12,10 +12,10 @@ from rest_framework.viewsets import ReadOnlyModelViewSet
 from controlplane.identity.api.callers import caller_of
 from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.catalog import FlavorInput, FlavorOutput
+from servers.catalog.selectors.flavor import flavor_get, flavors_visible
+from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update
 from servers.filtersets import FlavorFilterSet
 from servers.models import Flavor
-from servers.selectors.flavor import flavor_get, flavors_visible
-from servers.services.flavor import flavor_create, flavor_delete, flavor_update
 
 
 class FlavorViewSet(ReadOnlyModelViewSet[Flavor]):

@@ -18,10 +18,10 @@ from servers.api.identifiers import uuid_in_path
 from servers.api.raw_body import RAW, raw_body
 from servers.api.serializers.catalog import ImageChange, ImageInput, ImageOutput
 from servers.filtersets import ImageFilterSet
+from servers.images.selectors import image_get, images_visible
+from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
+from servers.images.services.image_store import image_chunks, image_delete, image_upload
 from servers.models import Image
-from servers.selectors.image import image_get, images_visible
-from servers.services.image import image_create, image_deactivate, image_reactivate, image_update
-from servers.services.image_store import image_chunks, image_delete, image_upload
 
 CHECKSUM_HEADER = "X-Checksum-Sha256"
 

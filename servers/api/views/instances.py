@@ -23,8 +23,7 @@ from servers.api.serializers.instances import (
     JourneyOutput,
 )
 from servers.filtersets_instance import InstanceFilterSet
-from servers.models import Instance
-from servers.selectors.instance import (
+from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
     instance_get,
@@ -33,10 +32,11 @@ from servers.selectors.instance import (
     latest_faults,
     pending_instances,
 )
-from servers.services.instance_create import InstanceCreate, instances_create
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
-from servers.services.instance_schedule_again import instance_schedule_again
+from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.schedule_again import instance_schedule_again
+from servers.models import Instance
 
 ORDERINGS = ["created_at", "name", "vm_state", "launched_at", "host"]
 

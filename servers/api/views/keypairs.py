@@ -9,10 +9,10 @@ from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
 from servers.api.serializers.catalog import GeneratedKeyPairOutput, KeyPairInput, KeyPairOutput
+from servers.catalog.selectors.keypair import keypair_get, keypairs_of
+from servers.catalog.services.keypair import keypair_create, keypair_delete, keypair_generate
 from servers.filtersets import KeyPairFilterSet
 from servers.models import KeyPair
-from servers.selectors.keypair import keypair_get, keypairs_of
-from servers.services.keypair import keypair_create, keypair_delete, keypair_generate
 
 
 class KeyPairViewSet(ReadOnlyModelViewSet[KeyPair]):

@@ -4,9 +4,9 @@ from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.catalog import NetworkOutput
+from servers.catalog.selectors.network import network_get
 from servers.filtersets import NetworkFilterSet
 from servers.models import Network
-from servers.selectors.network import network_get
 
 
 class NetworkViewSet(ReadOnlyModelViewSet[Network]):

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from controlplane.identity.api.callers import caller_of
 from servers.api.serializers.catalog import QuotaOutput
-from servers.selectors.quota import quota_limit_amounts, quota_usage
+from servers.catalog.selectors.quota import quota_limit_amounts, quota_usage
 
 
 class QuotaView(APIView):

@@ -19,7 +19,7 @@ from servers.api.serializers.schedule import (
     SimulateInput,
     fleet_edits,
 )
-from servers.services.schedule_trial import TrialWanted, capacity_matrix, trial_explain, trial_simulate
+from servers.trials.schedule_trial import TrialWanted, capacity_matrix, trial_explain, trial_simulate
 
 
 class SimulateView(APIView):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import parse_cpus
+from scheduling.topology.domain.numa.cpusets import parse_cpus
 
 BOOLEANS = frozenset(["1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"])
 """What Nova reads as a truth value, in any case of letters."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from servers.domain.extra_specs import extra_spec_problems, flavor_extra_spec_problems
-from servers.domain.fields import Problems, name_reasons, problems_found, text_reasons, whole_number_reasons
-from servers.domain.keyed_text import under_field
+from servers.catalog.domain.extra_specs import extra_spec_problems, flavor_extra_spec_problems
+from servers.fields import Problems, name_reasons, problems_found, text_reasons, whole_number_reasons
+from servers.keyed_text import under_field
 
 LEAST = {"vcpus": 1, "memory_mib": 1, "root_gib": 0, "ephemeral_gib": 0, "swap_mib": 0}
 """The smallest value of each size."""

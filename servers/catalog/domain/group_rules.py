@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from servers.domain.fields import Problems, Reasons, name_reasons, problems_found, whole_number_reasons
-from servers.domain.groups import GroupPolicy
+from servers.catalog.domain.groups import GroupPolicy
+from servers.fields import Problems, Reasons, name_reasons, problems_found, whole_number_reasons
 
 
 def group_problems(*, name: object, policy: object, rules: object) -> Problems:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from controlplane.kernel.errors import Invalid
-from servers.domain.fields import Reasons, name_reasons
+from servers.fields import Reasons, name_reasons
 
 PUBLIC_KEY_MAX_CHARS = 16384
 KEY_TYPES = frozenset(

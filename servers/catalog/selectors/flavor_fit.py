@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from controlplane.kernel.errors import Invalid
 from placement.domain import InventoryUsage, ProviderKind
 from placement.selectors.inventory_effect import StatedAnew
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, derive_resources
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, derive_resources
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.models import Flavor
-from servers.selectors.flavor import flavor_snapshot
 
 LARGEST_SHOWN = 3
 LOST_SHOWN = 5

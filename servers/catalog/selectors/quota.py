@@ -7,8 +7,8 @@ from django.db import connection
 
 from controlplane.identity.selectors import quota_limits
 from controlplane.infra.db import uuid_value
-from servers.domain.quota import UNLIMITED, Amounts
-from servers.domain.states import VmState
+from servers.catalog.domain.quota import UNLIMITED, Amounts
+from servers.states import VmState
 
 # Asked for every create: one statement for both tables, where the ORM would need two and longer to write them.
 _USAGE = """

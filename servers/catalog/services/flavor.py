@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.domain.fields import refuse_if
-from servers.domain.flavor_rules import flavor_problems
+from servers.catalog.domain.flavor_rules import flavor_problems
+from servers.fields import refuse_if
 from servers.models import Flavor
 
 CHANGEABLE = frozenset(

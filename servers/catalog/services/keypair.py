@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.db import IntegrityError, transaction
 
 from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
+from servers.catalog.domain.public_keys import PublicKey, key_name_reasons, new_key, public_key_parse
 from servers.conf import server_options
-from servers.domain.fields import refuse_if
-from servers.domain.public_keys import PublicKey, key_name_reasons, new_key, public_key_parse
+from servers.fields import refuse_if
 from servers.models import KeyPair
 
 

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.domain.fields import name_reasons, refuse_if
+from servers.fields import name_reasons, refuse_if
 from servers.models import Network
 
 

@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
-from servers.domain.quota import Amounts, Shortfall, count_that_fits, overruns, shortfalls
+from servers.catalog.domain.quota import Amounts, Shortfall, count_that_fits, overruns, shortfalls
+from servers.catalog.selectors.quota import quota_limit_amounts, quota_usage
 from servers.models import ProjectQuotaLock
-from servers.selectors.quota import quota_limit_amounts, quota_usage
 
 
 def quota_lock(project_id: uuid.UUID) -> None:

@@ -9,12 +9,12 @@ from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid, QuotaExceeded
+from servers.catalog.domain.group_rules import group_problems
+from servers.catalog.selectors.server_group import server_group_get
+from servers.catalog.services.quota import quota_lock
 from servers.conf import server_options
-from servers.domain.fields import refuse_if
-from servers.domain.group_rules import group_problems
+from servers.fields import refuse_if
 from servers.models import ServerGroup, ServerGroupMember
-from servers.selectors.server_group import server_group_get
-from servers.services.quota import quota_lock
 
 
 def server_group_create(

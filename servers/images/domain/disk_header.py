@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
-from servers.domain.images import DiskFormat
+from servers.images.domain.images import DiskFormat
 
 HEADER_BYTES = 512
 """How many bytes from the start the functions here want to see; a shorter file gives what it has."""

@@ -3,16 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from servers.domain.fields import (
-    Problems,
-    Reasons,
-    name_reasons,
-    problems_found,
-    whole_number_reasons,
-)
-from servers.domain.image_properties import image_property_problems
-from servers.domain.images import ContainerFormat, DiskFormat, Visibility
-from servers.domain.keyed_text import under_field
+from servers.fields import Problems, Reasons, name_reasons, problems_found, whole_number_reasons
+from servers.images.domain.image_properties import image_property_problems
+from servers.images.domain.images import ContainerFormat, DiskFormat, Visibility
+from servers.keyed_text import under_field
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -1,4 +1,4 @@
-"""The records of images. Their bytes are the business of `servers.services.image_store`.
+"""The records of images. Their bytes are the business of `servers.images.services.image_store`.
 
 A caller of None is the installation itself: its images belong to no project.
 """
@@ -12,11 +12,11 @@ from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Forbidden, NotFound
-from servers.domain.fields import refuse_if
-from servers.domain.image_rules import image_problems
-from servers.domain.images import TRANSITIONS, ImageStatus, Visibility
+from servers.fields import refuse_if
+from servers.images.domain.image_rules import image_problems
+from servers.images.domain.images import TRANSITIONS, ImageStatus, Visibility
+from servers.images.selectors import image_get
 from servers.models import Image
-from servers.selectors.image import image_get
 
 CHANGEABLE = frozenset(
     {"name", "visibility", "min_disk_gib", "min_ram_mib", "properties", "protected", "expected_sha256", "disk_format"}

@@ -21,12 +21,12 @@ from django.db.models.functions import Now
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid, KilonovaError, NotFound, TooLarge, Unavailable
 from servers.conf import server_options
-from servers.domain.disk_header import HEADER_BYTES, virtual_size_of
-from servers.domain.fields import refuse_if
-from servers.domain.image_rules import checksum_reasons
-from servers.domain.images import UPLOADABLE, DiskFormat, ImageStatus
+from servers.fields import refuse_if
+from servers.images.domain.disk_header import HEADER_BYTES, virtual_size_of
+from servers.images.domain.image_rules import checksum_reasons
+from servers.images.domain.images import UPLOADABLE, DiskFormat, ImageStatus
+from servers.images.services.image import image_owned
 from servers.models import Image
-from servers.services.image import image_owned
 
 CHUNK_BYTES = 1024 * 1024
 TAKEN_OVER = "The image was deleted, or another upload of it began later."

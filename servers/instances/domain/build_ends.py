@@ -41,7 +41,7 @@ FAILURE_RULES: dict[Failure, FailureRule] = {
     Failure.POLICY: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=False),
     Failure.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False),
 }
-"""What `servers.services.build_outcome` goes by."""
+"""What `servers.instances.services.build_outcome` goes by."""
 
 
 @dataclass(frozen=True, slots=True)

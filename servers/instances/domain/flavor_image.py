@@ -1,19 +1,19 @@
 """A flavor and an image side by side: what each may say for itself, and what Nova refuses of the two together.
 
-CPU policies, NUMA nodes, pages and locked memory are judged by `scheduling.domain.numa.constraint`, which makes the
-guest of them; the rest stands here. Values that are not in order by themselves, which only rows from before the rules
-have, are left out of the comparison.
+CPU policies, NUMA nodes, pages and locked memory are judged by `scheduling.topology.domain.numa.constraint`, which
+makes the guest of them; the rest stands here. Values that are not in order by themselves, which only rows from before
+the rules have, are left out of the comparison.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.image_property_names import present_names
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from servers.domain.allowed import is_true
-from servers.domain.extra_specs import extra_spec_complaint
-from servers.domain.image_properties import image_contradictions, property_complaint
+from scheduling.domain.request.image_property_names import present_names
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from servers.catalog.domain.allowed import is_true
+from servers.catalog.domain.extra_specs import extra_spec_complaint
+from servers.images.domain.image_properties import image_contradictions, property_complaint
 
 Pairs = Mapping[str, str]
 

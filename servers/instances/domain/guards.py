@@ -1,11 +1,11 @@
 """In which states which action is allowed: Nova's API guards as a table, for every action and not only those served.
 
-`servers.domain.actions` says what our actions do; this module says when Nova would let them begin.
+`servers.instances.domain.power_actions` says what our actions do; this module says when Nova would let them begin.
 """
 
 from dataclasses import dataclass
 
-from servers.domain.states import TaskState, VmState
+from servers.states import TaskState, VmState
 
 _V, _T = VmState, TaskState
 ANY_VM: frozenset[VmState] = frozenset(VmState)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from servers.domain.fields import Reasons, is_storable
+from servers.fields import Reasons, is_storable
 
 QUERY_CHARACTERS = 4096
 

@@ -8,14 +8,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from servers.domain.fields import (
-    Problems,
-    Reasons,
-    name_reasons,
-    problems_found,
-    text_reasons,
-    whole_number_reasons,
-)
+from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons, whole_number_reasons
 
 METADATA_MAX_ITEMS = 128
 TAGS_MAX = 50

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from scheduling.domain.notification_payload import Payload, flavor_payload, nova_object
-from scheduling.domain.request import FlavorSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from servers.domain.guards import GUARDS
-from servers.domain.states import TaskState, VmState
+from servers.instances.domain.guards import GUARDS
+from servers.states import TaskState, VmState
 
 
 @dataclass(frozen=True, slots=True)

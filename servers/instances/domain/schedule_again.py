@@ -1,6 +1,6 @@
 """Which instances may be scheduled again: those in ERROR that are on no host and never ran, so nothing of them is."""
 
-from servers.domain.states import TaskState, VmState
+from servers.states import TaskState, VmState
 
 ACTION = "schedule_again"
 """The name of the action by which it stands in an instance's journey."""

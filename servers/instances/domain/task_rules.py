@@ -7,8 +7,8 @@ and its own deadline ends it. The rules here are for a task without open work, w
 from dataclasses import dataclass
 from enum import StrEnum
 
-from servers.domain.actions import POWER_ACTIONS
-from servers.domain.states import TaskState, VmState
+from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.states import TaskState, VmState
 
 _T = TaskState
 

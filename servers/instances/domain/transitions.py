@@ -1,12 +1,12 @@
 """Which state may follow which: of an instance, its task, its actions, the attempts on hosts, and work. One table each.
 
-Services change states by compare-and-set only, and `servers.services.instance_state` asks these tables for what may be
-replaced; rows of work are changed by `controlplane.infra.work`, whose verbs are tested against the table here.
+Services change states by compare-and-set only, and `servers.instances.services.state` asks these tables for what may be
+replaced; rows of work are changed by `controlplane.work.work`, whose verbs are tested against the table here.
 """
 
 from collections.abc import Mapping
 
-from servers.domain.states import DELETING_TASKS, TaskState, VmState
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 _V, _T = VmState, TaskState
 ANY_VM: frozenset[VmState] = frozenset(VmState)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from controlplane.identity.domain import Caller
-from servers.domain.states import api_status
 from servers.models import BuildRequest, Instance, InstanceAction
+from servers.states import api_status
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import NotFound
+from servers.instances.selectors.pending import pending_instance
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -17,7 +18,6 @@ from servers.models import (
     InstanceFault,
     RequestSpec,
 )
-from servers.selectors.pending import pending_instance
 
 
 def instance_row(instance_id: uuid.UUID) -> Instance:

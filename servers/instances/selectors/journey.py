@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db.models import Q
 
-from controlplane.infra.heal_records import heals_of
-from controlplane.infra.models import Work
-from scheduling.selectors.decisions import decisions_of_instance
-from servers.selectors.instance import journey
+from controlplane.work.heal_records import heals_of
+from controlplane.work.models import Work
+from scheduling.decisions.selectors.decisions import decisions_of_instance
+from servers.instances.selectors.instances import journey
 
 MOST_WORK = 200
 """Of the newest pieces of work: an instance that was started and stopped for years has thousands."""

@@ -9,8 +9,8 @@ from typing import Any
 from controlplane.identity.domain import Caller
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid
-from servers.domain.instance_payload import Address, InstanceFacts
-from servers.domain.public_keys import public_key_parse
+from servers.catalog.domain.public_keys import public_key_parse
+from servers.instances.domain.notification_payload import Address, InstanceFacts
 from servers.models import Instance, InstanceAction, InstanceTag, Port
 
 Who = tuple[str | None, str | None]

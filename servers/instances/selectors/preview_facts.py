@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.domain.policy import Policy
-from scheduling.selectors.facts import HostFacts
-from servers.domain.states import VmState
+from scheduling.fleet.facts import HostFacts
+from servers.instances.selectors.scheduling_facts import IMAGE_PROPERTIES, IO_TASKS, TYPE_AFFINITY
 from servers.models import Instance
-from servers.selectors.scheduling_facts import IMAGE_PROPERTIES, IO_TASKS, TYPE_AFFINITY
+from servers.states import VmState
 
 
 def instance_facts(policies: Sequence[Policy]) -> dict[str, HostFacts]:

@@ -8,20 +8,21 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
-from scheduling.domain.pci.codec import requests_from_list
+from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
+from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
-from scheduling.selectors import attempts_allowed, policy_active, trust_levels
-from scheduling.selectors.claimed_hosts import claimed_hosts
-from scheduling.selectors.facts import NOTHING
-from scheduling.selectors.fleet_changes import Heard, change_feed
-from scheduling.selectors.host_loads import host_loads, load_source_register
-from scheduling.services import FleetFacts, HostFacts
+from scheduling.fleet.cache.attestation import trust_levels
+from scheduling.fleet.cache.changes import Heard, change_feed
+from scheduling.fleet.cache.host_loads import host_loads, load_source_register
+from scheduling.fleet.facts import NOTHING, FleetFacts, HostFacts
+from scheduling.policies.selectors.policies import attempts_allowed, policy_active
+from scheduling.topology.domain.pci.codec import requests_from_list
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
-from servers.domain.states import TaskState, VmState
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
+from servers.states import TaskState, VmState
 
 TYPE_AFFINITY = TypeAffinityFilter.__name__
 IMAGE_PROPERTIES = ImagePropertiesWeigher.__name__

@@ -3,19 +3,20 @@
 from django.conf import settings
 from django.db import transaction
 
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
-from scheduling.selectors import attempts_allowed
-from scheduling.services import build_failure_count, build_failure_reset, claims_free, devices_allocate
-from servers.domain.build_ends import FAILURE_RULES, Failure, may_go_on
-from servers.domain.states import TaskState, VmState
+from controlplane.work.models import Work, WorkState
+from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
+from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
+from scheduling.policies.selectors.policies import attempts_allowed
+from scheduling.topology.services.claims import claims_free, devices_allocate
+from servers.instances.domain.build_ends import FAILURE_RULES, Failure, may_go_on
+from servers.instances.selectors.hanging_step import hanging_words
+from servers.instances.selectors.instances import instance_row, is_host_forced
+from servers.instances.services.journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
+from servers.instances.services.notifications import Phase, verb_told
+from servers.instances.services.state import GuestState, built_set, instance_error_set, state_set
+from servers.instances.work_kinds import RESCHEDULE
 from servers.models import Instance
-from servers.selectors.hanging_step import hanging_words
-from servers.selectors.instance import instance_row, is_host_forced
-from servers.services.instance_journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
-from servers.services.instance_state import GuestState, built_set, instance_error_set, state_set
-from servers.services.kinds import RESCHEDULE
-from servers.services.notifications import Phase, verb_told
+from servers.states import TaskState, VmState
 
 CUT_OFF = "It was cut off; a later attempt found that there was nothing left to do."
 

@@ -11,10 +11,15 @@ from django.db import transaction
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
-from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, work_create
 from controlplane.kernel.errors import InvalidFields
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from servers.domain.instance_rules import (
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot
+from servers.catalog.selectors.keypair import keypair_for_instance
+from servers.catalog.services.quota import quota_count_allowed, quota_lock
+from servers.catalog.services.server_group import server_group_members_add
+from servers.images.selectors import image_for_instance, image_snapshot
+from servers.instances.domain.instance_rules import (
     ALL_OR_NOTHING,
     BEST_EFFORT,
     ZoneRequest,
@@ -24,7 +29,17 @@ from servers.domain.instance_rules import (
     instance_problems,
     zone_parse,
 )
-from servers.domain.states import TaskState, VmState
+from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.legacy_group import legacy_group_store
+from servers.instances.services.request_parts import (
+    devices_requested,
+    fit_problems,
+    group_hinted,
+    hints_checked,
+    looked_up,
+    zone_problems,
+)
+from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import (
     BuildRequest,
     Flavor,
@@ -35,22 +50,7 @@ from servers.models import (
     RequestSpec,
     ServerGroup,
 )
-from servers.selectors.flavor import flavor_for_instance, flavor_snapshot
-from servers.selectors.image import image_for_instance, image_snapshot
-from servers.selectors.keypair import keypair_for_instance
-from servers.selectors.pending import pending_instance
-from servers.services.kinds import SCHEDULE_AND_BUILD
-from servers.services.legacy_group import legacy_group_store
-from servers.services.quota import quota_count_allowed, quota_lock
-from servers.services.request_parts import (
-    devices_requested,
-    fit_problems,
-    group_hinted,
-    hints_checked,
-    looked_up,
-    zone_problems,
-)
-from servers.services.server_group import server_group_members_add
+from servers.states import TaskState, VmState
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,14 @@ import uuid
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
-from controlplane.infra.models import Work
-from controlplane.infra.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish, work_lock
 from controlplane.kernel.errors import Conflict
-from scheduling.services import claims_free
-from servers.domain.states import DELETING_TASKS, TaskState, VmState
-from servers.models import (
-    BuildRequest,
-    ConsoleLog,
-    Instance,
-    InstanceMapping,
-    Port,
-    RequestSpec,
-    ServerGroupMember,
-)
-from servers.selectors.hanging_step import hanging_words
-from servers.selectors.instance import instance_get
-from servers.selectors.pending import pending_instance
-from servers.services.instance_journal import (
+from controlplane.work.models import Work
+from controlplane.work.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish, work_lock
+from scheduling.topology.services.claims import claims_free
+from servers.instances.selectors.hanging_step import hanging_words
+from servers.instances.selectors.instances import instance_get
+from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.journal import (
     StepsTold,
     action_close,
     action_open,
@@ -32,9 +22,19 @@ from servers.services.instance_journal import (
     fault_record,
     steps_cut,
 )
-from servers.services.instance_state import instance_deleted_set, state_set
-from servers.services.kinds import DELETE, DELETE_DEADLINE_S
-from servers.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
+from servers.instances.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
+from servers.instances.services.state import instance_deleted_set, state_set
+from servers.instances.work_kinds import DELETE, DELETE_DEADLINE_S
+from servers.models import (
+    BuildRequest,
+    ConsoleLog,
+    Instance,
+    InstanceMapping,
+    Port,
+    RequestSpec,
+    ServerGroupMember,
+)
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 MOST_TURNS = 5
 """How often an instance may turn from a row into a request and back while its deletion looks for it."""

@@ -12,8 +12,8 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
-from controlplane.infra.models import Work
 from controlplane.infra.request_id import current_request_id
+from controlplane.work.models import Work
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
 

@@ -8,10 +8,10 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
 from scheduling.filters import legacy_groups
-from scheduling.selectors import policy_active
-from servers.domain.fields import name_reasons
+from scheduling.policies.selectors.policies import policy_active
+from servers.catalog.services.server_group import server_group_quota_check
+from servers.fields import name_reasons
 from servers.models import ServerGroup
-from servers.services.server_group import server_group_quota_check
 
 FILTERS = frozenset({legacy_groups.GroupAffinityFilter.__name__, legacy_groups.GroupAntiAffinityFilter.__name__})
 

@@ -1,7 +1,7 @@
 """Tells what happens to instances, in the transaction in which it happens: events of Nova's names, into the outbox.
 
 Every function here costs nothing, no statement either, where nobody wants its event. What it tells is read from the
-rows after the change, so call it last. `servers.domain.instance_payload` has the payloads.
+rows after the change, so call it last. `servers.instances.domain.notification_payload` has the payloads.
 """
 
 import uuid
@@ -14,12 +14,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.identity.domain import Caller
-from controlplane.infra.models import Priority
-from controlplane.infra.notifications.envelope import Event, publisher
-from controlplane.infra.notifications.outbox import events_wanted, events_write
 from controlplane.infra.request_id import current_request_id
+from controlplane.notifications.envelope import Event, publisher
+from controlplane.notifications.models import Priority
+from controlplane.notifications.outbox import events_wanted, events_write
 from scheduling.domain.notification_payload import Payload, request_spec_payload
-from servers.domain.instance_payload import (
+from servers.instances.domain.notification_payload import (
     Fault,
     InstanceFacts,
     States,
@@ -28,15 +28,15 @@ from servers.domain.instance_payload import (
     task_failure_payload,
     update_payload,
 )
+from servers.instances.selectors.notification_facts import instance_facts
+from servers.instances.selectors.scheduling_facts import schedule_request
 from servers.models import Instance, RequestSpec
-from servers.selectors.notification_facts import instance_facts
-from servers.selectors.scheduling_facts import schedule_request
 
 API, COMPUTE, CONDUCTOR = (f"nova-{service}" for service in ("api", "compute", "conductor"))
 UPDATE = "instance.update"
 BUILD_FAILED = "compute_task.build_instances.error"
 POWER_NAMES = {"start": "power_on", "stop": "power_off", "reboot": "reboot"}
-"""Nova's names for the verbs of `servers.domain.actions`."""
+"""Nova's names for the verbs of `servers.instances.domain.power_actions`."""
 
 
 class Phase(StrEnum):
@@ -112,7 +112,7 @@ def build_failures_told(instance_ids: Sequence[uuid.UUID], *, exception: str, me
     """`compute_task.build_instances.error` for each: the conductor gave up finding a host for it."""
     if not instance_ids or not events_wanted((BUILD_FAILED,)):
         return
-    fault = Fault(exception, message, module="servers.services.conductor_build")
+    fault = Fault(exception, message, module="servers.conductor.build")
     spec, now = RequestSpec.objects.filter(instance_uuid__in=instance_ids).first(), timezone.now()
     asked = None if spec is None else _spec_payload(spec, instance_ids)
     events_write(

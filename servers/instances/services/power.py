@@ -5,18 +5,18 @@ import uuid
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.work import Lease, NewWork, compute_queue, work_create, work_finish
 from controlplane.kernel.errors import Conflict, Invalid
-from servers.domain.actions import POWER_ACTIONS, PowerAction
-from servers.domain.states import TaskState
+from controlplane.work.models import Work, WorkState
+from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish
+from servers.instances.domain.power_actions import POWER_ACTIONS, PowerAction
+from servers.instances.selectors.hanging_step import hanging_words
+from servers.instances.selectors.instances import instance_get
+from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
+from servers.instances.services.notifications import Phase, power_told
+from servers.instances.services.state import GuestState, state_set
+from servers.instances.work_kinds import ACTION_DEADLINE_S
 from servers.models import Instance
-from servers.selectors.hanging_step import hanging_words
-from servers.selectors.instance import instance_get
-from servers.services.instance_journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.services.instance_state import GuestState, state_set
-from servers.services.kinds import ACTION_DEADLINE_S
-from servers.services.notifications import Phase, power_told
+from servers.states import TaskState
 
 
 def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Instance:

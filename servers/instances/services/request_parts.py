@@ -7,19 +7,19 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
-from scheduling.domain.pci.codec import requests_to_list
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.selectors.hosts import host_exists
-from scheduling.selectors.pci_aliases import pci_requests_of
-from scheduling.selectors.zones import zone_exists, zone_list
-from servers.domain.flavor_image import flavor_image_problems
-from servers.domain.hint_rules import TEXT_HINTS, text_hints
-from servers.domain.instance_rules import ZoneRequest, image_fit_problems
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.fleet.selectors.hosts import host_exists
+from scheduling.fleet.selectors.zones import zone_exists, zone_list
+from scheduling.topology.domain.pci.codec import requests_to_list
+from scheduling.topology.selectors.pci_aliases import pci_requests_of
+from servers.catalog.selectors.flavor import flavor_snapshot
+from servers.catalog.selectors.server_group import server_group_for_instance
+from servers.instances.domain.flavor_image import flavor_image_problems
+from servers.instances.domain.hint_rules import TEXT_HINTS, text_hints
+from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.instances.selectors.instances import instances_unknown
+from servers.instances.services.legacy_group import legacy_group_hinted
 from servers.models import Flavor, Image, ServerGroup
-from servers.selectors.flavor import flavor_snapshot
-from servers.selectors.instance import instances_unknown
-from servers.selectors.server_group import server_group_for_instance
-from servers.services.legacy_group import legacy_group_hinted
 
 T = TypeVar("T")
 HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)

@@ -8,22 +8,22 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
-from controlplane.infra.models import Work
 from controlplane.infra.request_id import current_request_id
-from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects, work_create
 from controlplane.kernel.errors import Conflict, NotFound
-from scheduling.services import claims_free
-from servers.domain.images import ImageStatus
-from servers.domain.instance_payload import States
-from servers.domain.schedule_again import ACTION, schedule_again_refusal
-from servers.domain.states import TaskState, VmState
+from controlplane.work.models import Work
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects, work_create
+from scheduling.topology.services.claims import claims_free
+from servers.catalog.services.quota import quota_lock, quota_recheck
+from servers.images.domain.images import ImageStatus
+from servers.instances.domain.notification_payload import States
+from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
+from servers.instances.selectors.instances import instance_get
+from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.journal import action_close, action_open
+from servers.instances.services.notifications import return_told
+from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
-from servers.selectors.instance import instance_get
-from servers.selectors.pending import pending_instance
-from servers.services.instance_journal import action_close, action_open
-from servers.services.kinds import SCHEDULE_AND_BUILD
-from servers.services.notifications import return_told
-from servers.services.quota import quota_lock, quota_recheck
+from servers.states import TaskState, VmState
 
 KEPT = (
     "name",

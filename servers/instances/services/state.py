@@ -12,10 +12,10 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.domain.states import DELETING_TASKS, TaskState, VmState
-from servers.domain.transitions import task_sources, vm_sources
+from servers.instances.domain.transitions import task_sources, vm_sources
+from servers.instances.services.notifications import changes_told
 from servers.models import Instance
-from servers.services.notifications import changes_told
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from servers.services.audit import audit_findings
+from servers.repair.services.audit import audit_findings
 
 
 class Command(BaseCommand):

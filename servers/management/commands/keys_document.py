@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from servers.domain.extra_specs import CONTRADICTIONS, EXTRA_SPEC_RULES, KNOWN_NAMESPACES
-from servers.domain.extra_specs.rules import KeyRule
-from servers.domain.image_properties import EARLIER_NAMES, IMAGE_CONTRADICTIONS, PROPERTY_RULES
+from servers.catalog.domain.extra_specs import CONTRADICTIONS, EXTRA_SPEC_RULES, KNOWN_NAMESPACES
+from servers.catalog.domain.extra_specs.rules import KeyRule
+from servers.images.domain.image_properties import EARLIER_NAMES, IMAGE_CONTRADICTIONS, PROPERTY_RULES
 
 DOCUMENT = Path("docs/extra-specs.md")
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.kernel.ids import parse_uuid
-from servers.domain.placement_findings import AuditFinding, AuditKind, HealResult, HealState
-from servers.services.placement_audit import placement_audit
-from servers.services.placement_heal import finding_heal
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind, HealResult, HealState
+from servers.repair.services.placement_audit import placement_audit
+from servers.repair.services.placement_heal import finding_heal
 
 COLUMNS = ("kind", "about", "class", "heals", "finding")
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from servers.domain.placement_findings import AuditKind
-from servers.domain.power_rules import PowerCure
+from servers.repair.domain.placement_findings import AuditKind
+from servers.repair.domain.power_rules import PowerCure
 
 
 class DriftKind(StrEnum):

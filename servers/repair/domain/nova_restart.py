@@ -5,8 +5,8 @@ Source: `nova.compute.manager.ComputeManager.init_host` and `_init_instance`.
 
 from dataclasses import dataclass
 
-from servers.domain.states import TaskState
-from servers.domain.task_rules import Cure
+from servers.instances.domain.task_rules import Cure
+from servers.states import TaskState
 
 _T = TaskState
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from placement.domain import Finding, FindingKind
-from servers.domain.placement_findings import Fix
+from servers.repair.domain.placement_findings import Fix
 
 Answer = tuple[Fix | None, str]
 

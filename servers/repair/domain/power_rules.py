@@ -5,7 +5,7 @@ Source of the table: `nova.compute.manager.ComputeManager._sync_instance_power_s
 
 from enum import StrEnum
 
-from servers.domain.states import PowerState, VmState
+from servers.states import PowerState, VmState
 
 _V, _P = VmState, PowerState
 

@@ -3,8 +3,8 @@
 import uuid
 from collections.abc import Collection
 
+from servers.instances.selectors.pending import pending_instance
 from servers.models import BuildRequest, Instance
-from servers.selectors.pending import pending_instance
 
 
 def consumers_without_owner(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:

@@ -16,16 +16,16 @@ from django.conf import settings
 from django.db.models import Q
 
 from controlplane.infra.db import db_now
-from controlplane.infra.work import open_work_subjects
 from controlplane.kernel.errors import NotFound
-from scheduling.selectors.hosts import host_nodes
-from scheduling.selectors.liveness import hosts_up
-from servers.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
-from servers.domain.power_rules import POWER_RULES, power_cure
-from servers.domain.states import TaskState, VmState
-from servers.domain.task_rules import TASK_RULES, task_cure
+from controlplane.work.work import open_work_subjects
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.selectors.liveness import hosts_up
+from servers.instances.domain.task_rules import TASK_RULES, task_cure
 from servers.models import DriftSighting, Instance, StrangeGuest
-from servers.selectors.stuck_tasks import instances_with_lost_task_everywhere
+from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
+from servers.repair.domain.power_rules import POWER_RULES, power_cure
+from servers.repair.selectors.stuck_tasks import instances_with_lost_task_everywhere
+from servers.states import TaskState, VmState
 
 DriftSource = Callable[[], Iterable[Drift]]
 _SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}

@@ -1,6 +1,6 @@
 """Can a VM be created now? Each thing that it takes, and what is missing of it."""
 
-from controlplane.infra.readiness import (
+from controlplane.work.readiness import (
     Check,
     CheckState,
     Look,
@@ -9,8 +9,8 @@ from controlplane.infra.readiness import (
     database_missing,
     ground_looks,
 )
-from scheduling.selectors.hosts import hosts_schedulable_count
-from servers.domain.images import ImageStatus
+from scheduling.fleet.selectors.hosts import hosts_schedulable_count
+from servers.images.domain.images import ImageStatus
 from servers.models import Flavor, Image
 
 

@@ -9,11 +9,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.models.work import OPEN_STATES
-from servers.domain.states import TaskState
-from servers.domain.task_rules import TASK_RULES
+from controlplane.work.models import Work
+from controlplane.work.models.work import OPEN_STATES
+from servers.instances.domain.task_rules import TASK_RULES
 from servers.models import Instance
+from servers.states import TaskState
 
 BATCH = 200
 

@@ -8,14 +8,14 @@ from typing import Any
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.models.work import OPEN_STATES
+from controlplane.work.models import Work
+from controlplane.work.models.work import OPEN_STATES
 from placement.selectors import allocations_by_consumer, client_consumers
 from placement.services import audit_inventory_usage
-from servers.domain.states import DELETING_TASKS, TaskState, VmState
 from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
-from servers.services.instance_allocations import compute_roots
-from servers.services.topology_audit import topology_faults
+from servers.repair.services.instance_allocations import compute_roots
+from servers.repair.services.topology_audit import topology_faults
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 OVERDUE_GRACE_S = 30.0
 

@@ -9,17 +9,17 @@ from datetime import timedelta
 from django.db import transaction
 
 from controlplane.infra.db import db_now
-from controlplane.infra.heals import heal_record
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
-from scheduling.services.inventory_drift import inventory_restore
-from servers.domain.drift import AUTOMATIC, Drift, DriftKind
-from servers.domain.placement_findings import HealState
+from controlplane.work.heals import heal_record
+from scheduling.fleet.services.inventory_drift import inventory_restore
 from servers.models import DriftSighting, Instance, StrangeGuest
-from servers.selectors.drift import drift_get, drift_list, grace_s
-from servers.services.drift_sources import ALLOCATION_KINDS, finding_of
-from servers.services.placement_heal import finding_heal
-from servers.services.power_sync import power_restore
-from servers.services.task_heal import task_heal
+from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
+from servers.repair.domain.placement_findings import HealState
+from servers.repair.selectors.drift import drift_get, drift_list, grace_s
+from servers.repair.services.drift_sources import ALLOCATION_KINDS, finding_of
+from servers.repair.services.placement_heal import finding_heal
+from servers.repair.services.power_sync import power_restore
+from servers.repair.services.task_heal import task_heal
 
 log = logging.getLogger(__name__)
 TRY_AGAIN_S = 3600.0

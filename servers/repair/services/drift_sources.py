@@ -6,13 +6,13 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 
-from scheduling.selectors.hosts import host_nodes
-from scheduling.services.inventory_drift import InventoryDrift, inventory_drifts
-from servers.domain.drift import Drift, DriftKind, drift_key
-from servers.domain.placement_findings import AuditFinding, AuditKind
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.services.inventory_drift import InventoryDrift, inventory_drifts
 from servers.models import Instance
-from servers.selectors.drift import drift_source_register
-from servers.services.placement_audit import placement_audit
+from servers.repair.domain.drift import Drift, DriftKind, drift_key
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind
+from servers.repair.selectors.drift import drift_source_register
+from servers.repair.services.placement_audit import placement_audit
 
 ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
 

@@ -12,13 +12,13 @@ from placement.domain import MAX_INT, AllocationView, ConsumerState, CountLimit,
 from placement.selectors import allocations_by_consumer, fleet_usage, provider_views
 from placement.selectors.allocations import consumer_holdings
 from placement.services import allocations_replace
-from scheduling.domain.group_counts import group_count_key
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.domain.resources import PCPU, derive_resources
-from servers.domain.groups import GroupPolicy
-from servers.domain.placement_findings import AuditKind, amounts_text
-from servers.domain.states import DELETING_TASKS
+from scheduling.domain.request.group_counts import group_count_key
+from scheduling.domain.request.resources import PCPU, derive_resources
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from servers.catalog.domain.groups import GroupPolicy
 from servers.models import Instance, ServerGroupMember
+from servers.repair.domain.placement_findings import AuditKind, amounts_text
+from servers.states import DELETING_TASKS
 
 BY_HAND = "Part of it is held of nested or shared providers, which only the scheduler can choose anew."
 

@@ -14,11 +14,11 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.heals import heal_record
-from servers.domain.drift import DriftKind
-from servers.domain.states import PowerState
+from controlplane.work.heals import heal_record
 from servers.models import Instance, StrangeGuest
-from servers.selectors.drift import grace_s
+from servers.repair.domain.drift import DriftKind
+from servers.repair.selectors.drift import grace_s
+from servers.states import PowerState
 
 log = logging.getLogger(__name__)
 NAME_MAX = 255

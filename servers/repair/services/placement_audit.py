@@ -13,14 +13,14 @@ from placement.selectors import allocations_by_consumer, consumer_list, consumer
 from placement.selectors.audit_facts import ComputeProviderFacts, compute_providers_older_than
 from placement.services import audit_inventory_usage
 from placement.services.audit import audit_overcommitment, audit_providers
-from scheduling.selectors.hosts import host_nodes
-from servers.domain.placement_findings import AuditFinding, AuditKind, Fix, amounts_text
-from servers.domain.placement_fixes import answer_to
-from servers.domain.states import VmState
+from scheduling.fleet.selectors.hosts import host_nodes
 from servers.models import Instance
-from servers.selectors.consumers import consumers_without_owner, instance_uuids_seen
-from servers.services.claim_sweep import GRACE_S
-from servers.services.instance_allocations import Mismatch, compute_roots, mismatch_now, mismatch_of
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind, Fix, amounts_text
+from servers.repair.domain.placement_fixes import answer_to
+from servers.repair.selectors.consumers import consumers_without_owner, instance_uuids_seen
+from servers.repair.services.claim_sweep import GRACE_S
+from servers.repair.services.instance_allocations import Mismatch, compute_roots, mismatch_now, mismatch_of
+from servers.states import VmState
 
 # Consumers of other types belong to clients of Placement's API, of which nobody here knows whether they still exist.
 OUR_TYPES = frozenset({"INSTANCE", "MIGRATION", "", None})

@@ -18,13 +18,13 @@ from placement.services.heal import (
     provider_root_restore,
     provider_tree_remove_if,
 )
-from scheduling.selectors.hosts import host_nodes
-from scheduling.services.providers import host_aggregates_mirror, node_provider_sync
-from servers.domain.placement_findings import AuditFinding, AuditKind, HealResult, HealState
-from servers.domain.states import VmState
+from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_sync
 from servers.models import Instance
-from servers.selectors.consumers import consumers_without_owner
-from servers.services.instance_allocations import instance_allocations_restore
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind, HealResult, HealState
+from servers.repair.selectors.consumers import consumers_without_owner
+from servers.repair.services.instance_allocations import instance_allocations_restore
+from servers.states import VmState
 
 
 def finding_heal(finding: AuditFinding) -> HealResult:

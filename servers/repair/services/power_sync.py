@@ -5,18 +5,18 @@ import uuid
 
 from django.db import transaction
 
-from controlplane.infra.heals import heal_record
-from controlplane.infra.work import NewWork, compute_queue, open_work_subjects, work_create
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.domain.actions import POWER_ACTIONS
-from servers.domain.drift import GUEST_DRIFTS
-from servers.domain.power_rules import AT_ONCE, PowerCure, power_cure
-from servers.domain.states import TaskState, VmState
+from controlplane.work.heals import heal_record
+from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
+from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.services.journal import action_open
+from servers.instances.services.notifications import Phase, power_told
+from servers.instances.services.state import GuestState, state_set
+from servers.instances.work_kinds import ACTION_DEADLINE_S, REBOOT, STOP
 from servers.models import Instance
-from servers.services.instance_journal import action_open
-from servers.services.instance_state import GuestState, state_set
-from servers.services.kinds import ACTION_DEADLINE_S, REBOOT, STOP
-from servers.services.notifications import Phase, power_told
+from servers.repair.domain.drift import GUEST_DRIFTS
+from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
+from servers.states import TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {

@@ -10,18 +10,15 @@ from django.conf import settings
 from django.db import transaction
 
 from controlplane.infra.db import db_now
-from controlplane.infra.heals import LOST_TASK, OVERDUE_TASK, heal_record
-from controlplane.infra.models import Work
 from controlplane.infra.request_id import request_id_scope
-from controlplane.infra.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
-from scheduling.services import claims_free
-from servers.domain.actions import POWER_ACTIONS
-from servers.domain.states import TaskState, VmState
-from servers.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
-from servers.models import Instance
-from servers.selectors.stuck_tasks import instances_with_lost_task, instances_with_overdue_task
-from servers.services.instance_delete import deletion_take_up
-from servers.services.instance_journal import (
+from controlplane.work.heals import LOST_TASK, OVERDUE_TASK, heal_record
+from controlplane.work.models import Work
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
+from scheduling.topology.services.claims import claims_free
+from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
+from servers.instances.services.delete import deletion_take_up
+from servers.instances.services.journal import (
     action_take_up,
     actions_fail,
     attempt_close,
@@ -29,8 +26,11 @@ from servers.services.instance_journal import (
     step_hung,
     steps_cut,
 )
-from servers.services.instance_state import state_set
-from servers.services.kinds import ACTION_DEADLINE_S
+from servers.instances.services.state import state_set
+from servers.instances.work_kinds import ACTION_DEADLINE_S
+from servers.models import Instance
+from servers.repair.selectors.stuck_tasks import instances_with_lost_task, instances_with_overdue_task
+from servers.states import TaskState, VmState
 
 log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.pci.request import ALIAS_KEY
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.selectors.topology_audit import topology_findings
-from scheduling.selectors.topology_claims import topology_nodes, topology_of_instance
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.pci.request import ALIAS_KEY
+from scheduling.topology.selectors.audit import topology_findings
+from scheduling.topology.selectors.claims import topology_nodes, topology_of_instance
 from servers.models import Instance
 
 

@@ -10,13 +10,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
 
-from controlplane.dashboard.views.metrics import metrics_text
+from controlplane.dashboard.watching.metrics import metrics_text
 from controlplane.identity.models import User
 from controlplane.identity.services import token_issue
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import SoloLease, Work
+from controlplane.work.models import NamedLease, Work
+from servers.instances.selectors.metrics import MOST_NAMES
 from servers.models import InstanceAction, InstanceActionEvent
-from servers.selectors.metrics import MOST_NAMES
 from tests.worlds.cloud import PASSWORD, People, active, cloud, create, fail_build, order, pump
 
 TOKEN = "a-token-of-the-scraper"
@@ -233,8 +233,8 @@ def test_names_that_agents_make_up_do_not_grow_the_page(setting: Setting, people
 
 @working
 def test_leases_of_reconciler_and_conductor_are_told(setting: Setting, people: People) -> None:
-    SoloLease.objects.create(name="reconcile", owner="a:1", until=now_plus(6))
-    SoloLease.objects.create(name="conductor-canary", owner="a:2", until=now_plus(-60))
+    NamedLease.objects.create(name="reconcile", owner="a:1", until=now_plus(6))
+    NamedLease.objects.create(name="conductor-canary", owner="a:2", until=now_plus(-60))
     found = values()
     assert 0 < found['kilonova_lead_seconds{lease="reconciler"}'] <= 6
     assert -90 < found['kilonova_lead_seconds{lease="conductor"}'] <= -60

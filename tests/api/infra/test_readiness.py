@@ -8,7 +8,7 @@ from django.test.utils import override_settings
 
 from controlplane.identity.models import User
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import SoloLease, Work
+from controlplane.work.models import NamedLease, Work
 from servers.models import Image
 from tests.worlds.cloud import People, cloud, create
 
@@ -27,7 +27,7 @@ def people() -> People:
 def alive(people: People) -> None:
     """A conductor that answers and a reconciler that leads."""
     for name in ("reconcile", "conductor-canary"):
-        SoloLease.objects.create(name=name, owner="a:1", until=now_plus(60))
+        NamedLease.objects.create(name=name, owner="a:1", until=now_plus(60))
 
 
 def ready(client: Client | None = None) -> tuple[int, dict[str, Any]]:
@@ -70,7 +70,7 @@ def test_nobody_who_works_is_told_by_two_checks() -> None:
 @pytest.mark.usefixtures("alive")
 @pytest.mark.parametrize(("seconds", "state"), [(-20, "ok"), (-40, "failed")])
 def test_reconciler_may_be_late_but_not_gone(seconds: float, state: str) -> None:
-    SoloLease.objects.filter(name="reconcile").update(until=now_plus(seconds))
+    NamedLease.objects.filter(name="reconcile").update(until=now_plus(seconds))
     assert states(ready()[1])["reconciler"] == state
 
 

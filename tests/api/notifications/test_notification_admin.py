@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from controlplane.identity.models import User
-from controlplane.infra.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
-from controlplane.infra.notifications.envelope import Event
-from controlplane.infra.notifications.offers import events_offer
-from controlplane.infra.notifications.outbox import events_write
-from controlplane.infra.notifications.sealing import unseal
-from controlplane.infra.notifications.webhooks import webhook_create
+from controlplane.notifications.envelope import Event
+from controlplane.notifications.fan_out import events_offer
+from controlplane.notifications.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
+from controlplane.notifications.outbox import events_write
+from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.webhooks import webhook_create
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"
@@ -29,7 +29,7 @@ def browser() -> Client:
 
 
 def add(browser: Client, **changes: Any) -> Any:
-    return browser.post(reverse("admin:infra_webhook_add"), {**FORM, **changes}, follow=True)
+    return browser.post(reverse("admin:notifications_webhook_add"), {**FORM, **changes}, follow=True)
 
 
 def failed_delivery() -> Delivery:
@@ -46,7 +46,7 @@ def test_webhook_is_added_and_its_secret_is_shown_nowhere(browser: Client) -> No
     page = add(browser).content.decode()
     row = Webhook.objects.get()
     assert (row.url, row.events, unseal(row.sealed_secret)) == (FORM["url"], ["scheduler.*"], SECRET)
-    change = browser.get(reverse("admin:infra_webhook_change", args=[row.pk])).content.decode()
+    change = browser.get(reverse("admin:notifications_webhook_change", args=[row.pk])).content.decode()
     assert SECRET not in page + change
     assert row.sealed_secret not in page + change
 
@@ -55,7 +55,7 @@ def test_webhook_that_is_changed_keeps_its_secret(browser: Client) -> None:
     add(browser)
     row = Webhook.objects.get()
     form = {**FORM, "url": "https://example.org/new", "secret": ""}
-    assert browser.post(reverse("admin:infra_webhook_change", args=[row.pk]), form).status_code == 302
+    assert browser.post(reverse("admin:notifications_webhook_change", args=[row.pk]), form).status_code == 302
     row.refresh_from_db()
     assert (row.url, unseal(row.sealed_secret)) == ("https://example.org/new", SECRET)
 
@@ -75,14 +75,14 @@ def test_wrong_webhook_is_refused_in_words(browser: Client, field: str, value: s
 
 def test_webhook_is_deleted_with_its_deliveries(browser: Client) -> None:
     row = failed_delivery().webhook
-    browser.post(reverse("admin:infra_webhook_delete", args=[row.pk]), {"post": "yes"})
+    browser.post(reverse("admin:notifications_webhook_delete", args=[row.pk]), {"post": "yes"})
     assert (Webhook.objects.count(), Delivery.objects.count(), Notification.objects.count()) == (0, 0, 1)
 
 
 def test_pages_show_the_event_its_deliveries_and_the_log_of_attempts(browser: Client) -> None:
     row = failed_delivery()
-    event = browser.get(reverse("admin:infra_notification_change", args=[row.notification_id])).content.decode()
-    delivery = browser.get(reverse("admin:infra_delivery_change", args=[row.pk])).content.decode()
+    event = browser.get(reverse("admin:notifications_notification_change", args=[row.notification_id])).content.decode()
+    delivery = browser.get(reverse("admin:notifications_delivery_change", args=[row.pk])).content.decode()
     assert "scheduler.select_destinations.end" in event
     assert "503" in delivery
     assert "busy" in delivery
@@ -93,7 +93,7 @@ def test_what_failed_is_sent_again(browser: Client, model: str) -> None:
     row = failed_delivery()
     chosen = row.pk if model == "delivery" else row.notification_id
     browser.post(
-        reverse(f"admin:infra_{model}_changelist"), {"action": "send_again", "_selected_action": [str(chosen)]}
+        reverse(f"admin:notifications_{model}_changelist"), {"action": "send_again", "_selected_action": [str(chosen)]}
     )
     row.refresh_from_db()
     assert row.state == DeliveryState.WAITING
@@ -107,6 +107,6 @@ def test_who_may_only_look_cannot_send_again() -> None:
     client = Client()
     client.force_login(looker)
     data = {"action": "send_again", "_selected_action": [str(row.pk)]}
-    client.post(reverse("admin:infra_delivery_changelist"), data)
+    client.post(reverse("admin:notifications_delivery_changelist"), data)
     row.refresh_from_db()
     assert row.state == DeliveryState.FAILED

@@ -7,13 +7,13 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from controlplane.infra.models import Delivery, DeliveryState, Notification, Webhook
-from controlplane.infra.notifications.courier import webhook_drain
-from controlplane.infra.notifications.envelope import Event
-from controlplane.infra.notifications.offers import events_offer
-from controlplane.infra.notifications.outbox import events_write
-from controlplane.infra.notifications.sealing import unseal
-from controlplane.infra.notifications.webhooks import webhook_create
+from controlplane.notifications.envelope import Event
+from controlplane.notifications.fan_out import events_offer
+from controlplane.notifications.models import Delivery, DeliveryState, Notification, Webhook
+from controlplane.notifications.outbox import events_write
+from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.sender import webhook_drain
+from controlplane.notifications.webhooks import webhook_create
 from tests.fixtures.receivers import Receiver
 from tests.worlds import cloud as world
 

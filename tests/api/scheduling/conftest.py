@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import User
-from tests.services.scheduling.fleet_world import OTHER_PROJECT, PROJECT
+from tests.services.scheduling.fleet.fleet_world import OTHER_PROJECT, PROJECT
 
 PERSONS = {
     "admin": (PROJECT, Role.ADMIN),

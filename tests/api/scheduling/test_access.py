@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
+from scheduling.fleet.services.aggregates import aggregate_create
 from scheduling.models import Service
-from scheduling.services import aggregate_create
-from tests.services.scheduling.fleet_world import fleet
+from tests.services.scheduling.fleet.fleet_world import fleet
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,11 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import NoValidHost
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
-from scheduling.services import NoValidHost, aggregate_create, aggregate_host_add, destinations_select
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 from rest_framework.test import APIClient
 
-from tests.services.scheduling.fleet_world import fleet
+from tests.services.scheduling.fleet.fleet_world import fleet
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import NoValidHost
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import FleetSnapshot
-from scheduling.services import NoValidHost, destinations_select, policy_create, service_disable
-from tests.services.scheduling.fleet_world import NO_FACTS, OTHER_PROJECT, fleet, request
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, OTHER_PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from scheduling.domain.request import ScheduleRequest
-from scheduling.services import Destinations, NoValidHost, destinations_select, service_disable
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from scheduling.destinations.services.select import destinations_select
+from scheduling.destinations.services.selections import Destinations
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.errors import NoValidHost
+from scheduling.fleet.services.service_states import service_disable
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,12 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from scheduling.api.urls import router
+from scheduling.destinations.services.select import destinations_select
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping, SchedulingDecision, Service
-from scheduling.services import aggregate_create, aggregate_host_add, destinations_select
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
 from servers.api import schedule_urls
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 from tests.worlds.cloud import flavor
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.service_states import service_disable, service_force_down
 from scheduling.models import Service
-from scheduling.services import aggregate_create, aggregate_host_add, service_disable, service_force_down
-from tests.services.scheduling.fleet_world import fleet
+from tests.services.scheduling.fleet.fleet_world import fleet
 
 pytestmark = pytest.mark.django_db
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from scheduling.selectors import policy_active
-from scheduling.services import destinations_select
-from scheduling.services.policies import policy_create, policy_validate
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from scheduling.destinations.services.select import destinations_select
+from scheduling.policies.selectors.policies import policy_active
+from scheduling.policies.services.policies import policy_create, policy_validate
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

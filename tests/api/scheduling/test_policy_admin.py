@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
+from scheduling.destinations.services.select import destinations_select
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors import policy_active
-from scheduling.services import destinations_select
-from scheduling.services.policies import policy_create, policy_validate
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from scheduling.policies.selectors.policies import policy_active
+from scheduling.policies.services.policies import policy_create, policy_validate
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

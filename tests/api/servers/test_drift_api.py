@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from controlplane.infra.db import db_now
-from controlplane.infra.heals import heal_record
+from controlplane.work.heals import heal_record
 from servers.models import StrangeGuest
 from tests.worlds import cloud as world
 

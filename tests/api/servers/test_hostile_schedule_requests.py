@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from scheduling.services import host_register, policy_create
-from tests.services.scheduling.fleet_world import report
+from scheduling.fleet.services.hosts import host_register
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import report
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db

@@ -9,16 +9,13 @@ from rest_framework.test import APIClient
 
 from controlplane.identity.domain import Caller
 from placement.selectors import fleet_usage
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.hosts import host_register
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
-from scheduling.services import (
-    aggregate_create,
-    aggregate_host_add,
-    host_register,
-    policy_create,
-    service_disable,
-)
+from scheduling.policies.services.policies import policy_create
 from servers.models import BuildRequest, Instance, RequestSpec, ServerGroup
-from tests.services.scheduling.fleet_world import report
+from tests.services.scheduling.fleet.fleet_world import report
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
+from controlplane.work.models import Work
 from servers.api.urls import router
 from tests.worlds import cloud as world
 

@@ -7,12 +7,12 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
-from controlplane.infra.heals import heal_record
-from controlplane.infra.models import Heal
+from controlplane.work.heals import heal_record
+from controlplane.work.models import Heal
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db
-LIST = "admin:infra_heal_changelist"
+LIST = "admin:work_heal_changelist"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def boss() -> Client:
 
 
 def change_url(heal: Heal) -> str:
-    return reverse("admin:infra_heal_change", args=[heal.pk])
+    return reverse("admin:work_heal_change", args=[heal.pk])
 
 
 def test_list_shows_what_was_found_and_done(boss: Client, heal: Heal) -> None:
@@ -45,9 +45,9 @@ def test_record_shows_the_evidence(boss: Client, heal: Heal) -> None:
 
 
 def test_record_can_be_neither_made_nor_changed_nor_deleted(boss: Client, heal: Heal) -> None:
-    assert boss.get(reverse("admin:infra_heal_add")).status_code == 403
+    assert boss.get(reverse("admin:work_heal_add")).status_code == 403
     assert boss.post(change_url(heal), {"found": "nothing"}).status_code == 403
-    assert boss.post(reverse("admin:infra_heal_delete", args=[heal.pk]), {"post": "yes"}).status_code == 403
+    assert boss.post(reverse("admin:work_heal_delete", args=[heal.pk]), {"post": "yes"}).status_code == 403
     heal.refresh_from_db()
     assert heal.found == "It hung."
 

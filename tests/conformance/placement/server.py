@@ -69,7 +69,7 @@ class KilonovaServer(Server):
             "setpriv", "--pdeathsig", "TERM",
             "env", *(f"{name}={value}" for name, value in self.environment.items()),
             sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
-            "--config", "python:controlplane.dashboard.launcher.web_config",
+            "--config", "python:controlplane.launcher.web_config",
             "--bind", f"127.0.0.1:{self.port}", "--worker-class", "gthread",
             "--workers", str(WORKERS), "--threads", str(THREADS),
             "--log-level", "warning", "--no-control-socket",

@@ -102,8 +102,8 @@ DATED = (
     ("servers_instanceactionevent", "started_at"),
     ("servers_instanceactionevent", "finished_at"),
     ("servers_instance", "launched_at"),
-    ("infra_work", "started_at"),
-    ("infra_work", "finished_at"),
+    ("work_work", "started_at"),
+    ("work_work", "finished_at"),
 )
 
 

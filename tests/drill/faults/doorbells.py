@@ -100,14 +100,14 @@ class _Meddler:
 
 def _steal(stage: Stage) -> int:
     if stage.redis is None:
-        return len(query(stage, "DELETE FROM infra_doorbell WHERE code <> 'canary' RETURNING id"))
+        return len(query(stage, "DELETE FROM work_wakeup WHERE code <> 'canary' RETURNING id"))
     with redis.Redis.from_url(stage.redis.url()) as client:
         keys = list(client.scan_iter(f"{REDIS_KEY}*"))
         return sum(len(client.lpop(key, 100) or ()) for key in keys)
 
 
 def _ring_again(stage: Stage) -> int:
-    rows = query(stage, "SELECT queue, kind, id FROM infra_work WHERE state IN ('waiting', 'running')")
+    rows = query(stage, "SELECT queue, kind, id FROM work_work WHERE state IN ('waiting', 'running')")
     random.shuffle(rows)
     for queue, kind, pk in rows:
         for _ in range(2):
@@ -121,7 +121,7 @@ def _ring(stage: Stage, queue: str, code: str, ref: str) -> None:
             client.rpush(f"{REDIS_KEY}{queue}", json.dumps([code, ref]))
         return
     now = "CURRENT_TIMESTAMP" if stage.env is Environment.SQLITE else "now()"
-    values = f"INSERT INTO infra_doorbell (queue, code, ref, rung_at) VALUES (?, ?, ?, {now})"  # noqa: S608
+    values = f"INSERT INTO work_wakeup (queue, code, ref, rung_at) VALUES (?, ?, ?, {now})"  # noqa: S608
     query(stage, f"{values} ON CONFLICT DO NOTHING", queue, code, ref)
 
 

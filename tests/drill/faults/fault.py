@@ -121,7 +121,7 @@ def attempts(stage: Stage, uid: str) -> list[dict[str, Any]]:
 def works(stage: Stage, uid: str, kind: str) -> list[dict[str, Any]]:
     """All work of one kind for an instance, ended or not."""
     names = ("id", "state", "attempt", "step", "lease_owner")
-    sql = f"SELECT {', '.join(names)} FROM infra_work WHERE subject = ? AND kind = ? ORDER BY created_at"  # noqa: S608
+    sql = f"SELECT {', '.join(names)} FROM work_work WHERE subject = ? AND kind = ? ORDER BY created_at"  # noqa: S608
     return [dict(zip(names, row, strict=True)) for row in query(stage, sql, uid, kind)]
 
 

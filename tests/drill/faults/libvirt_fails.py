@@ -151,7 +151,7 @@ def _active(stage: Stage) -> str:
 
 def heals(stage: Stage) -> list[tuple[object, ...]]:
     """What the control plane put right by itself: kind and how often."""
-    return query(stage, "SELECT kind, count(*) FROM infra_heal GROUP BY kind")
+    return query(stage, "SELECT kind, count(*) FROM work_heal GROUP BY kind")
 
 
 FAULTS = (

@@ -10,9 +10,9 @@ from django.conf import settings
 from django_q.cluster import Cluster
 from django_q.conf import Conf
 
-from controlplane.infra.jobs import worker_name
-from controlplane.infra.reconcile import reconcile_turn
-from controlplane.infra.work import CONDUCTOR_QUEUE
+from controlplane.work.jobs import worker_name
+from controlplane.work.reconcile import reconcile_turn
+from controlplane.work.work import CONDUCTOR_QUEUE
 
 
 def main(_arguments: list[str]) -> int:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from computeagent.conductor import FailureClass, PowerState
 from computeagent.cpu_lists import cpus_parse
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, PowerState
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from computeagent.conductor import GuestSpec, PowerState
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from computeagent.management.device_choice import device_choice
-from scheduling.domain.numa.codec import host_from_dict
+from computeagent.protocol.conductor import GuestSpec, PowerState
+from scheduling.topology.domain.numa.codec import host_from_dict
 
 pytestmark = pytest.mark.libvirt
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from scheduling.selectors.policies import policy_get
-from scheduling.services.policies import policy_create
+from scheduling.policies.selectors.policies import policy_get
+from scheduling.policies.services.policies import policy_create
 from tests.worlds.cloud import People
 
 pytestmark = pytest.mark.browser

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from scheduling.domain.host_state import HostState
-from scheduling.domain.image_property_names import EARLIER_NAMES, KNOWN
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.image_property_names import EARLIER_NAMES, KNOWN
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.json_query import evaluate
 
 Rule = Callable[[HostState, RequestSpec], bool]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from scheduling.domain.host_state import HostState
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters.extra_specs_ops import match
 from tests.properties.scheduling.nova_filter_rules import MORE_FILTERS
 

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.request import Destination
-from scheduling.domain.trace import Outcome
+from scheduling.domain.request.schedule_request import Destination
+from scheduling.domain.trace.trace import Outcome
 from scheduling.engine import AggregateRow, FlavorSnapshot, HostRow, Policy, PolicyOptions, ScheduleRequest
-from scheduling.engine.capacity import capacity
-from scheduling.engine.nearest_fit import fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_change import Trial
-from scheduling.engine.nearest_fit_weights import multipliers_to_win
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import world_edited
+from scheduling.whatif.domain.capacity import capacity
+from scheduling.whatif.domain.edits import world_edited
+from scheduling.whatif.domain.nearest_fit.change import Trial
+from scheduling.whatif.domain.nearest_fit.search import fits_anywhere, fits_on_host
+from scheduling.whatif.domain.nearest_fit.weights import multipliers_to_win
+from scheduling.whatif.domain.world import World, world_run
 from tests.properties.scheduling.fleets import AGGREGATES, FLAVORS, host_rows, requests
 from tests.units.scheduling.answer_worlds import world
 

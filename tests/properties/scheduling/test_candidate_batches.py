@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placement.candidates import ProviderFacts, candidates_find, columns_of
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import Outcome, ScheduleRequest
 from tests.units.scheduling.placement_worlds import POOL, child, pool, root, schedule_on, usage
 from tests.units.scheduling.worlds import flavor, request

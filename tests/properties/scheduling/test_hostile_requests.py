@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.request import request_from_dict, request_to_dict
-from scheduling.engine.request_filters import filter_request, surroundings_of
+from scheduling.domain.request.schedule_request import request_from_dict, request_to_dict
 from scheduling.filters.json_query import JsonFilter
-from servers.domain.hint_rules import text_hints
+from scheduling.request_filters import filter_request, surroundings_of
+from servers.instances.domain.hint_rules import text_hints
 from tests.units.scheduling.worlds import host, policy, refused, request, run, table
 
 FLEET = table(host("a"), host("b", host_ip="10.0.0.1"))

@@ -7,11 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.domain.host_rows import AggregateRow, HostRow, InventoryRow
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.ledger.fleet_columns import same_column, table_to_columns
+from scheduling.decisions.ledger.fleet_columns import same_column, table_to_columns
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow, InventoryRow
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine.host_table import host_table_from_rows
-from scheduling.engine.host_table_kept import HostTableKept
+from scheduling.fleet.cache.incremental_host_table import HostTableKept
 
 HOSTS = 6
 few = st.integers(0, 3)

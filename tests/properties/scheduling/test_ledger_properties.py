@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.domain.ledger.arrays import array_from_bytes, array_to_bytes
-from scheduling.domain.ledger.chain import SnapshotChain, columns_of_chain
-from scheduling.domain.ledger.container import compressed, uncompressed
-from scheduling.domain.ledger.difference import first_difference
-from scheduling.domain.ledger.fleet_columns import same_column, table_from_columns, table_to_columns
-from scheduling.domain.ledger.record import DecisionRecord, record_of_blob, record_to_blob, trace_digest
-from scheduling.domain.ledger.trace_pack import names_of
-from scheduling.domain.ledger.values import plain, restored
+from scheduling.decisions.ledger.arrays import array_from_bytes, array_to_bytes
+from scheduling.decisions.ledger.chain import SnapshotChain, columns_of_chain
+from scheduling.decisions.ledger.container import compressed, uncompressed
+from scheduling.decisions.ledger.difference import first_difference
+from scheduling.decisions.ledger.fleet_columns import same_column, table_from_columns, table_to_columns
+from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob, record_to_blob, trace_digest
+from scheduling.decisions.ledger.trace_pack import names_of
+from scheduling.decisions.ledger.values import plain, restored
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,

@@ -6,22 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.host_rows import InventoryRow
-from scheduling.domain.numa.cell_fit import Limits, fit_cell
-from scheduling.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.fit import FitNeeds, fit
-from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
-from scheduling.domain.numa.host import HostCell, HostTopology, Pages
-from scheduling.domain.numa.network import NetworkNeeds, refuse_far_networks
-from scheduling.domain.numa.usage import claim, free
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.codec import pools_to_list
-from scheduling.domain.pci.pool import NumaPolicy, PciPool
-from scheduling.domain.pci.pool import free as give_back
-from scheduling.domain.pci.support import Place, consume, refuse_pci
-from scheduling.domain.pci.support import claim as take
+from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.filters.numa_topology import NUMATopologyFilter
+from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
+from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.fit import FitNeeds, fit
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
+from scheduling.topology.domain.numa.usage import claim, free
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.codec import pools_to_list
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
+from scheduling.topology.domain.pci.pool import free as give_back
+from scheduling.topology.domain.pci.support import Place, consume, refuse_pci
+from scheduling.topology.domain.pci.support import claim as take
 from tests.units.scheduling import worlds
 
 CPUS = 8

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.domain.columns import Interned, InventoryColumns
-from scheduling.domain.host_state import HostState
+from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.policy import DEFAULT_POLICY, DEFAULT_WEIGHERS, Policy, PolicyOptions
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import (
     AggregateRow,
     FlavorSnapshot,

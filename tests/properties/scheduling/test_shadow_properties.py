@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.domain.ledger.fleet_codec import whole_to_bytes
-from scheduling.domain.ledger.fleet_columns import table_to_columns
+from scheduling.decisions.ledger.fleet_codec import whole_to_bytes
+from scheduling.decisions.ledger.fleet_columns import table_to_columns
 from scheduling.domain.policy import DEFAULT_WEIGHERS, Policy
-from scheduling.domain.trace import Outcome
+from scheduling.domain.trace.trace import Outcome
 from scheduling.engine import AggregateRow, HostRow, ScheduleRequest, host_table_from_rows, schedule, trace_to_dict
-from scheduling.engine.policy_compare import policies_compare
 from scheduling.filters.registry import BUILT_IN
+from scheduling.policies.compare import policies_compare
 from tests.properties.scheduling.fleets import AGGREGATES, host_rows, requests
 
 POLICIES = st.builds(

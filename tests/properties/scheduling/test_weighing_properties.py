@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
-from scheduling.domain.weighing import Ranking, best_first, normalise
+from scheduling.domain.trace.weighing import Ranking, best_first, normalise
 from scheduling.engine import (
     AggregateRow,
     Destination,

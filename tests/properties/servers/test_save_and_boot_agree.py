@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from servers.domain.extra_specs import extra_spec_problems
-from servers.domain.extra_specs.cpu_contradictions import CPU_CONTRADICTIONS
-from servers.domain.extra_specs.facts import FlavorFacts
-from servers.domain.extra_specs.numa_contradictions import NUMA_CONTRADICTIONS
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from servers.catalog.domain.extra_specs import extra_spec_problems
+from servers.catalog.domain.extra_specs.cpu_contradictions import CPU_CONTRADICTIONS
+from servers.catalog.domain.extra_specs.facts import FlavorFacts
+from servers.catalog.domain.extra_specs.numa_contradictions import NUMA_CONTRADICTIONS
 
 CPU_KEYS = {
     "hw:cpu_policy": ["dedicated", "shared", "mixed"],

@@ -22,8 +22,8 @@ from django.db import connections  # noqa: E402
 
 from controlplane.kernel.errors import Conflict  # noqa: E402
 from scheduling.models import SchedulerPolicy  # noqa: E402
-from scheduling.selectors.policies import active_id, policy_active  # noqa: E402
-from scheduling.services.policies import policy_activate, policy_create, policy_validate  # noqa: E402
+from scheduling.policies.selectors.policies import active_id, policy_active  # noqa: E402
+from scheduling.policies.services.policies import policy_activate, policy_create, policy_validate  # noqa: E402
 
 TIMEOUT_S = 120
 FORK: ForkContext = multiprocessing.get_context("fork")

@@ -24,10 +24,11 @@ from django.db import connections  # noqa: E402
 
 from placement.selectors import allocations_by_consumer  # noqa: E402
 from placement.services import allocations_free  # noqa: E402
+from scheduling.destinations.services.select import destinations_select  # noqa: E402
+from scheduling.errors import NoValidHost  # noqa: E402
+from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
 from scheduling.models import SchedulingDecision  # noqa: E402
-from scheduling.services import cells_ensure, destinations_select  # noqa: E402
-from scheduling.services.errors import NoValidHost  # noqa: E402
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request  # noqa: E402
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request  # noqa: E402
 
 TIMEOUT_S = 120
 FORK: ForkContext = multiprocessing.get_context("fork")

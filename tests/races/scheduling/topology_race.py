@@ -21,14 +21,15 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from placement.selectors import allocations_by_consumer  # noqa: E402
-from scheduling.domain.request import ScheduleRequest  # noqa: E402
+from scheduling.destinations.services.select import destinations_select  # noqa: E402
+from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
+from scheduling.errors import NoValidHost  # noqa: E402
+from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
 from scheduling.models import PciDevice, TopologyClaim  # noqa: E402
-from scheduling.selectors.topology_audit import topology_findings  # noqa: E402
-from scheduling.services import cells_ensure, destinations_select  # noqa: E402
-from scheduling.services.errors import NoValidHost  # noqa: E402
-from scheduling.services.topology_claims import claims_free  # noqa: E402
-from tests.services.scheduling.fleet_world import NO_FACTS  # noqa: E402
-from tests.services.scheduling.topology_world import cell, device, numa_host, pinned, wanting  # noqa: E402
+from scheduling.topology.selectors.audit import topology_findings  # noqa: E402
+from scheduling.topology.services.claims import claims_free  # noqa: E402
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS  # noqa: E402
+from tests.services.scheduling.topology.topology_world import cell, device, numa_host, pinned, wanting  # noqa: E402
 
 TIMEOUT_S = 120
 FORK: ForkContext = multiprocessing.get_context("fork")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.processes import Processes
-from tests.races.infra.test_doorbells_between_processes import environment, run, wait_for
+from tests.races.work.test_wakeups_between_processes import environment, run, wait_for
 
-CANARY_HELD = "SELECT until FROM infra_sololease WHERE name = 'conductor-canary'"
+CANARY_HELD = "SELECT until FROM work_namedlease WHERE name = 'conductor-canary'"
 PLACES = {"sentinel": 0, "worker": 1, "monitor": 2, "pusher": 3}
 
 

@@ -18,9 +18,9 @@ WORKS = 40
 TAKER = """
 import json, multiprocessing, os, sys, time, django
 django.setup()
-from controlplane.infra.doorbells import bell_open
+from controlplane.work.wakeups import bell_open
 from controlplane.infra.models import Work
-from controlplane.infra.work import work_take, work_finish, untaken_work
+from controlplane.work.work import work_take, work_finish, untaken_work
 def take(name):
     won = []
     bell = bell_open("race")
@@ -49,14 +49,14 @@ sys.exit(any(taker.exitcode for taker in takers))
 RINGER = """
 import uuid, django
 django.setup()
-from controlplane.infra.work import NewWork, work_create
+from controlplane.work.work import NewWork, work_create
 for number in range(int(__import__("sys").argv[1])):
     work_create(NewWork("race", "probe", uuid.uuid4(), 600.0))
 """
 LATENCY = """
 import time, uuid, django
 django.setup()
-from controlplane.infra.doorbells import bell_open
+from controlplane.work.wakeups import bell_open
 bell = bell_open("latency")
 bell.wait(0.05)
 print("ready", flush=True)
@@ -68,7 +68,7 @@ print(time.time(), flush=True)
 RING_ONE = """
 import time, django
 django.setup()
-from controlplane.infra.doorbells import doorbell_ring
+from controlplane.work.wakeups import doorbell_ring
 print(time.time(), flush=True)
 doorbell_ring(queue="latency", code="probe", ref="1")
 """

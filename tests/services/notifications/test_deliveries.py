@@ -10,23 +10,23 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from controlplane.infra.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
-from controlplane.infra.notifications.courier import notifications_deliver, webhook_drain
-from controlplane.infra.notifications.deliveries import (
+from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from controlplane.notifications.deliveries import (
     deliveries_expire,
     delivery_finish,
     delivery_take,
     wait_s,
     webhooks_due,
 )
-from controlplane.infra.notifications.envelope import Event
-from controlplane.infra.notifications.offers import delivery_resend, event_resend, events_offer
-from controlplane.infra.notifications.outbox import events_write
-from controlplane.infra.notifications.post import Answer
-from controlplane.infra.notifications.prune import notifications_prune
-from controlplane.infra.notifications.signature import SIGNATURE_HEADER, signature_fits
-from controlplane.infra.notifications.webhooks import webhook_create, webhook_update
-from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from controlplane.notifications.envelope import Event
+from controlplane.notifications.fan_out import delivery_resend, event_resend, events_offer
+from controlplane.notifications.http_client import Answer
+from controlplane.notifications.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
+from controlplane.notifications.outbox import events_write
+from controlplane.notifications.prune import notifications_prune
+from controlplane.notifications.sender import notifications_deliver, webhook_drain
+from controlplane.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.notifications.webhooks import webhook_create, webhook_update
 from tests.fixtures.receivers import Receiver
 
 pytestmark = pytest.mark.django_db

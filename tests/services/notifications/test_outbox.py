@@ -9,11 +9,11 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from controlplane.infra.models import Notification, Priority
-from controlplane.infra.notifications.envelope import Event
-from controlplane.infra.notifications.outbox import events_wanted, events_write
-from controlplane.infra.notifications.webhooks import webhook_create, webhook_update
 from controlplane.infra.request_id import request_id_scope
+from controlplane.notifications.envelope import Event
+from controlplane.notifications.models import Notification, Priority
+from controlplane.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.webhooks import webhook_create, webhook_update
 
 pytestmark = pytest.mark.django_db
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from controlplane.infra.models import Webhook
-from controlplane.infra.notifications.sealing import seal, unseal
-from controlplane.infra.notifications.signature import signature, signature_fits
-from controlplane.infra.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.notifications.models import Webhook
+from controlplane.notifications.secret_encryption import seal, unseal
+from controlplane.notifications.signature import signature, signature_fits
+from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"

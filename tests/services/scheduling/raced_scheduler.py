@@ -5,9 +5,9 @@ from typing import Any
 
 from placement.domain import Claim
 from placement.services import allocations_claim
-from scheduling.domain.trace import Trace
+from scheduling.domain.trace.trace import Trace
 from scheduling.schedulers import FilterScheduler
-from tests.services.scheduling.fleet_world import PROJECT, USER
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER
 
 TAKES: list[tuple[uuid.UUID, dict[str, int]]] = []
 

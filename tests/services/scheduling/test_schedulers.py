@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from placement.selectors import allocations_by_consumer
+from scheduling.decisions.selectors.replay import ReplayState, replay_of
+from scheduling.decisions.selectors.store import decision_record_of
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.models import SchedulingDecision, Service
-from scheduling.selectors.decision_replay import ReplayState, replay_of
-from scheduling.selectors.decision_store import decision_record_of
-from scheduling.selectors.policy_preview import policy_preview
-from scheduling.services import ClaimsExhausted, NoValidHost, destinations_select
-from scheduling.services.policies import policy_create, policy_validate
-from scheduling.services.simulate import schedule_simulate
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from scheduling.policies.selectors.preview import policy_preview
+from scheduling.policies.services.policies import policy_create, policy_validate
+from scheduling.whatif.services.simulate import schedule_simulate
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 SAMPLES = "tests.units.scheduling.schedulers.sample_schedulers"

@@ -9,11 +9,12 @@ from django.db import connection
 from controlplane.infra.db import now_plus
 from placement.domain import Claim
 from placement.services import allocations_claim
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import NoValidHost
+from scheduling.metrics import scheduling_families
 from scheduling.models import ComputeNode, SchedulingDecision
-from scheduling.selectors.metrics import scheduling_families
-from scheduling.services import NoValidHost, destinations_select
 from tests.services.scheduling.between import BetweenLookAndClaim
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from computeagent.conductor import WorkKind
+from computeagent.protocol.conductor import WorkKind
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.reconcile import reconcile_once
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
+from controlplane.work.models import Work
+from controlplane.work.reconcile import reconcile_once
 from placement.selectors import allocations_by_consumer
 from scheduling.models import Cell, HostMapping
-from scheduling.services import policy_create
-from servers.conductor_api import conductor_connect
+from scheduling.policies.services.policies import policy_create
+from servers.agent_api import conductor_connect
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -29,10 +31,8 @@ from servers.models import (
     RequestSpec,
     ServerGroup,
 )
-from servers.services.audit import audit_findings
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_schedule_again import instance_schedule_again
-from tests.services.servers import interrupted_scheduler
+from servers.repair.services.audit import audit_findings
+from tests.services.servers.conductor import interrupted_scheduler
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
-from servers.domain.states import TaskState, VmState
+from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance, RequestSpec
-from servers.selectors.scheduling_facts import fleet_facts
+from servers.states import TaskState, VmState
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

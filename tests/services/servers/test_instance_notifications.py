@@ -6,17 +6,19 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.conductor import FailureClass, WorkKind
+from computeagent.protocol.conductor import FailureClass, WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Notification, Work
-from controlplane.infra.notifications.outbox import events_wanted
-from controlplane.infra.reconcile import reconcile_once
-from scheduling.services import service_disable, service_enable, service_force_down
-from servers.conductor_api import conductor_connect
+from controlplane.notifications.models import Notification
+from controlplane.notifications.outbox import events_wanted
+from controlplane.work.models import Work
+from controlplane.work.reconcile import reconcile_once
+from scheduling.fleet.services.build_failures import build_failure_count
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
+from servers.agent_api import conductor_connect
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Port
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
-from servers.services.instance_schedule_again import instance_schedule_again
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,8 +5,8 @@ import pytest
 from placement.domain import Claim
 from placement.services import allocations_claim
 from scheduling.models import ComputeNode
+from servers.instances.selectors.scheduling_facts import schedule_request
 from servers.models import RequestSpec, ServerGroup
-from servers.selectors.scheduling_facts import schedule_request
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,8 +7,8 @@ from django.test import Client
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
-from scheduling.services import service_disable
 from servers.models import Instance, InstanceActionEvent
 from tests.worlds import cloud as world
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from scheduling.services import policy_create
+from scheduling.policies.services.policies import policy_create
+from servers.instances.selectors.scheduling_facts import schedule_request
 from servers.models import RequestSpec
-from servers.selectors.scheduling_facts import schedule_request
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from scheduling.models import SchedulingDecision
-from scheduling.selectors.policy_preview import policy_preview
-from scheduling.services.policies import policy_create
+from scheduling.policies.selectors.preview import policy_preview
+from scheduling.policies.services.policies import policy_create
 from servers.models import Instance
 from tests.worlds import cloud as world
 

@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.kernel.errors import InvalidFields, QuotaExceeded
 from scheduling.models import DecisionReason
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
 from servers.models import Instance, ServerGroup
 from tests.worlds import cloud as world
 

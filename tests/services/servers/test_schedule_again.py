@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from computeagent.conductor import FailureClass
+from computeagent.protocol.conductor import FailureClass
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.reconcile import reconcile_once
 from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
+from controlplane.work.models import Work
+from controlplane.work.reconcile import reconcile_once
 from placement.selectors import allocations_by_consumer
+from servers.catalog.selectors.quota import quota_usage
+from servers.instances.selectors.instances import instance_get
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -24,11 +28,7 @@ from servers.models import (
     InstanceTag,
     RequestSpec,
 )
-from servers.selectors.instance import instance_get
-from servers.selectors.quota import quota_usage
-from servers.services.audit import audit_findings
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_schedule_again import instance_schedule_again
+from servers.repair.services.audit import audit_findings
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,9 +6,9 @@ import pytest
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
+from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance, RequestSpec
-from servers.selectors.scheduling_facts import fleet_facts
 
 pytestmark = pytest.mark.django_db
 SMALL, LARGE = uuid.UUID(int=1), uuid.UUID(int=2)

@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import ComputeNode
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from computeagent.conductor import WorkKind
+from computeagent.protocol.conductor import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
-from servers.conductor_api import conductor_connect
+from servers.agent_api import conductor_connect
+from servers.instances.services.delete import instance_delete
 from servers.models import Flavor, Image, Instance
-from servers.services.audit import audit_findings
-from servers.services.claim_sweep import orphan_claims_free
-from servers.services.instance_delete import instance_delete
-from servers.services.schedule_trial import TrialWanted, trial_simulate
-from tests.services.scheduling.topology_world import device
+from servers.repair.services.audit import audit_findings
+from servers.repair.services.claim_sweep import orphan_claims_free
+from servers.trials.schedule_trial import TrialWanted, trial_simulate
+from tests.services.scheduling.topology.topology_world import device
 from tests.worlds.cloud import (
     People,
     active,

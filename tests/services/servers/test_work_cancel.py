@@ -2,15 +2,15 @@
 
 import pytest
 
-from computeagent.conductor import WorkKind
-from controlplane.infra.models import Work
-from controlplane.infra.work_control import Operator, work_cancel_one
+from computeagent.protocol.conductor import WorkKind
 from controlplane.kernel.errors import Conflict
+from controlplane.work.control import Operator, work_cancel_one
+from controlplane.work.models import Work
 from placement.models import Allocation
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, BuildRequest, Instance, InstanceAction, InstanceFault
-from servers.services.audit import audit_findings
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
+from servers.repair.services.audit import audit_findings
 from tests.worlds.cloud import People, active, cloud, create, fail_build, instance_of, order, pump
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,9 +7,10 @@ from contextlib import suppress
 import pytest
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.reconcile import end_overdue
-from controlplane.infra.work import (
+from controlplane.kernel.errors import Fenced
+from controlplane.work.models import Work, WorkState
+from controlplane.work.reconcile import end_overdue
+from controlplane.work.work import (
     Lease,
     NewWork,
     work_cancel,
@@ -19,8 +20,7 @@ from controlplane.infra.work import (
     work_release,
     work_take,
 )
-from controlplane.kernel.errors import Fenced
-from servers.domain.transitions import WORK_TRANSITIONS
+from servers.instances.domain.transitions import WORK_TRANSITIONS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Verb = Callable[[Work, Lease], object]

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.heals import heal_record, heals_prune
-from controlplane.infra.models import Heal
+from controlplane.work.heals import heal_record, heals_prune
+from controlplane.work.models import Heal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

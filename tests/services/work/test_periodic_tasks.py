@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from controlplane.infra import jobs
 from controlplane.infra.db import now_plus
-from controlplane.infra.doorbells import doorbell_ring
-from controlplane.infra.models import SoloLease
-from controlplane.infra.reconcile import chores_run, reconcile_turn
+from controlplane.work import jobs
+from controlplane.work.models import NamedLease
+from controlplane.work.reconcile import chores_run, reconcile_turn
+from controlplane.work.wakeups import doorbell_ring
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ran: list[str] = []
@@ -30,7 +30,7 @@ def only_ours() -> Iterator[None]:
 def test_chore_runs_once_until_it_is_due_again() -> None:
     assert chores_run() == ["bad", "good"]
     assert chores_run() == []
-    SoloLease.objects.update(until=now_plus(-1))
+    NamedLease.objects.update(until=now_plus(-1))
     chores_run()
     assert ran == ["good", "good"]
 
@@ -43,7 +43,7 @@ def test_round_with_nothing_due_costs_one_query(django_assert_num_queries: Djang
 
 def test_chore_that_asks_runs_only_while_the_answer_is_yes(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     reconcile_turn(owner="me", seconds=60)
-    asks = "EXISTS (SELECT 1 FROM infra_doorbell)"
+    asks = "EXISTS (SELECT 1 FROM work_wakeup)"
     jobs.chore_register("asking", every_s=1, run=lambda: ran.append("asking"), asks=asks)
     with django_assert_num_queries(1):
         reconcile_turn(owner="me", seconds=60)

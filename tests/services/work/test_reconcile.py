@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from controlplane.infra import jobs
 from controlplane.infra.db import now_plus
-from controlplane.infra.doorbells import bell_open
-from controlplane.infra.models import Doorbell, Work, WorkState
-from controlplane.infra.reconcile import end_overdue, reconcile_once, reconcile_turn, ring_again
-from controlplane.infra.solo import lease_is_held, lease_renew
-from controlplane.infra.work import NewWork, work_create, work_take
+from controlplane.work import jobs
+from controlplane.work.models import Wakeup, Work, WorkState
+from controlplane.work.named_leases import lease_is_held, lease_renew
+from controlplane.work.reconcile import end_overdue, reconcile_once, reconcile_turn, ring_again
+from controlplane.work.wakeups import bell_open
+from controlplane.work.work import NewWork, work_create, work_take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ended: list[tuple[uuid.UUID, str]] = []
@@ -33,7 +33,7 @@ def _raise(work: Work, reason: str) -> None:
 
 def new(kind: str = "probe") -> Work:
     work = work_create(NewWork("conductor", kind, uuid.uuid4(), 60.0, max_attempts=2))
-    Doorbell.objects.all().delete()
+    Wakeup.objects.all().delete()
     return work
 
 
@@ -112,7 +112,7 @@ def test_a_turn_does_what_is_due_and_only_for_whoever_holds_the_lease() -> None:
     assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
     age(quiet, rung_at=now_plus(-10))
     reconcile_turn(owner="b", seconds=60)
-    assert not Doorbell.objects.exists()
+    assert not Wakeup.objects.exists()
     reconcile_turn(owner="a", seconds=60)
     assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
 

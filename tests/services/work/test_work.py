@@ -6,9 +6,10 @@ import pytest
 from django.db import transaction
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.doorbells import bell_open
-from controlplane.infra.models import Doorbell, Work, WorkState
-from controlplane.infra.work import (
+from controlplane.kernel.errors import Conflict, Fenced
+from controlplane.work.models import Wakeup, Work, WorkState
+from controlplane.work.wakeups import bell_open
+from controlplane.work.work import (
     Lease,
     NewWork,
     untaken_work,
@@ -22,7 +23,6 @@ from controlplane.infra.work import (
     works_finish,
     works_take,
 )
-from controlplane.kernel.errors import Conflict, Fenced
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,7 +53,7 @@ def test_create_rolled_back_leaves_no_doorbell() -> None:
     with pytest.raises(RuntimeError), transaction.atomic():
         new()
         raise RuntimeError
-    assert not Doorbell.objects.exists()
+    assert not Wakeup.objects.exists()
     assert not Work.objects.exists()
 
 

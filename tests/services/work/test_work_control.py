@@ -9,22 +9,14 @@ import pytest
 from django.contrib.admin.models import LogEntry
 
 from controlplane.identity.models import User
-from controlplane.infra import jobs
 from controlplane.infra.db import db_now, now_plus
-from controlplane.infra.doorbells import bell_open
-from controlplane.infra.filtersets import WorkFilterSet
-from controlplane.infra.models import Doorbell, Work, WorkState
-from controlplane.infra.work import NewWork, work_create, work_fence, work_finish, work_take
-from controlplane.infra.work_control import (
-    Operator,
-    work_cancel_one,
-    work_counts,
-    work_get,
-    work_retry,
-    work_standing,
-    works,
-)
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from controlplane.work import jobs
+from controlplane.work.control import Operator, work_cancel_one, work_counts, work_get, work_retry, work_standing, works
+from controlplane.work.filtersets import WorkFilterSet
+from controlplane.work.models import Wakeup, Work, WorkState
+from controlplane.work.wakeups import bell_open
+from controlplane.work.work import NewWork, work_create, work_fence, work_finish, work_take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ended: list[tuple[uuid.UUID, str]] = []
@@ -51,7 +43,7 @@ def ada() -> Operator:
 
 def new(kind: str = "probe", *, queue: str = "compute.h1") -> Work:
     work = work_create(NewWork(queue, kind, uuid.uuid4(), 60.0, max_attempts=2))
-    Doorbell.objects.all().delete()
+    Wakeup.objects.all().delete()
     return work_get(work_id=work.pk)
 
 

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.test import override_settings
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.work import NewWork, work_create
-from controlplane.infra.work_prune import work_prune
+from controlplane.work.models import Work, WorkState
+from controlplane.work.prune import work_prune
+from controlplane.work.work import NewWork, work_create
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO_S = -91 * 86400.0

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.cpu_lists import cpus_format, cpus_parse
-from computeagent.topology import (
+from computeagent.protocol.topology import (
     HostCell,
     PageStock,
     host_cells_from_json,
@@ -13,8 +13,8 @@ from computeagent.topology import (
     placed_guest_from_json,
 )
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
-from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
+from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
 
 CELL = HostCell(
     id=0,

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from controlplane.dashboard.journey.axis import LEAST_WIDTH, WIDTH, nice_length_s, placed
-from controlplane.dashboard.journey.lanes import Chapter, Lane, Span, Tone
+from controlplane.dashboard.instances.journey.axis import LEAST_WIDTH, WIDTH, nice_length_s, placed
+from controlplane.dashboard.instances.journey.lanes import Chapter, Lane, Span, Tone
 from controlplane.dashboard.templatetags.journey_pages import tick_words
 
 BEGAN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.dashboard.demo_image.build import demo_image_build
-from controlplane.dashboard.demo_image.cpio import CpioArchive
-from controlplane.dashboard.demo_image.initramfs import guest_file
-from controlplane.dashboard.demo_image.sources import depends_of
+from controlplane.launcher.demo_image.build import demo_image_build
+from controlplane.launcher.demo_image.cpio import CpioArchive
+from controlplane.launcher.demo_image.initramfs import guest_file
+from controlplane.launcher.demo_image.sources import depends_of
 
 MIB = 1024 * 1024
 

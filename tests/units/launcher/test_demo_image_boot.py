@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.dashboard.demo_image.build import MIN_RAM_MIB, demo_image_build
+from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
 from tests.fixtures.guests import BareGuest, config_drive
 from tests.fixtures.processes import Processes
 from tests.fixtures.servers import wait_until

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from controlplane.dashboard.launcher.announcer import Announcer
-from controlplane.dashboard.launcher.children import child_specs
-from controlplane.dashboard.launcher.hypervisors import hypervisors_prepare, machine_share
-from controlplane.dashboard.launcher.options import HypervisorKind, UpOptions
-from controlplane.dashboard.launcher.seed import DEMO_IMAGE
-from controlplane.dashboard.launcher.state_lock import StateInUse, StateLock
-from controlplane.dashboard.launcher.web_door import PortInUse, require_free_port, why_not_ready
-from controlplane.dashboard.launcher.welcome import Welcome
 from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Invalid
+from controlplane.launcher.announcer import Announcer
+from controlplane.launcher.children import child_specs
+from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
+from controlplane.launcher.options import HypervisorKind, UpOptions
+from controlplane.launcher.seed import DEMO_IMAGE
+from controlplane.launcher.state_lock import StateInUse, StateLock
+from controlplane.launcher.web_door import PortInUse, require_free_port, why_not_ready
+from controlplane.launcher.welcome import Welcome
 from tests.fixtures.servers import free_port
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.dashboard.launcher.supervisor import ChildDied, ChildSpec, Supervisor
+from controlplane.launcher.supervisor import ChildDied, ChildSpec, Supervisor
 from tests.fixtures.processes import ROOT, Processes
 from tests.fixtures.servers import wait_until
 
@@ -112,7 +112,7 @@ def test_children_die_with_a_killed_supervisor(processes: Processes, tmp_path: P
     code = (
         f"import sys, time; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path\n"
-        "from controlplane.dashboard.launcher.supervisor import ChildSpec, Supervisor\n"
+        "from controlplane.launcher.supervisor import ChildSpec, Supervisor\n"
         f"spec = ChildSpec('child', ('sleep', '600'), Path({str(tmp_path / 'child.log')!r}))\n"
         "supervisor = Supervisor([spec], on_death=print)\n"
         "supervisor.start()\n"

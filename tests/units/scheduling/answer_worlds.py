@@ -7,8 +7,8 @@ from uuid import UUID, uuid5
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
 from scheduling.engine import AggregateRow, HostRow, Policy, ScheduleRequest, Trace
-from scheduling.engine.nearest_fit_change import Trial
-from scheduling.engine.what_if import World, world_of, world_run
+from scheduling.whatif.domain.nearest_fit.change import Trial
+from scheduling.whatif.domain.world import World, world_of, world_run
 from tests.units.scheduling.worlds import policy, request
 
 SPACE = UUID(int=1)

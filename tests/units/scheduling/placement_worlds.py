@@ -6,8 +6,8 @@ from uuid import UUID
 from placement.candidates import ProviderFacts, columns_of
 from placement.candidates.facts import SHARING_TRAIT
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import CandidateSet, HostRow, HostTable, ScheduleRequest, candidate_set
 from tests.units.scheduling.worlds import host, run, table
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts
+from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.resources import resource_request
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine import (
     AggregateRow,
     FlavorSnapshot,

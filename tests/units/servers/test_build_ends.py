@@ -3,10 +3,10 @@
 import pytest
 
 from computeagent.agent import failures
-from computeagent.conductor import FailureClass
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass
 from controlplane.kernel.errors import KilonovaError
-from servers.domain.build_ends import FAILURE_RULES, NOVA_CAUSES, BuildEnd, Failure, NovaCause, may_go_on
+from servers.instances.domain.build_ends import FAILURE_RULES, NOVA_CAUSES, BuildEnd, Failure, NovaCause, may_go_on
 
 ROWS = {row.cause: row for row in NOVA_CAUSES}
 

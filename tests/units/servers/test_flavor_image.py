@@ -2,8 +2,8 @@
 
 import pytest
 
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from servers.domain.flavor_image import CEILINGS, ONE_TRUTH, ONE_VALUE, flavor_image_problems
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from servers.instances.domain.flavor_image import CEILINGS, ONE_TRUTH, ONE_VALUE, flavor_image_problems
 
 VALUES = {  # two different values of each key that both may set
     "os:secure_boot": ("required", "disabled"),

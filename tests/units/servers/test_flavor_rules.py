@@ -1,6 +1,6 @@
 import pytest
 
-from servers.domain.flavor_rules import flavor_problems
+from servers.catalog.domain.flavor_rules import flavor_problems
 
 
 def test_fine_flavor_has_no_problems():

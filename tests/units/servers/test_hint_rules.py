@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from servers.domain.hint_rules import QUERY_CHARACTERS, text_hints
+from servers.instances.domain.hint_rules import QUERY_CHARACTERS, text_hints
 
 
 @pytest.mark.parametrize(

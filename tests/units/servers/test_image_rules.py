@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.kernel.errors import Invalid
-from servers.domain.disk_header import detected_format, qcow2_header, qcow2_refusal, virtual_size_of
-from servers.domain.image_rules import checksum_reasons, image_problems
-from servers.domain.images import DiskFormat
+from servers.images.domain.disk_header import detected_format, qcow2_header, qcow2_refusal, virtual_size_of
+from servers.images.domain.image_rules import checksum_reasons, image_problems
+from servers.images.domain.images import DiskFormat
 
 
 def qcow2(*, version=3, backing_at=0, cluster_bits=16, size=2**30, crypt=0, features=0) -> bytes:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from servers.domain.instance_rules import (
+from servers.instances.domain.instance_rules import (
     ZoneRequest,
     count_problems,
     hostname_from_name,

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from servers.domain.extra_specs import EXTRA_SPEC_RULES
-from servers.domain.image_properties import PROPERTY_RULES
+from servers.catalog.domain.extra_specs import EXTRA_SPEC_RULES
+from servers.images.domain.image_properties import PROPERTY_RULES
 from servers.management.commands.keys_document import DOCUMENT, keys_document
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,9 +4,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from controlplane.kernel.errors import Invalid
-from servers.domain.group_rules import group_problems
-from servers.domain.public_keys import key_name_reasons, new_key, public_key_parse
-from servers.domain.quota import Amounts, count_that_fits, shortfalls
+from servers.catalog.domain.group_rules import group_problems
+from servers.catalog.domain.public_keys import key_name_reasons, new_key, public_key_parse
+from servers.catalog.domain.quota import Amounts, count_that_fits, shortfalls
 
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me@here"
 

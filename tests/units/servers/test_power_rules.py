@@ -2,8 +2,8 @@
 
 import pytest
 
-from servers.domain.power_rules import POWER_RULES, power_cure
-from servers.domain.states import PowerState, VmState
+from servers.repair.domain.power_rules import POWER_RULES, power_cure
+from servers.states import PowerState, VmState
 
 IGNORED = ["building", "rescued", "resized", "suspended", "error", "soft-delete", "deleted", "shelved"]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from servers.domain.quota import UNLIMITED, Amounts, overruns
-from servers.domain.schedule_again import schedule_again_refusal
-from servers.domain.states import VmState
+from servers.catalog.domain.quota import UNLIMITED, Amounts, overruns
+from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.states import VmState
 
 BURIED = {"vm_state": "error", "task_state": "", "host": "", "was_launched": False}
 

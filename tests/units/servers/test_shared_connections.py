@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from servers.conductor_api import SharedConnections
+from servers.agent_api import SharedConnections
 
 Found = list[BaseDatabaseWrapper]
 

@@ -1,18 +1,11 @@
 import pytest
 
-from computeagent.conductor import PowerState as AgentPowerState
-from servers.domain.actions import POWER_ACTIONS
-from servers.domain.guards import GUARDS, refusal
-from servers.domain.images import ImageStatus, can_become
-from servers.domain.states import (
-    POWER_STATE_CODES,
-    PowerState,
-    TaskState,
-    VmState,
-    api_status,
-    status_states,
-)
-from servers.domain.transitions import vm_can_become
+from computeagent.protocol.conductor import PowerState as AgentPowerState
+from servers.images.domain.images import ImageStatus, can_become
+from servers.instances.domain.guards import GUARDS, refusal
+from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.domain.transitions import vm_can_become
+from servers.states import POWER_STATE_CODES, PowerState, TaskState, VmState, api_status, status_states
 
 
 def test_states_are_all_of_novas():

@@ -2,12 +2,12 @@
 
 import pytest
 
-from servers.domain.actions import POWER_ACTIONS
-from servers.domain.nova_restart import NOVA_LEAVES, NOVA_RESTART, RestartRow
-from servers.domain.states import TaskState, VmState
-from servers.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
-from servers.domain.transitions import task_can_become, vm_can_become
-from servers.services import kinds
+from servers.instances import work_kinds
+from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
+from servers.instances.domain.transitions import task_can_become, vm_can_become
+from servers.repair.domain.nova_restart import NOVA_LEAVES, NOVA_RESTART, RestartRow
+from servers.states import TaskState, VmState
 
 TASKS = [task for task in TaskState if task]
 
@@ -130,8 +130,8 @@ def test_words_of_a_restart_name_step_and_age() -> None:
 
 def test_kinds_of_work_are_spelled_as_the_services_spell_them() -> None:
     assert {rule.work for rule in TASK_RULES.values() if rule.work} == {
-        kinds.RESCHEDULE,
-        kinds.START,
-        kinds.STOP,
-        kinds.REBOOT,
+        work_kinds.RESCHEDULE,
+        work_kinds.START,
+        work_kinds.STOP,
+        work_kinds.REBOOT,
     }

@@ -2,9 +2,8 @@
 
 import pytest
 
-from controlplane.infra.models import WorkState
-from servers.domain.states import TaskState, VmState
-from servers.domain.transitions import (
+from controlplane.work.models import WorkState
+from servers.instances.domain.transitions import (
     ACTION_TRANSITIONS,
     ATTEMPT_TRANSITIONS,
     TASK_TRANSITIONS,
@@ -15,6 +14,7 @@ from servers.domain.transitions import (
     vm_sources,
 )
 from servers.models import AttemptRecord
+from servers.states import TaskState, VmState
 
 GONE = "deleted error soft-delete"
 

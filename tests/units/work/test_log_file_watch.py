@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from controlplane.infra.doorbells.log_file_watch import LogFileWatch
+from controlplane.work.wakeups.log_file_watch import LogFileWatch
 
 
 def _quiet(path: Path) -> LogFileWatch:

@@ -4,7 +4,7 @@ import multiprocessing
 from dataclasses import dataclass, field
 from typing import Any
 
-from controlplane.infra.cluster import Pulse
+from controlplane.work.cluster import Pulse
 
 
 @dataclass

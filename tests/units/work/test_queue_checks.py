@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from controlplane.infra.checks import DEPLOY_RULES, RULES, QueueSettings, queue_problems, queue_settings
 from controlplane.settings.base import database
+from controlplane.work.checks import DEPLOY_RULES, RULES, QueueSettings, queue_problems, queue_settings
 
 ALL = (*RULES, *DEPLOY_RULES)
 POSTGRES = {"ENGINE": "django.db.backends.postgresql", "NAME": "kilonova", "CONN_MAX_AGE": None, "OPTIONS": {}}

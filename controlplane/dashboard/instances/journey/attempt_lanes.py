@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from controlplane.dashboard.journey.lanes import Lane, Span, Tone
-from controlplane.dashboard.journey.standing import standing_words, takes_of
-from controlplane.dashboard.journey.words import step_words
-from servers.services.kinds import BUILD
+from controlplane.dashboard.instances.journey.lanes import Lane, Span, Tone
+from controlplane.dashboard.instances.journey.standing import standing_words, takes_of
+from controlplane.dashboard.instances.journey.words import step_words
+from servers.instances.work_kinds import BUILD
 
 TONES = {"active": Tone.GOOD, "": Tone.BUSY, "rescheduled": Tone.BAD, "failed": Tone.BAD}
 RESULTS = {"success": Tone.GOOD, "error": Tone.BAD}

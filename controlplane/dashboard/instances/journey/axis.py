@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from controlplane.dashboard.journey.lanes import Chapter, Lane, Span
+from controlplane.dashboard.instances.journey.lanes import Chapter, Lane, Span
 
 WIDTH = 1000.0
 LEAST_WIDTH = 6.0

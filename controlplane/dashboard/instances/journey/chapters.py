@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from controlplane.dashboard.journey.attempt_lanes import attempt_lanes
-from controlplane.dashboard.journey.axis import PlacedChapter, placed
-from controlplane.dashboard.journey.conductor_lanes import conductor_lanes
-from controlplane.dashboard.journey.lanes import Chapter, Lane, Tone
-from controlplane.dashboard.journey.moments import active_lane, fault_lane, heal_lane
-from servers.domain.schedule_again import ACTION as AGAIN
+from controlplane.dashboard.instances.journey.attempt_lanes import attempt_lanes
+from controlplane.dashboard.instances.journey.axis import PlacedChapter, placed
+from controlplane.dashboard.instances.journey.conductor_lanes import conductor_lanes
+from controlplane.dashboard.instances.journey.lanes import Chapter, Lane, Tone
+from controlplane.dashboard.instances.journey.moments import active_lane, fault_lane, heal_lane
+from servers.instances.domain.schedule_again import ACTION as AGAIN
 
 BUILD = "create"
 """The action of each try, written when a host was found or none."""

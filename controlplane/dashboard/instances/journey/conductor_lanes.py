@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from controlplane.dashboard.journey.lanes import Lane, Span, Tone
-from controlplane.dashboard.journey.standing import standing_words, takes_of
-from servers.services.kinds import RESCHEDULE, SCHEDULE_AND_BUILD
+from controlplane.dashboard.instances.journey.lanes import Lane, Span, Tone
+from controlplane.dashboard.instances.journey.standing import standing_words, takes_of
+from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
 KINDS = {SCHEDULE_AND_BUILD: "Schedule", RESCHEDULE: "Choose another host"}
 CHOSEN = "selected"

@@ -4,8 +4,8 @@ import json
 from datetime import datetime
 from typing import Any
 
-from controlplane.dashboard.journey.lanes import Lane, Tone
-from controlplane.dashboard.journey.words import heal_words, step_words
+from controlplane.dashboard.instances.journey.lanes import Lane, Tone
+from controlplane.dashboard.instances.journey.words import heal_words, step_words
 
 
 def heal_lane(heal: Any, *, is_admin: bool) -> Lane:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from controlplane.infra.work_control import work_standing
+from controlplane.work.control import work_standing
 
 
 def takes_of(work: Any) -> int:

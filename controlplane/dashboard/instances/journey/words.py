@@ -1,6 +1,6 @@
 """Names of steps, actions and heals as people read them."""
 
-from servers.domain.drift import KIND_WORDS
+from servers.repair.domain.drift import KIND_WORDS
 
 STEPS = {
     "claim": "Claim on the host",

@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.dashboard.launcher.announcer import Announcer
-from controlplane.dashboard.launcher.options import HypervisorKind, UpOptions
-from controlplane.dashboard.launcher.run import up_run
 from controlplane.kernel.errors import KilonovaError
+from controlplane.launcher.announcer import Announcer
+from controlplane.launcher.options import HypervisorKind, UpOptions
+from controlplane.launcher.run import up_run
 
 
 class Command(BaseCommand):

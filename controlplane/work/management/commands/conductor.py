@@ -6,11 +6,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from controlplane.infra.cluster import CrashOnlyCluster
-from controlplane.infra.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
-from controlplane.infra.reconcile import reconcile_turn
-from controlplane.infra.solo import lease_renew
-from controlplane.infra.work import CONDUCTOR_QUEUE
+from controlplane.work.cluster import CrashOnlyCluster
+from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
+from controlplane.work.named_leases import lease_renew
+from controlplane.work.reconcile import reconcile_turn
+from controlplane.work.work import CONDUCTOR_QUEUE
 
 
 class Command(BaseCommand):

@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 
-from scheduling.domain.numa.constraint import says_anything
-from scheduling.domain.numa.cpu_rules import HYPERTHREADING, CpuRules, cpu_rules, explicit_amounts, thread_policy
-from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
-from scheduling.domain.numa.wishes import Wishes
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.numa.constraint import says_anything
+from scheduling.topology.domain.numa.cpu_rules import (
+    HYPERTHREADING,
+    CpuRules,
+    cpu_rules,
+    explicit_amounts,
+    thread_policy,
+)
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 
 
 @dataclass(frozen=True, slots=True)

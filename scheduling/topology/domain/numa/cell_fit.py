@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCell
-from scheduling.domain.numa.host import HostCell, Pages
-from scheduling.domain.numa.packing import Unpacked, pack
+from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCell
+from scheduling.topology.domain.numa.host import HostCell, Pages
+from scheduling.topology.domain.numa.packing import Unpacked, pack
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_cpus
-from scheduling.domain.numa.wishes import Wishes, whole
+from scheduling.topology.domain.flavor_keys import Wishes, whole
+from scheduling.topology.domain.numa.cpusets import format_cpus, parse_cpus
 
 NODES, CPUS, MEMORY = "hw:numa_nodes", "hw:numa_cpus", "hw:numa_mem"
 MOST_NODES = 128

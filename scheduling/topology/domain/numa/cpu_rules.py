@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_mask
-from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
-from scheduling.domain.numa.wishes import Wishes, choice, flag
+from scheduling.topology.domain.flavor_keys import Wishes, choice, flag
+from scheduling.topology.domain.numa.cpusets import format_cpus, parse_mask
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.wishes import Wishes, whole
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes, whole
 
 NO_LIMIT = 65536
 _PARTS = ("sockets", "cores", "threads")

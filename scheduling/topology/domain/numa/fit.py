@@ -8,13 +8,13 @@ lead nowhere are not tried again: the search grows with the subsets of cells, no
 from dataclasses import dataclass, field
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.cell_fit import Limits, fit_cell
-from scheduling.domain.numa.guest import GuestCell, GuestTopology
-from scheduling.domain.numa.host import HostCell, HostTopology
-from scheduling.domain.numa.network import NetworkNeeds, refuse_far_networks
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import Pools, count_by_cell
-from scheduling.domain.pci.support import Place, refuse_pci
+from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
+from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import Pools, count_by_cell
+from scheduling.topology.domain.pci.support import Place, refuse_pci
 
 # How far down Nova's order of checks a refusal is: the furthest one is the closest to a fit.
 _DEPTH = (

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.host import HostTopology
 
 TUNNEL = "tunneled"
 

@@ -4,9 +4,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from scheduling.domain.numa.guest import GuestCell, GuestTopology
-from scheduling.domain.numa.host import HostCell, HostTopology
-from scheduling.domain.numa.usage import PinningConflict, claim
+from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.usage import PinningConflict, claim
 
 Key = TypeVar("Key", bound=Hashable)
 

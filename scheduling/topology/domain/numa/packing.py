@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from scheduling.domain.numa.guest import GuestCell, ThreadPolicy
-from scheduling.domain.numa.host import HostCell
+from scheduling.topology.domain.numa.guest import GuestCell, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell
 
 Core = list[int]
 

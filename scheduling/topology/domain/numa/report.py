@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.codec import host_from_dict
-from scheduling.domain.numa.cpusets import format_cpus
-from scheduling.domain.numa.host import HostCell, HostTopology
-from scheduling.domain.numa.occupancy import emptied
+from scheduling.topology.domain.numa.codec import host_from_dict
+from scheduling.topology.domain.numa.cpusets import format_cpus
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.occupancy import emptied
 
 FIELD = "numa_topology"
 

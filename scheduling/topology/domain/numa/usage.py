@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from controlplane.kernel.errors import Conflict
-from scheduling.domain.numa.cpusets import format_cpus
-from scheduling.domain.numa.guest import GuestCell, GuestTopology, ThreadPolicy
-from scheduling.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.numa.cpusets import format_cpus
+from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 
 class PinningConflict(Conflict):

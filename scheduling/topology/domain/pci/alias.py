@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.wishes import choice, flag
-from scheduling.domain.pci.asked import Spec
-from scheduling.domain.pci.pool import DeviceType, NumaPolicy
+from scheduling.topology.domain.flavor_keys import choice, flag
+from scheduling.topology.domain.pci.asked import Spec
+from scheduling.topology.domain.pci.pool import DeviceType, NumaPolicy
 
 FIELD = "pci_alias"
 KEYS = frozenset(

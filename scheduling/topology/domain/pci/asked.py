@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from scheduling.domain.pci.pool import NumaPolicy
+from scheduling.topology.domain.pci.pool import NumaPolicy
 
 Spec = tuple[tuple[str, str], ...]
 """What a device must be, as sorted pairs such as (vendor_id, 8086)."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import NumaPolicy, PciPool, Pools
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, Pools
 
 Json = dict[str, Any]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.wishes import flag
-from scheduling.domain.pci.address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
-from scheduling.domain.pci.devices import PciDevice
+from scheduling.topology.domain.flavor_keys import flag
+from scheduling.topology.domain.pci.address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
+from scheduling.topology.domain.pci.devices import PciDevice
 
 _FLAGS = ("managed", "live_migratable", "one_time_use", "remote_managed")
 

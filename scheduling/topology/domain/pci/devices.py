@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import DeviceType, PciPool, Pools
-from scheduling.domain.pci.support import ANYWHERE, Place, consume
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import DeviceType, PciPool, Pools
+from scheduling.topology.domain.pci.support import ANYWHERE, Place, consume
 
 # Only network functions can be managed by another machine; pools say so even where a spec does not.
 _NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.pci.address import split_address
-from scheduling.domain.pci.devices import Devices, DeviceState, PciDevice, settled
-from scheduling.domain.pci.pool import DeviceType
+from scheduling.topology.domain.pci.address import split_address
+from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDevice, settled
+from scheduling.topology.domain.pci.pool import DeviceType
 
 FIELD = "pci_devices"
 _ID = re.compile(r"^[0-9a-f]{4}$")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.wishes import Wishes, whole
-from scheduling.domain.pci.alias import Alias
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import DeviceType, NumaPolicy
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes, whole
+from scheduling.topology.domain.pci.alias import Alias
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import DeviceType, NumaPolicy
 
 ALIAS_KEY = "pci_passthrough:alias"
 AFFINITY, IMAGE_AFFINITY = "hw:pci_numa_affinity_policy", "hw_pci_numa_affinity_policy"

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.pci.alias import PLACEMENT_KEYS
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import DeviceType, NumaPolicy, PciPool, Pools, Taken, count_free, without
+from scheduling.topology.domain.pci.alias import PLACEMENT_KEYS
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import DeviceType, NumaPolicy, PciPool, Pools, Taken, count_free, without
 
 At = tuple[int, PciPool]
 

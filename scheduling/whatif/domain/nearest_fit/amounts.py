@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.host_rows import HostRow
-from scheduling.domain.request import FlavorSnapshot
-from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial, edited
-from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import FleetEdits, FreedEdit, RatioEdit
+from scheduling.domain.hosts.host_rows import HostRow
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.whatif.domain.edits import FleetEdits, FreedEdit, RatioEdit
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial, edited
+from scheduling.whatif.domain.world import World
 
 _CLASS_SHORT = {
     RefusalReason.VCPU_SHORT: VCPU,

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from scheduling.domain.host_rows import HostRow
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Outcome, Trace
-from scheduling.engine.nearest_fit_amounts import ask_for_less, class_of, free_room, raise_ratio
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import FleetEdits, HostAddEdit, world_edited
+from scheduling.domain.hosts.host_rows import HostRow
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Outcome, Trace
+from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, world_edited
+from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less, class_of, free_room, raise_ratio
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
+from scheduling.whatif.domain.world import World, world_run
 
 Steps = tuple[Step, ...]
 HOSTS_TRIED = 6

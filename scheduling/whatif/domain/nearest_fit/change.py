@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.host_rows import HostRow
+from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import NO_EDITS, AggregateEdit, FleetEdits
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.whatif.domain.edits import NO_EDITS, AggregateEdit, FleetEdits
+from scheduling.whatif.domain.world import World
 
 
 class ChangeKind(StrEnum):

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.aggregates import metadata_values
-from scheduling.domain.host_rows import AggregateRow, HostRow
-from scheduling.domain.image_property_names import EARLIER_NAMES
-from scheduling.engine.nearest_fit_change import (
+from scheduling.domain.hosts.aggregates import metadata_values
+from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
+from scheduling.domain.request.image_property_names import EARLIER_NAMES
+from scheduling.filters.aggregate_multitenancy import TENANT_KEY
+from scheduling.filters.trusted import TRUST_KEY
+from scheduling.filters.type_affinity import FLAVOR_KEY
+from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits
+from scheduling.whatif.domain.nearest_fit.change import (
     ChangeKind,
     Step,
     Trial,
@@ -17,11 +21,7 @@ from scheduling.engine.nearest_fit_change import (
     spec_step,
     without_properties,
 )
-from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import AggregateEdit, FleetEdits
-from scheduling.filters.aggregate_multitenancy import TENANT_KEY
-from scheduling.filters.trusted import TRUST_KEY
-from scheduling.filters.type_affinity import FLAVOR_KEY
+from scheduling.whatif.domain.world import World
 
 MIB_PER_GIB = 1024
 # What ImagePropertiesFilter looks at; the refusal names values, not which of these asked for them.

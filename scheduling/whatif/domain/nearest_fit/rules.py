@@ -3,15 +3,15 @@
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.host_rows import HostRow
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.resources import resource_request
-from scheduling.engine.nearest_fit_change import Trial
+from scheduling.domain.hosts.host_rows import HostRow
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine.placement import refuse_full
 from scheduling.engine.schedule import refusals_by_stage
-from scheduling.engine.what_if import World, aimed_at, world_candidates
-from scheduling.engine.what_if_edits import world_edited
 from scheduling.schedulers.registry import rules_of
+from scheduling.whatif.domain.edits import world_edited
+from scheduling.whatif.domain.nearest_fit.change import Trial
+from scheduling.whatif.domain.world import World, aimed_at, world_candidates
 
 PLACEMENT = "placement"
 

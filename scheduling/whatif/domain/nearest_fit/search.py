@@ -14,15 +14,16 @@ import numpy as np
 
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.host_rows import HostRow
+from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
-from scheduling.domain.trace import Outcome, Trace
-from scheduling.engine.nearest_fit_batches import batch_steps, trial_run
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
-from scheduling.engine.nearest_fit_steps import steps_for
-from scheduling.engine.what_if import World, aimed_at, world_run
-from scheduling.engine.what_if_edits import world_edited
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.domain.trace.trace import Outcome, Trace
+from scheduling.whatif.domain.edits import world_edited
+from scheduling.whatif.domain.nearest_fit.batches import batch_steps, trial_run
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
+from scheduling.whatif.domain.nearest_fit.steps import steps_for
+from scheduling.whatif.domain.world import World, aimed_at, world_run
 
 MOST_STEPS = 4
 RUNS_PER_HOST = 120

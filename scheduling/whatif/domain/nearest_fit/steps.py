@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.host_rows import ZONE_KEY, HostRow
-from scheduling.engine import nearest_fit_keeping as keeping
-from scheduling.engine import nearest_fit_shape as shape
-from scheduling.engine.nearest_fit_amounts import piece, room
-from scheduling.engine.nearest_fit_change import ChangeKind, Proposer, Step, Trial, edited
-from scheduling.engine.nearest_fit_traits import derived_traits
-from scheduling.engine.what_if import World
-from scheduling.engine.what_if_edits import AggregateEdit, FleetEdits
+from scheduling.domain.hosts.host_rows import ZONE_KEY, HostRow
+from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits
+from scheduling.whatif.domain.nearest_fit import isolation as keeping
+from scheduling.whatif.domain.nearest_fit import topology as shape
+from scheduling.whatif.domain.nearest_fit.amounts import piece, room
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Proposer, Step, Trial, edited
+from scheduling.whatif.domain.nearest_fit.traits import derived_traits
+from scheduling.whatif.domain.world import World
 
 # Rules about what a host is: switching them off would place instances where they cannot run.
 NEVER_OFF = frozenset({"ComputeFilter", "ImagePropertiesFilter", "NUMATopologyFilter", "PciPassthroughFilter"})

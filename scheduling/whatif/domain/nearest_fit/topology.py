@@ -6,16 +6,23 @@ from itertools import chain
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.host_rows import HostRow
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import NumaPolicy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import MEMORY_MB, VCPU
-from scheduling.domain.topologies import topology_of
-from scheduling.engine.nearest_fit_amounts import ask_for_less
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial, spec_step, with_specs, without_properties
-from scheduling.engine.what_if import World
+from scheduling.domain.hosts.host_rows import HostRow
+from scheduling.domain.hosts.topologies import topology_of
+from scheduling.domain.request.resources import MEMORY_MB, VCPU
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import NumaPolicy
+from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less
+from scheduling.whatif.domain.nearest_fit.change import (
+    ChangeKind,
+    Step,
+    Trial,
+    spec_step,
+    with_specs,
+    without_properties,
+)
+from scheduling.whatif.domain.world import World
 
 _PINNING = (
     "hw:cpu_policy", "hw:cpu_thread_policy", "hw:cpu_dedicated_mask", "hw:emulator_threads_policy", "hw:cpu_realtime",

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.host_rows import HostRow
-from scheduling.domain.resources import resource_request
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial, spec_step, without_properties
-from scheduling.engine.request_filters import filter_request, surroundings_of
-from scheduling.engine.what_if import World
+from scheduling.domain.hosts.host_rows import HostRow
+from scheduling.domain.request.resources import resource_request
+from scheduling.request_filters import filter_request, surroundings_of
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial, spec_step, without_properties
+from scheduling.whatif.domain.world import World
 
 _TRAIT = "trait"
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.host_rows import HostRow
+from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import WeigherSetting
-from scheduling.domain.trace import Outcome, Trace
-from scheduling.domain.weighing import Ranking, WeigherColumn
-from scheduling.engine.nearest_fit import Fit
-from scheduling.engine.nearest_fit_change import ChangeKind, Step, Trial
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import world_edited
+from scheduling.domain.trace.trace import Outcome, Trace
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn
+from scheduling.whatif.domain.edits import world_edited
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
+from scheduling.whatif.domain.nearest_fit.search import Fit
+from scheduling.whatif.domain.world import World, world_run
 
 # Beyond the exact point where two hosts are level: by so much the host is to be ahead.
 _AHEAD = 0.01

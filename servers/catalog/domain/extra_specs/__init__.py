@@ -4,13 +4,13 @@
 of `table.EXTRA_SPEC_RULES`; the contradictions are those that Nova answers with a refusal at every boot.
 """
 
-from servers.domain.extra_specs.judge import (
+from servers.catalog.domain.extra_specs.judge import (
     CONTRADICTIONS,
     contradictions,
     extra_spec_problems,
     flavor_extra_spec_problems,
 )
-from servers.domain.extra_specs.table import EXTRA_SPEC_RULES, KNOWN_NAMESPACES, extra_spec_complaint, rule_of
+from servers.catalog.domain.extra_specs.table import EXTRA_SPEC_RULES, KNOWN_NAMESPACES, extra_spec_complaint, rule_of
 
 __all__ = [
     "CONTRADICTIONS",

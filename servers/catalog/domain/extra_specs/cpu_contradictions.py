@@ -4,9 +4,9 @@ What an image could still mend is left to the boot: an image may say which CPU p
 silent, so a thread policy alone is fine here.
 """
 
-from scheduling.domain.numa.cpusets import parse_mask
-from servers.domain.allowed import CPU_NUMBER_MAX, is_true
-from servers.domain.extra_specs.facts import (
+from scheduling.topology.domain.numa.cpusets import parse_mask
+from servers.catalog.domain.allowed import CPU_NUMBER_MAX, is_true
+from servers.catalog.domain.extra_specs.facts import (
     Contradiction,
     Findings,
     FlavorFacts,

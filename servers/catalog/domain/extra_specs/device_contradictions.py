@@ -1,6 +1,6 @@
 """Devices and the guest's view of its CPUs: what no image can mend."""
 
-from servers.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
+from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
 
 CPU_PARTS_MAX = 65536
 """The most sockets, cores and threads where nothing is said (Nova's default)."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from servers.domain.extra_specs.rules import SUFFIX
+from servers.catalog.domain.extra_specs.rules import SUFFIX
 
 Finding = tuple[str, str]
 """The key at fault and a sentence that names it."""

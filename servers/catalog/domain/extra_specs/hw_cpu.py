@@ -1,7 +1,7 @@
 """`hw:` keys for processors, memory and their place on the host."""
 
-from servers.domain.allowed import boolean, choice, cpu_list, number, page_size
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.allowed import boolean, choice, cpu_list, number, page_size
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 NUMA_NODES_MAX = 128
 """How many NUMA nodes Nova lets a guest have."""

@@ -1,7 +1,7 @@
 """`hw:` keys for the devices and features of a guest."""
 
-from servers.domain.allowed import boolean, choice, form, number
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.allowed import boolean, choice, form, number
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 SOUND_MODELS = ("sb16", "es1370", "pcspk", "ac97", "ich6", "ich9", "usb", "virtio")
 USB_MODELS = ("none", "nec-xhci", "qemu-xhci")

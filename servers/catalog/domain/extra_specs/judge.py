@@ -1,13 +1,13 @@
 """The whole of a flavor's extra specs: each pair by the table, then the pairs against each other and the flavor."""
 
-from servers.domain.extra_specs.cpu_contradictions import CPU_CONTRADICTIONS
-from servers.domain.extra_specs.device_contradictions import DEVICE_CONTRADICTIONS
-from servers.domain.extra_specs.facts import Contradiction, Finding, FlavorFacts
-from servers.domain.extra_specs.numa_contradictions import NUMA_CONTRADICTIONS
-from servers.domain.extra_specs.placement_contradictions import PLACEMENT_CONTRADICTIONS
-from servers.domain.extra_specs.table import extra_spec_complaint
-from servers.domain.fields import Problems
-from servers.domain.keyed_text import keyed_problems, texts_of
+from servers.catalog.domain.extra_specs.cpu_contradictions import CPU_CONTRADICTIONS
+from servers.catalog.domain.extra_specs.device_contradictions import DEVICE_CONTRADICTIONS
+from servers.catalog.domain.extra_specs.facts import Contradiction, Finding, FlavorFacts
+from servers.catalog.domain.extra_specs.numa_contradictions import NUMA_CONTRADICTIONS
+from servers.catalog.domain.extra_specs.placement_contradictions import PLACEMENT_CONTRADICTIONS
+from servers.catalog.domain.extra_specs.table import extra_spec_complaint
+from servers.fields import Problems
+from servers.keyed_text import keyed_problems, texts_of
 
 VALUE_MAX_CHARS = 255
 CONTRADICTIONS: tuple[Contradiction, ...] = (

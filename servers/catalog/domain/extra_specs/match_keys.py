@@ -4,8 +4,8 @@ Source: the operators of ComputeCapabilitiesFilter and AggregateInstanceExtraSpe
 Nova's own table of extra specs names.
 """
 
-from servers.domain.allowed import Allowed, words_of
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.allowed import Allowed, words_of
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 _NUMERIC = frozenset(["=", "==", "!=", ">=", "<="])
 _OF_TEXT = frozenset(["s==", "s!=", "s>=", "s>", "s<=", "s<", "<in>", "<all-in>"])

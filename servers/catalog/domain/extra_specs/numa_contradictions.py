@@ -6,11 +6,11 @@ A flavor is complete by itself here: if it lists CPUs or memory of nodes, it lis
 from collections import Counter
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_cpus
-from scheduling.domain.numa.memory_rules import parse_page_size
-from servers.domain.allowed import CPU_NUMBER_MAX, is_true
-from servers.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts, indexed
-from servers.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
+from scheduling.topology.domain.numa.cpusets import format_cpus, parse_cpus
+from scheduling.topology.domain.numa.memory_rules import parse_page_size
+from servers.catalog.domain.allowed import CPU_NUMBER_MAX, is_true
+from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts, indexed
+from servers.catalog.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
 
 NODES, CPUS, MEMORY = "hw:numa_nodes", "hw:numa_cpus", "hw:numa_mem"
 PAGE_SIZE, LOCKED = "hw:mem_page_size", "hw:locked_memory"

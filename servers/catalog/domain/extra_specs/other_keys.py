@@ -1,7 +1,7 @@
 """Small namespaces, and the keys that have none."""
 
-from servers.domain.allowed import boolean, choice, form, number, some_text
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.allowed import boolean, choice, form, number, some_text
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 ALIASES = r"[^,:\s]+:[1-9][0-9]{0,4}(\s*,\s*[^,:\s]+:[1-9][0-9]{0,4})*"
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from servers.domain.allowed import is_true
-from servers.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
-from servers.domain.extra_specs.rules import SUFFIX
+from servers.catalog.domain.allowed import is_true
+from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
+from servers.catalog.domain.extra_specs.rules import SUFFIX
 
 _GROUPED = re.compile(rf"(?P<kind>resources|trait)(?P<group>{SUFFIX}):.*")
 _IMPLIED = {

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import os_resource_classes
 import os_traits
 
-from servers.domain.allowed import choice, number
-from servers.domain.extra_specs.rules import KeyRule
-from servers.domain.fields import INTEGER_MAX
+from servers.catalog.domain.allowed import choice, number
+from servers.catalog.domain.extra_specs.rules import KeyRule
+from servers.fields import INTEGER_MAX
 
 STANDARD_CLASSES = frozenset(os_resource_classes.STANDARDS)
 STANDARD_TRAITS = frozenset(os_traits.get_traits())

@@ -1,7 +1,7 @@
 """`quota:` keys: limits that a hypervisor sets on a guest. They never take part in scheduling."""
 
-from servers.domain.allowed import choice, number
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.allowed import choice, number
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 _VMWARE = {
     "cpu": "MHz of CPU",

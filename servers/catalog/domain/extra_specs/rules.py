@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from servers.domain.allowed import Allowed
+from servers.catalog.domain.allowed import Allowed
 
 SUFFIX = r"[a-zA-Z0-9_-]{1,64}"
 """What may follow `resources` and `trait` to name a group (Placement's rule since its version 1.33)."""

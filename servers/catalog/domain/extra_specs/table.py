@@ -6,13 +6,13 @@ that is known is refused; any other key is the operator's own and taken as it is
 
 import re
 
-from servers.domain.extra_specs.hw_cpu import HW_CPU_RULES
-from servers.domain.extra_specs.hw_devices import HW_DEVICE_RULES
-from servers.domain.extra_specs.match_keys import MATCH_RULES
-from servers.domain.extra_specs.other_keys import OTHER_RULES
-from servers.domain.extra_specs.placement_keys import PLACEMENT_RULES, did_you_mean
-from servers.domain.extra_specs.quota_keys import QUOTA_RULES
-from servers.domain.extra_specs.rules import SUFFIX, KeyRule, key_pattern, value_complaint
+from servers.catalog.domain.extra_specs.hw_cpu import HW_CPU_RULES
+from servers.catalog.domain.extra_specs.hw_devices import HW_DEVICE_RULES
+from servers.catalog.domain.extra_specs.match_keys import MATCH_RULES
+from servers.catalog.domain.extra_specs.other_keys import OTHER_RULES
+from servers.catalog.domain.extra_specs.placement_keys import PLACEMENT_RULES, did_you_mean
+from servers.catalog.domain.extra_specs.quota_keys import QUOTA_RULES
+from servers.catalog.domain.extra_specs.rules import SUFFIX, KeyRule, key_pattern, value_complaint
 
 EXTRA_SPEC_RULES: tuple[KeyRule, ...] = (
     *PLACEMENT_RULES,

@@ -3,11 +3,11 @@
 `property_complaint` judges one property, `image_property_problems` all of an image; both are pure.
 """
 
-from scheduling.domain.image_property_names import EARLIER_NAMES
-from servers.domain.fields import Problems
-from servers.domain.image_properties.contradictions import IMAGE_CONTRADICTIONS, image_contradictions
-from servers.domain.image_properties.table import PROPERTY_RULES, property_complaint
-from servers.domain.keyed_text import WHOLE, keyed_problems, texts_of
+from scheduling.domain.request.image_property_names import EARLIER_NAMES
+from servers.fields import Problems
+from servers.images.domain.image_properties.contradictions import IMAGE_CONTRADICTIONS, image_contradictions
+from servers.images.domain.image_properties.table import PROPERTY_RULES, property_complaint
+from servers.keyed_text import WHOLE, keyed_problems, texts_of
 
 PROPERTIES_MAX = 128
 PROPERTY_MAX_CHARS = 4096

@@ -1,6 +1,6 @@
 """`hw_` properties: the virtual hardware that an image wants. Names and values are those of Nova's image metadata."""
 
-from servers.domain.allowed import (
+from servers.catalog.domain.allowed import (
     a_uuid,
     any_text,
     boolean,
@@ -11,8 +11,8 @@ from servers.domain.allowed import (
     page_size,
     words_of,
 )
-from servers.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
-from servers.domain.extra_specs.hw_devices import (
+from servers.catalog.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
+from servers.catalog.domain.extra_specs.hw_devices import (
     ENCRYPTION_FORMATS,
     SOUND_MODELS,
     TPM_MODELS,
@@ -22,7 +22,7 @@ from servers.domain.extra_specs.hw_devices import (
     VIOMMU_MODELS,
     WATCHDOG_ACTIONS,
 )
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 ARCHITECTURES = words_of(
     "alpha armv6 armv7l armv7b aarch64 cris i686 ia64 lm32 m68k microblaze microblazeel mips mipsel mips64 mips64el "

@@ -1,6 +1,6 @@
 """`img_` and `os_` properties: how the image is used, and what runs in it. Names and values are Nova's."""
 
-from servers.domain.allowed import (
+from servers.catalog.domain.allowed import (
     a_uuid,
     any_text,
     boolean,
@@ -11,7 +11,7 @@ from servers.domain.allowed import (
     version_bounds,
     words_of,
 )
-from servers.domain.extra_specs.rules import KeyRule
+from servers.catalog.domain.extra_specs.rules import KeyRule
 
 HYPERVISORS = words_of(
     "baremetal bhyve docker fake hyperv ironic kqemu kvm lxc lxd openvz parallels phyp qemu test uml vbox vz vmware "

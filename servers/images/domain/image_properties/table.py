@@ -3,18 +3,18 @@
 A property that is not in the table is its owner's own: kept, and without any effect here.
 """
 
-from scheduling.domain.image_property_names import EARLIER_NAMES
-from servers.domain.allowed import choice, choice_any_case
-from servers.domain.extra_specs.placement_keys import trait_complaint
-from servers.domain.extra_specs.rules import KeyRule, key_pattern, value_complaint
-from servers.domain.image_properties.hardware import (
+from scheduling.domain.request.image_property_names import EARLIER_NAMES
+from servers.catalog.domain.allowed import choice, choice_any_case
+from servers.catalog.domain.extra_specs.placement_keys import trait_complaint
+from servers.catalog.domain.extra_specs.rules import KeyRule, key_pattern, value_complaint
+from servers.images.domain.image_properties.hardware import (
     CPU_PROPERTIES,
     DEVICE_PROPERTIES,
     MACHINE_PROPERTIES,
     OLD_SCSI_MODELS,
     SCSI_MODELS,
 )
-from servers.domain.image_properties.software import IMAGE_PROPERTIES, OS_PROPERTIES
+from servers.images.domain.image_properties.software import IMAGE_PROPERTIES, OS_PROPERTIES
 
 PROPERTY_RULES: tuple[KeyRule, ...] = (
     *CPU_PROPERTIES,

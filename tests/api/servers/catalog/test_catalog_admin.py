@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.domain.public_keys import new_key
+from servers.catalog.domain.public_keys import new_key
 from servers.models import Flavor, Image, Instance, KeyPair, Network
 from tests.worlds import cloud
 

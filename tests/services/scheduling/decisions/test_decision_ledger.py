@@ -11,17 +11,18 @@ import pytest
 
 from bench.scheduler_engine import fleet as bench_fleet
 from bench.scheduler_engine import request as bench_request
-from scheduling.domain.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.selectors.decisions import decision_content, decision_trace, decision_why_not
+from scheduling.decisions.selectors.report import decision_report
+from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
+from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace_codec import trace_to_dict
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.engine import AggregateRow, HostRow, HostTable, InventoryRow, host_table_from_rows, schedule
+from scheduling.errors import NoValidHost
 from scheduling.models import DecisionReason, HostRoster, SchedulingDecision
-from scheduling.selectors import decision_report, decision_trace, decision_why_not
-from scheduling.selectors.decisions import decision_content
-from scheduling.services import NoValidHost, destinations_select
-from scheduling.services.decisions import DecisionDraft, decision_record, now_us
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,11 @@ import pytest
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
-from controlplane.infra.jobs import CHORES
+from controlplane.work.jobs import CHORES
 from placement.services import allocations_free
+from scheduling.decisions.selectors.replay import ReplayState, replay_of
+from scheduling.decisions.services.prune import Pruned, decisions_prune
+from scheduling.destinations.services.select import destinations_select
 from scheduling.models import (
     DecisionInstance,
     DecisionReason,
@@ -18,10 +21,7 @@ from scheduling.models import (
     HostRoster,
     SchedulingDecision,
 )
-from scheduling.selectors.decision_replay import ReplayState, replay_of
-from scheduling.services import destinations_select
-from scheduling.services.decision_prune import Pruned, decisions_prune
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

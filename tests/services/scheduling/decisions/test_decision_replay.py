@@ -13,25 +13,22 @@ from controlplane.kernel.errors import NotFound
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
-from scheduling.domain.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.ledger.fleet_columns import FleetSeen
+from scheduling.decisions.selectors.replay import ReplayState, fleet_candidates, replay_of
+from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
+from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
+from scheduling.decisions.services.replay import decision_replay
+from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import Destination, GroupSnapshot
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot
 from scheduling.engine import schedule
+from scheduling.errors import NoValidHost
+from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import FleetSnapshot, SchedulingDecision
-from scheduling.selectors import FleetFacts, HostFacts
-from scheduling.selectors.decision_replay import ReplayState, fleet_candidates, replay_of
-from scheduling.selectors.decision_store import decision_fleet, decision_record_of
-from scheduling.services import (
-    NoValidHost,
-    aggregate_create,
-    aggregate_host_add,
-    destinations_select,
-    policy_create,
-    service_disable,
-)
-from scheduling.services.decision_replay import decision_replay
-from scheduling.services.decisions import DecisionDraft, decision_record, now_us
-from tests.services.scheduling.fleet_world import NO_FACTS, OTHER_PROJECT, PROJECT, USER, fleet, request
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, OTHER_PROJECT, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.kernel.errors import NotFound
-from scheduling.selectors.hosts import host_get
+from scheduling.fleet.selectors.hosts import host_get
 
 pytestmark = pytest.mark.django_db
 

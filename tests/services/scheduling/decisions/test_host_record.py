@@ -6,13 +6,15 @@ from dataclasses import replace
 import pytest
 
 from bench.scheduler_engine import request as bench_request
-from scheduling.domain.explanation import Standing, why_not
+from scheduling.decisions.selectors.decisions import decision_trace
+from scheduling.decisions.selectors.host_record import Fate, HostRecord, host_record
+from scheduling.destinations.services.select import destinations_select
+from scheduling.domain.trace.explanation import Standing, why_not
+from scheduling.errors import NoValidHost
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
-from scheduling.selectors import decision_trace
-from scheduling.selectors.host_record import Fate, HostRecord, host_record
-from scheduling.services import NoValidHost, destinations_select, service_disable
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
-from tests.services.scheduling.test_decision_ledger import fleets, stored
+from tests.services.scheduling.decisions.test_decision_ledger import fleets, stored
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 FATE_OF = {

@@ -19,19 +19,15 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
-from scheduling.domain.request import Destination, GroupSnapshot, ScheduleRequest
+from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.decisions.selectors.report import decision_report
+from scheduling.destinations.services.select import alternate_claim, destinations_select
+from scheduling.destinations.services.selections import Destinations, selection_from_json, selection_to_json
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
+from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
-from scheduling.selectors import decision_content, decision_report, decision_why_not
-from scheduling.services import (
-    Destinations,
-    NoValidHost,
-    alternate_claim,
-    destinations_select,
-    selection_from_json,
-    selection_to_json,
-)
 from tests.services.scheduling.between import BetweenLookAndClaim
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -13,22 +13,20 @@ from controlplane.kernel.reasons import RefusalReason
 from placement.domain import Claim
 from placement.selectors import allocations_by_consumer, fleet_usage
 from placement.services import allocations_claim, allocations_free
-from scheduling.models import CELL1_ID, DecisionOutcome, SchedulingDecision, Service
-from scheduling.selectors import FleetFacts, HostFacts, decision_report, decision_trace, decision_why_not
-from scheduling.services import (
-    NoValidHost,
-    aggregate_create,
-    aggregate_host_add,
-    alternate_claim,
-    build_failure_count,
-    cell_set_disabled,
-    destinations_select,
-    policy_create,
-    selection_from_json,
-    selection_to_json,
-    service_disable,
-)
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from scheduling.decisions.selectors.decisions import decision_trace, decision_why_not
+from scheduling.decisions.selectors.report import decision_report
+from scheduling.destinations.services.select import alternate_claim, destinations_select
+from scheduling.destinations.services.selections import selection_from_json, selection_to_json
+from scheduling.errors import NoValidHost
+from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.build_failures import build_failure_count
+from scheduling.fleet.services.cells import cell_set_disabled
+from scheduling.fleet.services.service_states import service_disable
+from scheduling.models import DecisionOutcome, SchedulingDecision, Service
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

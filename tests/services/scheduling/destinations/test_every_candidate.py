@@ -11,12 +11,14 @@ from controlplane.kernel.reasons import RefusalReason
 from placement.domain import Claim, InventorySpec, ProviderKind
 from placement.selectors import allocations_by_consumer
 from placement.services import allocations_claim, inventory_set, provider_ensure
+from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.services.select import destinations_select
+from scheduling.destinations.services.selections import Destinations
+from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, SchedulingDecision
-from scheduling.selectors import decision_content, decision_why_not
-from scheduling.services import Destinations, NoValidHost, destinations_select
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
 from tests.services.scheduling import raced_scheduler
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

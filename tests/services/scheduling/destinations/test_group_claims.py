@@ -7,17 +7,13 @@ import pytest
 from controlplane.kernel.errors import NoCapacity
 from placement.domain import Claim, CountLimit
 from placement.services import allocations_claim, allocations_free
-from scheduling.domain.request import GroupSnapshot
+from scheduling.decisions.selectors.decisions import decision_content
+from scheduling.destinations.services.select import alternate_claim, destinations_select
+from scheduling.destinations.services.selections import selection_from_json, selection_to_json
+from scheduling.domain.request.schedule_request import GroupSnapshot
+from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, SchedulingDecision
-from scheduling.selectors import decision_content
-from scheduling.services import (
-    NoValidHost,
-    alternate_claim,
-    destinations_select,
-    selection_from_json,
-    selection_to_json,
-)
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

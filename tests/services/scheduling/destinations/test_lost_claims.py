@@ -9,11 +9,12 @@ from django.db import connection
 from controlplane.kernel.reasons import RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
+from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
-from scheduling.selectors import decision_content, decision_why_not
-from scheduling.services import ClaimsExhausted, NoValidHost, destinations_select
 from tests.services.scheduling.between import BetweenLookAndClaim
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 

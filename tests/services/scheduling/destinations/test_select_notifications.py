@@ -7,11 +7,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from controlplane.infra.models import Notification
-from scheduling.domain.request import GroupSnapshot
+from controlplane.notifications.models import Notification
+from scheduling.destinations.services.select import destinations_select
+from scheduling.domain.request.schedule_request import GroupSnapshot
+from scheduling.errors import NoValidHost
 from scheduling.models import SchedulingDecision
-from scheduling.services import NoValidHost, destinations_select
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, fleet, request
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 START, END, ERROR = (f"scheduler.select_destinations.{phase}" for phase in ("start", "end", "error"))

@@ -4,9 +4,11 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot, ScheduleRequest
-from scheduling.selectors.facts import FleetFacts
-from scheduling.services import HypervisorReport, host_register
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.fleet.facts import FleetFacts
+from scheduling.fleet.services.hosts import host_register
+from scheduling.reports import HypervisorReport
 
 PROJECT = uuid.UUID("11111111-0000-4000-8000-000000000001")
 OTHER_PROJECT = uuid.UUID("11111111-0000-4000-8000-000000000002")

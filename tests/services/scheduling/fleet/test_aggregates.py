@@ -6,19 +6,19 @@ import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.selectors import provider_aggregates_by_uuid
-from scheduling.models import Aggregate, AggregateHost, ComputeNode
-from scheduling.selectors import host_get, zone_list, zone_of_host
-from scheduling.services import (
-    HostInUse,
-    ZoneConflict,
+from scheduling.errors import HostInUse, ZoneConflict
+from scheduling.fleet.selectors.hosts import host_get
+from scheduling.fleet.selectors.zones import zone_list, zone_of_host
+from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
     aggregate_host_add,
     aggregate_host_remove,
     aggregate_update,
-    service_disable,
 )
-from tests.services.scheduling.fleet_world import fleet
+from scheduling.fleet.services.service_states import service_disable
+from scheduling.models import Aggregate, AggregateHost, ComputeNode
+from tests.services.scheduling.fleet.fleet_world import fleet
 
 pytestmark = pytest.mark.django_db
 

@@ -12,14 +12,13 @@ import pytest
 
 from scheduling.checks import options_problems
 from scheduling.conf import SchedulingOptions
-from scheduling.domain.request import FlavorSnapshot
-from scheduling.selectors import trust_levels
-from scheduling.selectors.attestation import PAUSE_S, TrustCache, hosts_poll
-from scheduling.selectors.facts import FleetFacts
-from scheduling.services import destinations_select
-from scheduling.services.errors import NoValidHost
-from scheduling.services.policies import policy_create
-from tests.services.scheduling.fleet_world import fleet, request
+from scheduling.destinations.services.select import destinations_select
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.errors import NoValidHost
+from scheduling.fleet.cache.attestation import PAUSE_S, TrustCache, hosts_poll, trust_levels
+from scheduling.fleet.facts import FleetFacts
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
 TRUSTING = FlavorSnapshot(

@@ -7,17 +7,12 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from computeagent.conductor import FailureClass
-from controlplane.infra.models import Heal
+from computeagent.protocol.conductor import FailureClass
+from controlplane.work.models import Heal
 from placement.selectors.providers import provider_traits_by_uuid
+from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset, build_failures_round
+from scheduling.fleet.services.service_states import service_disable, service_enable
 from scheduling.models import BuildFailures, ComputeNode, Service
-from scheduling.services import (
-    build_failure_count,
-    build_failure_reset,
-    build_failures_round,
-    service_disable,
-    service_enable,
-)
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

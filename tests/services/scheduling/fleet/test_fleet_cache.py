@@ -16,39 +16,36 @@ from django.test.utils import CaptureQueriesContext
 from placement.candidates.columns import FleetView
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free, provider_traits_set
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.ledger.fleet_columns import same_column, table_to_columns
+from scheduling.decisions.ledger.fleet_columns import same_column, table_to_columns
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine import host_table_from_rows
-from scheduling.models import CELL1_ID, Aggregate, Cell, ComputeNode, FleetChange, HostMapping, Service
-from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted
-from scheduling.selectors import FleetFacts, HostFacts
-from scheduling.selectors.candidates import placement_view, request_look
-from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
-from scheduling.selectors.fleet_changes import ChangeFeed
-from scheduling.selectors.fleet_kept import Fleet, FleetKept, fleet_kept
-from scheduling.selectors.policies import policy_active, shadow_is_known
-from scheduling.services import (
+from scheduling.fleet.cache.changes import ChangeFeed
+from scheduling.fleet.cache.fleet_cache import Fleet, FleetKept, fleet_kept
+from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
+from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.selectors.candidates import placement_view, request_look
+from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
     aggregate_host_add,
     aggregate_host_remove,
     aggregate_update,
-    build_failure_count,
-    cell_set_disabled,
-    host_delete,
-    host_register,
-    policy_create,
-    service_disable,
-    service_enable,
-    service_force_down,
-    service_heartbeat,
 )
-from scheduling.services.fleet_triggers import (
+from scheduling.fleet.services.build_failures import build_failure_count
+from scheduling.fleet.services.cells import cell_set_disabled
+from scheduling.fleet.services.change_triggers import (
     fleet_changes_prune,
     fleet_triggers_drop_before_migrate,
     fleet_triggers_ensure,
 )
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
+from scheduling.fleet.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
+from scheduling.models import Aggregate, Cell, ComputeNode, FleetChange, HostMapping, Service
+from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted
+from scheduling.policies.selectors.policies import policy_active, shadow_is_known
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

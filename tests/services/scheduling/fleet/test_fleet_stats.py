@@ -2,9 +2,10 @@
 
 import pytest
 
-from scheduling.selectors import fleet_stats, hosts_schedulable_count
-from scheduling.services import destinations_select, service_disable, service_force_down
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from scheduling.destinations.services.select import destinations_select
+from scheduling.fleet.selectors.hosts import fleet_stats, hosts_schedulable_count
+from scheduling.fleet.services.service_states import service_disable, service_force_down
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
 

@@ -11,17 +11,14 @@ from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import Claim, InventorySpec, TraitOwner
 from placement.selectors import fleet_usage, provider_traits_by_uuid
 from placement.services import allocations_claim, inventory_put, provider_traits_set
-from scheduling.models import CELL1_ID, Cell, ComputeNode, HostMapping, Service
-from scheduling.selectors import host_get, host_is_up
-from scheduling.services import (
-    HostInUse,
-    host_delete,
-    host_register,
-    service_disable,
-    service_force_down,
-    service_heartbeat,
-)
-from tests.services.scheduling.fleet_world import PROJECT, USER, report
+from scheduling.errors import HostInUse
+from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.selectors.hosts import host_get
+from scheduling.fleet.selectors.liveness import host_is_up
+from scheduling.fleet.services.hosts import host_delete, host_register, service_heartbeat
+from scheduling.fleet.services.service_states import service_disable, service_force_down
+from scheduling.models import Cell, ComputeNode, HostMapping, Service
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, report
 
 pytestmark = pytest.mark.django_db
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from placement.domain import Claim
 from placement.services import allocations_claim
-from scheduling.selectors.fleet import compute_nodes
-from tests.services.scheduling.fleet_world import PROJECT, USER, fleet
+from scheduling.fleet.cache.host_rows import compute_nodes
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet
 
 
 class NobodyPasses:
@@ -24,8 +24,8 @@ class Broken:
 
 
 STACKING: dict[str, Any] = {"weighers": {"RAMWeigher": -1.0}}
-NO_HOST: dict[str, Any] = {"filters": ["tests.services.scheduling.policy_world.NobodyPasses"]}
-BROKEN: dict[str, Any] = {"filters": ["tests.services.scheduling.policy_world.Broken"]}
+NO_HOST: dict[str, Any] = {"filters": ["tests.services.scheduling.policies.policy_world.NobodyPasses"]}
+BROKEN: dict[str, Any] = {"filters": ["tests.services.scheduling.policies.policy_world.Broken"]}
 
 
 def uneven_fleet() -> None:

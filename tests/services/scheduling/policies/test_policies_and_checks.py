@@ -4,7 +4,7 @@ import pytest
 
 from scheduling.checks import options_problems
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.selectors import policy_active
+from scheduling.policies.selectors.policies import policy_active
 
 
 @pytest.mark.django_db

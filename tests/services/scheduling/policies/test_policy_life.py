@@ -8,9 +8,8 @@ from django.test import override_settings
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from scheduling.models import SchedulerPolicy
-from scheduling.selectors import policy_active
-from scheduling.selectors.policies import attempts_allowed
-from scheduling.services.policies import (
+from scheduling.policies.selectors.policies import attempts_allowed, policy_active
+from scheduling.policies.services.policies import (
     policy_activate,
     policy_create,
     policy_deactivate,

@@ -7,7 +7,7 @@ from django.apps.registry import Apps
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from scheduling.services.fleet_triggers import fleet_triggers_drop_before_migrate, fleet_triggers_ensure
+from scheduling.fleet.services.change_triggers import fleet_triggers_drop_before_migrate, fleet_triggers_ensure
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

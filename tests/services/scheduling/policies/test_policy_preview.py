@@ -7,13 +7,15 @@ import pytest
 
 from controlplane.kernel.errors import Invalid, InvalidFields, NotFound
 from placement.models import Allocation
+from scheduling.destinations.services.select import destinations_select
+from scheduling.errors import NoValidHost
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision, ShadowResult
-from scheduling.selectors.policies import DEFAULTS
-from scheduling.selectors.policy_preview import PolicyPreview, policy_preview
-from scheduling.services import NoValidHost, destinations_select, service_disable
-from scheduling.services.policies import policy_create
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
-from tests.services.scheduling.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
+from scheduling.policies.selectors.policies import DEFAULTS
+from scheduling.policies.selectors.preview import PolicyPreview, policy_preview
+from scheduling.policies.services.policies import policy_create
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.policies.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
 
 pytestmark = pytest.mark.django_db
 

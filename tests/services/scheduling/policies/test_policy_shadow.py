@@ -7,22 +7,23 @@ from typing import Any
 import pytest
 
 from placement.models import Allocation, Consumer, Inventory
-from scheduling.domain.ledger.fleet_columns import fleet_seen
-from scheduling.domain.policy_states import is_in_share
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.decisions.ledger.fleet_columns import fleet_seen
+from scheduling.decisions.services.record import DecisionDraft, decision_record
+from scheduling.destinations.services.select import destinations_select
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine import host_table_from_rows, schedule
+from scheduling.errors import NoValidHost
+from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
+from scheduling.fleet.selectors.candidates import placement_look
 from scheduling.models import SchedulingDecision, ShadowResult
-from scheduling.selectors.candidates import placement_look
-from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
-from scheduling.selectors.policies import policy_active, shadow_policy
-from scheduling.selectors.policy_shadow import ShadowMove, shadow_report
-from scheduling.services import NoValidHost, destinations_select
-from scheduling.services.decisions import DecisionDraft, decision_record
-from scheduling.services.policies import policy_create, policy_shadow_start, policy_validate
-from scheduling.services.policy_shadow import DecidedRun, shadow_offer, shadow_run, shadow_wait
-from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
-from tests.services.scheduling.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
+from scheduling.policies.domain.states import is_in_share
+from scheduling.policies.selectors.policies import policy_active, shadow_policy
+from scheduling.policies.selectors.shadow import ShadowMove, shadow_report
+from scheduling.policies.services.policies import policy_create, policy_shadow_start, policy_validate
+from scheduling.policies.services.shadow import DecidedRun, shadow_offer, shadow_run, shadow_wait
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.policies.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
 
 pytestmark = pytest.mark.django_db
 

@@ -4,12 +4,12 @@ import uuid
 
 import pytest
 
+from scheduling.destinations.services.select import destinations_select
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
-from scheduling.selectors.topology_audit import topology_findings
-from scheduling.selectors.topology_claims import topology_nodes, topology_owners_older_than
-from scheduling.services import destinations_select
-from tests.services.scheduling.fleet_world import NO_FACTS
-from tests.services.scheduling.topology_world import DEDICATED, cell, device, numa_host, wanting
+from scheduling.topology.selectors.audit import topology_findings
+from scheduling.topology.selectors.claims import topology_nodes, topology_owners_older_than
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS
+from tests.services.scheduling.topology.topology_world import DEDICATED, cell, device, numa_host, wanting
 
 pytestmark = pytest.mark.django_db
 CARDS = (device("0000:81:00.0"), device("0000:82:00.0"))

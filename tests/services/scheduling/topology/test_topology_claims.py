@@ -8,14 +8,15 @@ import pytest
 from controlplane.kernel.errors import Conflict, NoCapacity
 from placement.selectors import allocations_by_consumer, fleet_usage
 from placement.services import allocations_claim
+from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.services.select import alternate_claim, destinations_select
+from scheduling.destinations.services.selections import Destinations, selection_from_json, selection_to_json
+from scheduling.errors import NoValidHost
 from scheduling.models import PciDevice, SchedulingDecision, TopologyClaim
-from scheduling.selectors import decision_content, decision_why_not
-from scheduling.selectors.topology_claims import topology_of_instance
-from scheduling.services import Destinations, NoValidHost, alternate_claim, destinations_select
-from scheduling.services.selections import selection_from_json, selection_to_json
-from scheduling.services.topology_claims import claims_free, devices_allocate
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
-from tests.services.scheduling.topology_world import (
+from scheduling.topology.selectors.claims import topology_of_instance
+from scheduling.topology.services.claims import claims_free, devices_allocate
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.topology.topology_world import (
     DEDICATED,
     cell,
     device,

@@ -5,10 +5,18 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from placement.selectors import fleet_usage
 from placement.selectors.providers import trait_owners
+from scheduling.destinations.services.select import destinations_select
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
-from scheduling.services import destinations_select
-from tests.services.scheduling.fleet_world import NO_FACTS
-from tests.services.scheduling.topology_world import TWO_CELLS, cell, device, numa_host, pinned, pinned_cpus, wanting
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS
+from tests.services.scheduling.topology.topology_world import (
+    TWO_CELLS,
+    cell,
+    device,
+    numa_host,
+    pinned,
+    pinned_cpus,
+    wanting,
+)
 
 pytestmark = pytest.mark.django_db
 

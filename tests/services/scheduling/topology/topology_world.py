@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.request import FlavorSnapshot, ScheduleRequest
-from scheduling.domain.topology_needs import topology_needs
+from scheduling.domain.hosts.topology_needs import topology_needs
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.fleet.services.hosts import host_register
 from scheduling.models import ComputeNode
-from scheduling.services import host_register, policy_create
-from scheduling.services.topology_claims import TopologyWish, topologies_claim
-from tests.services.scheduling.fleet_world import report, request
+from scheduling.policies.services.policies import policy_create
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.services.claims import TopologyWish, topologies_claim
+from tests.services.scheduling.fleet.fleet_world import report, request
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}
 GPU = {"vendor_id": "10de", "product_id": "1eb8"}

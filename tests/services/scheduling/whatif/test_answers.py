@@ -17,20 +17,24 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
+from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import Destination, FlavorSnapshot, GroupSnapshot, ScheduleRequest
-from scheduling.domain.trace import Outcome
-from scheduling.engine.what_if_edits import FleetEdits, FreedEdit, HostAddEdit, RatioEdit
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.domain.trace.trace import Outcome
+from scheduling.errors import NoValidHost
+from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import ComputeNode, SchedulingDecision
-from scheduling.selectors.facts import FleetFacts, HostFacts
-from scheduling.services import NoValidHost, aggregate_create, aggregate_host_add, destinations_select, service_disable
-from scheduling.services.capacity import MOST_FLAVORS, capacity_count
-from scheduling.services.capacity_report import capacity_report
-from scheduling.services.explain import schedule_explain
-from scheduling.services.explain_report import answer_report
-from scheduling.services.simulate import policy_wanted, schedule_simulate
-from scheduling.services.simulate_report import simulation_report
-from tests.services.scheduling.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from scheduling.whatif.domain.edits import FleetEdits, FreedEdit, HostAddEdit, RatioEdit
+from scheduling.whatif.services.capacity import MOST_FLAVORS, capacity_count
+from scheduling.whatif.services.capacity_report import capacity_report
+from scheduling.whatif.services.explain import schedule_explain
+from scheduling.whatif.services.explain_report import answer_report
+from scheduling.whatif.services.simulate import policy_wanted, schedule_simulate
+from scheduling.whatif.services.simulate_report import simulation_report
+from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 VGPU = {"resources1:VGPU": "1"}

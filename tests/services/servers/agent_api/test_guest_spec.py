@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from computeagent.agent.resource_tracker import ResourceTracker
-from computeagent.conductor import GuestSpec
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.host_options import HostOptions
 from computeagent.management.device_choice import device_choice
+from computeagent.protocol.conductor import GuestSpec
 from scheduling.models import ComputeNode, TopologyClaim
-from servers.conductor_api import conductor_connect
+from servers.agent_api import conductor_connect
 from servers.models import Instance
 from tests.worlds import cloud as world
 

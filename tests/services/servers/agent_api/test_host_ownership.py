@@ -5,11 +5,13 @@ import uuid
 import pytest
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import SoloLease
 from controlplane.kernel.errors import Conflict
-from scheduling.services import HypervisorReport, host_register, service_force_down
+from controlplane.work.models import NamedLease
+from scheduling.fleet.services.hosts import host_register
+from scheduling.fleet.services.service_states import service_force_down
+from scheduling.reports import HypervisorReport
+from servers.agent_api.host_ownership import host_seat_take
 from servers.models import Instance
-from servers.services.host_seat import host_seat_take
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +37,7 @@ def instance_on(host: str) -> uuid.UUID:
 
 
 def silence() -> None:
-    SoloLease.objects.update(until=now_plus(-1))
+    NamedLease.objects.update(until=now_plus(-1))
 
 
 def register() -> None:

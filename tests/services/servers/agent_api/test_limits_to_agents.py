@@ -2,8 +2,8 @@
 
 import pytest
 
-from computeagent.conductor import WorkKind
-from scheduling.services import policy_create
+from computeagent.protocol.conductor import WorkKind
+from scheduling.policies.services.policies import policy_create
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,18 +10,18 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.conductor import HostUsage, StepEnd, WorkKind, WorkOrder
+from computeagent.protocol.conductor import HostUsage, StepEnd, WorkKind, WorkOrder
 from controlplane.infra.db import db_now, now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.work import work_fence
 from controlplane.kernel.errors import Fenced
+from controlplane.work.models import Work
+from controlplane.work.work import work_fence
 from scheduling.models import ComputeNode
-from servers.conductor_api import conductor_connect
-from servers.conductor_api.connection import row_lease
-from servers.domain.states import TaskState
+from servers.agent_api import conductor_connect
+from servers.agent_api.connection import row_lease
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.state import build_task_set
 from servers.models import Instance, InstanceActionEvent, ServerGroup, ServerGroupMember
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_state import build_task_set
+from servers.states import TaskState
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,9 +16,9 @@ from django.db import transaction  # noqa: E402
 
 from controlplane.identity.models import Project  # noqa: E402
 from controlplane.kernel.errors import QuotaExceeded  # noqa: E402
+from servers.catalog.selectors.quota import quota_usage  # noqa: E402
+from servers.catalog.services.quota import quota_count_allowed, quota_lock  # noqa: E402
 from servers.models import BuildRequest  # noqa: E402
-from servers.selectors.quota import quota_usage  # noqa: E402
-from servers.services.quota import quota_count_allowed, quota_lock  # noqa: E402
 
 
 def make(project_id: uuid.UUID) -> None:

@@ -3,12 +3,12 @@ import uuid
 import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound, QuotaExceeded
+from servers.catalog.selectors.flavor import flavor_for_instance, flavor_get, flavor_snapshot, flavors_visible
+from servers.catalog.selectors.keypair import keypair_for_instance
+from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update
+from servers.catalog.services.keypair import keypair_create, keypair_delete, keypair_generate
+from servers.catalog.services.network import network_create, network_ensure_default
 from servers.models import Flavor, KeyPair
-from servers.selectors.flavor import flavor_for_instance, flavor_get, flavor_snapshot, flavors_visible
-from servers.selectors.keypair import keypair_for_instance
-from servers.services.flavor import flavor_create, flavor_delete, flavor_update
-from servers.services.keypair import keypair_create, keypair_delete, keypair_generate
-from servers.services.network import network_create, network_ensure_default
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db

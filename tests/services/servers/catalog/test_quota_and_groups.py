@@ -6,17 +6,17 @@ from django.utils import timezone
 
 from controlplane.identity.models import Project
 from controlplane.kernel.errors import Conflict, Invalid, NotFound, QuotaExceeded
-from servers.domain.quota import Amounts
-from servers.models import BuildRequest, Instance, ProjectQuotaLock, ServerGroup, ServerGroupMember
-from servers.selectors.quota import quota_usage
-from servers.selectors.server_group import server_group_for_instance, server_group_get
-from servers.services.quota import quota_check, quota_count_allowed, quota_lock
-from servers.services.server_group import (
+from servers.catalog.domain.quota import Amounts
+from servers.catalog.selectors.quota import quota_usage
+from servers.catalog.selectors.server_group import server_group_for_instance, server_group_get
+from servers.catalog.services.quota import quota_check, quota_count_allowed, quota_lock
+from servers.catalog.services.server_group import (
     server_group_create,
     server_group_delete,
     server_group_members_add,
     server_group_members_remove,
 )
+from servers.models import BuildRequest, Instance, ProjectQuotaLock, ServerGroup, ServerGroupMember
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from scheduling.domain.trace import Trace
+from scheduling.domain.trace.trace import Trace
 from scheduling.schedulers import FilterScheduler
 
 ACTS: list[Callable[[], object]] = []

@@ -5,7 +5,7 @@ import pytest
 from controlplane.kernel.errors import InvalidFields
 from placement.selectors import allocations_by_consumer
 from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping
-from servers.services.audit import audit_findings
+from servers.repair.services.audit import audit_findings
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from controlplane.infra import jobs
-from controlplane.infra.models import Work, WorkState
-from controlplane.infra.work import work_cancel, works_take
+from controlplane.work import jobs
+from controlplane.work.models import Work, WorkState
+from controlplane.work.work import work_cancel, works_take
 from placement.selectors import allocations_by_consumer
 from scheduling.models import SchedulingDecision
-from servers.domain.groups import GroupPolicy
-from servers.domain.states import VmState
+from servers.catalog.domain.groups import GroupPolicy
+from servers.conductor.batch import schedule_and_build_many
+from servers.instances.work_kinds import BUILD, SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Instance, ServerGroup
-from servers.services.conductor_batch import schedule_and_build_many
-from servers.services.kinds import BUILD, SCHEDULE_AND_BUILD
+from servers.states import VmState
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -4,17 +4,19 @@ from uuid import uuid4
 
 import pytest
 
-from computeagent.conductor import FailureClass, WorkKind
+from computeagent.protocol.conductor import FailureClass, WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Work
-from controlplane.infra.reconcile import reconcile_once
 from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
+from controlplane.work.models import Work
+from controlplane.work.reconcile import reconcile_once
 from placement.domain import ConsumerState
 from placement.models import Consumer
 from placement.selectors import allocations_by_consumer, provider_views
 from placement.services import allocations_replace
-from scheduling.services import service_disable
-from servers.conductor_api import conductor_connect
+from scheduling.fleet.services.service_states import service_disable
+from servers.agent_api import conductor_connect
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -25,11 +27,9 @@ from servers.models import (
     RequestSpec,
     ServerGroup,
 )
-from servers.services.audit import audit_findings
-from servers.services.claim_sweep import orphan_claims_free
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
-from servers.services.placement_audit import placement_audit
+from servers.repair.services.audit import audit_findings
+from servers.repair.services.claim_sweep import orphan_claims_free
+from servers.repair.services.placement_audit import placement_audit
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,9 +5,9 @@ import uuid
 import pytest
 
 from controlplane.identity.models import Project
-from scheduling.services.policies import policy_create
+from scheduling.policies.services.policies import policy_create
+from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance, RequestSpec
-from servers.selectors.scheduling_facts import fleet_facts
 
 pytestmark = pytest.mark.django_db
 

@@ -10,10 +10,10 @@ from django.db import transaction
 
 from controlplane.kernel.errors import Conflict, Forbidden, Invalid, InvalidFields, NotFound, TooLarge, Unavailable
 from servers.conf import server_options
+from servers.images.selectors import image_for_instance, image_get, images_visible
+from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
+from servers.images.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
 from servers.models import Image
-from servers.selectors.image import image_for_instance, image_get, images_visible
-from servers.services.image import image_create, image_deactivate, image_reactivate, image_update
-from servers.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db

@@ -7,22 +7,22 @@ from uuid import UUID, uuid4
 import pytest
 from django.db.models import F
 
-from computeagent.conductor import GuestFacts, GuestReturn, PowerState, StrangeGuest, WorkKind
+from computeagent.protocol.conductor import GuestFacts, GuestReturn, PowerState, StrangeGuest, WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import Heal, Work, WorkState
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
+from controlplane.work.models import Heal, Work, WorkState
 from placement.domain import ConsumerState, InventorySpec
 from placement.selectors import allocations_by_consumer, fleet_usage
 from placement.selectors.allocations import consumer_holdings
 from placement.services import allocations_replace, inventory_set
 from scheduling.models import ComputeNode, Service
-from servers.conductor_api import conductor_connect
-from servers.domain.drift import KIND_WORDS, Drift, DriftKind
+from servers.agent_api import conductor_connect
 from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
 from servers.models import StrangeGuest as StrangeRow
-from servers.selectors.drift import drift_list
-from servers.services.audit import audit_findings
-from servers.services.drift import drift_heal, guest_drift_round, placement_drift_round
+from servers.repair.domain.drift import KIND_WORDS, Drift, DriftKind
+from servers.repair.selectors.drift import drift_list
+from servers.repair.services.audit import audit_findings
+from servers.repair.services.drift import drift_heal, guest_drift_round, placement_drift_round
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

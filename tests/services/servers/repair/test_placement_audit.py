@@ -12,9 +12,9 @@ from placement.models import Allocation, Consumer, Inventory, ResourceProvider
 from placement.selectors import fleet_usage
 from placement.services import allocations_claim, inventory_put, inventory_set, provider_delete, provider_ensure
 from scheduling.models import ComputeNode
-from servers.domain.placement_findings import AuditFinding, AuditKind
 from servers.models import BuildRequest, Instance
-from servers.services.placement_audit import placement_audit
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind
+from servers.repair.services.placement_audit import placement_audit
 from tests.worlds.cloud import People, active, cloud, create, pump
 
 # Agents of the small cloud close connections between their calls, which a test inside one transaction forbids.

@@ -13,13 +13,13 @@ from placement.domain import Claim, InventorySpec, ProviderKind
 from placement.models import Allocation, Consumer, CountedConsumer, Inventory, ProviderAggregate, ResourceProvider
 from placement.selectors import allocations_by_consumer, fleet_usage, provider_find
 from placement.services import allocations_claim, allocations_free, inventory_put, provider_delete, provider_ensure
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import ComputeNode
-from scheduling.services.aggregates import aggregate_create, aggregate_host_add
-from servers.domain.placement_findings import AuditFinding, AuditKind, HealState
+from servers.catalog.services.server_group import server_group_create
 from servers.models import Instance
-from servers.services.placement_audit import placement_audit
-from servers.services.placement_heal import finding_heal
-from servers.services.server_group import server_group_create
+from servers.repair.domain.placement_findings import AuditFinding, AuditKind, HealState
+from servers.repair.services.placement_audit import placement_audit
+from servers.repair.services.placement_heal import finding_heal
 from tests.worlds.cloud import People, active, cloud, create
 
 # Agents of the small cloud close connections between their calls, which a test inside one transaction forbids.

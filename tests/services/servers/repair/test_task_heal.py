@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from computeagent.conductor import WorkKind
+from computeagent.protocol.conductor import WorkKind
 from controlplane.infra.db import now_plus
-from controlplane.infra.heals import heals_prune
-from controlplane.infra.jobs import CHORES
-from controlplane.infra.models import Heal, Work, WorkState
-from controlplane.infra.reconcile import reconcile_once
+from controlplane.work.heals import heals_prune
+from controlplane.work.jobs import CHORES
+from controlplane.work.models import Heal, Work, WorkState
+from controlplane.work.reconcile import reconcile_once
 from placement.models import Consumer
 from placement.selectors import allocations_by_consumer
-from servers.conductor_api import conductor_connect
+from servers.agent_api import conductor_connect
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.state import state_set
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
-from servers.selectors.stuck_tasks import instances_with_overdue_task
-from servers.services.claim_sweep import orphan_claims_free
-from servers.services.instance_delete import instance_delete
-from servers.services.instance_power import instance_act
-from servers.services.instance_state import state_set
-from servers.services.task_heal import lost_tasks_heal, overdue_tasks_heal, task_heal
+from servers.repair.selectors.stuck_tasks import instances_with_overdue_task
+from servers.repair.services.claim_sweep import orphan_claims_free
+from servers.repair.services.task_heal import lost_tasks_heal, overdue_tasks_heal, task_heal
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

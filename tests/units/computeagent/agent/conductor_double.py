@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from computeagent.conductor import (
+from computeagent.protocol.conductor import (
     BuildFailure,
     GuestFacts,
     GuestReturn,

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from computeagent.conductor import GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
 
 
 class MemoryDriver:

@@ -1,7 +1,7 @@
 """Delete, start, stop, reboot."""
 
-from computeagent.conductor import PowerState, WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import PowerState, WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 

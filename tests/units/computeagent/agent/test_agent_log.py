@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from computeagent.conductor import WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import WorkKind
 from controlplane.infra.log_lines import ContextFilter
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

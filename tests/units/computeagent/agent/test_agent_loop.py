@@ -6,8 +6,8 @@ import pytest
 
 from computeagent.agent.instance_lock import AgentAlreadyRunning, instance_lock
 from computeagent.agent.loop import Agent
-from computeagent.conductor import WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import WorkKind
 from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from computeagent.agent.crew import Pulses, ThreadSilent
 from computeagent.agent.failures import ComputeResourcesUnavailable
-from computeagent.agent.holds import Hold
-from computeagent.agent.inbox import Inbox, Lane
+from computeagent.agent.held_leases import Hold
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.patience import Patience
+from computeagent.agent.instance_mutex import Turns
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
-from computeagent.agent.turns import Turns
-from computeagent.conductor import HostReport, Lease, PowerState, Ring, WorkKind, WorkOrder
+from computeagent.agent.retry import Patience
+from computeagent.agent.threads import Pulses, ThreadSilent
+from computeagent.agent.work_queues import Inbox, Lane
+from computeagent.protocol.conductor import HostReport, Lease, PowerState, Ring, WorkKind, WorkOrder
 from controlplane.kernel.errors import Invalid, Unavailable
 from tests.units.computeagent.agent.conftest import guest_spec
 

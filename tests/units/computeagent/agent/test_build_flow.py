@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from computeagent.conductor import FailureClass, HostUsage, PortSpec, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, HostUsage, PortSpec, PowerState, WorkKind
 from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

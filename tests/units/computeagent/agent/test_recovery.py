@@ -3,8 +3,8 @@
 import time
 
 from computeagent.agent.loop import Agent
-from computeagent.conductor import GuestReturn, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import GuestReturn, PowerState, WorkKind
 from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
 
 STRANGER = "11111111-1111-1111-1111-111111111111"

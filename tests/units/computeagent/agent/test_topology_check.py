@@ -7,7 +7,7 @@ import pytest
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.topology_check import topology_complaints
-from computeagent.conductor import FailureClass, HostReport, WorkKind
+from computeagent.protocol.conductor import FailureClass, HostReport, WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 CELLS = {

@@ -1,8 +1,8 @@
 """Console logs and power states: what is sent, and when."""
 
 from computeagent.agent.console import console_text
-from computeagent.conductor import GuestFacts, PowerState, WorkKind
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import GuestFacts, PowerState, WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 

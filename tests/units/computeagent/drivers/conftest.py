@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.conductor import GuestSpec
+from computeagent.protocol.conductor import GuestSpec
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import pycdlib
 import pytest
 
-from computeagent.conductor import FailureClass, GuestSpec, PortSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.config_drive import (
     config_drive_files,
@@ -17,6 +16,7 @@ from computeagent.drivers.libvirt.config_drive import (
     meta_data,
     network_data,
 )
+from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
 
 PORTS = (PortSpec(mac="52:54:00:00:00:01", network="default"),)
 SEED = b"s" * 16

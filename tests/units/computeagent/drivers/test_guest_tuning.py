@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
-from computeagent.topology import HostCell, PageStock
+from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.topology import HostCell, PageStock
 
 PAGES = (PageStock(4, 262144), PageStock(2048, 512), PageStock(1048576, 2))
 HOST = HostView(

@@ -13,7 +13,7 @@ from computeagent.drivers.host_options import HostOptions, ReservedPages, reserv
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
 from computeagent.management.device_choice import device_choice
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.codec import host_from_dict
+from scheduling.topology.domain.numa.codec import host_from_dict
 
 TWO_CELLS = evenly(2, cpus=8, threads=2, memory_mib=4096, huge_pages=((2048, 512),))
 CAPABILITIES = """

@@ -7,7 +7,6 @@ from pathlib import Path
 import os_traits
 import pytest
 
-from computeagent.conductor import FailureClass, GuestSpec, PortSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES, boot_sector
@@ -16,6 +15,7 @@ from computeagent.drivers.libvirt.domains import vnc_port
 from computeagent.drivers.libvirt.embedded import ROOT_MAX_BYTES, embedded_root_prepare, qemu_conf, vnc_port_first
 from computeagent.drivers.libvirt.guest_hardware import disk_bus, mac_of, machine_type, ports_of
 from computeagent.drivers.libvirt.networks import network_by_mac
+from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
 
 CAPABILITIES = """
 <capabilities><host><cpu><arch>x86_64</arch><model>EPYC</model><vendor>AMD</vendor>

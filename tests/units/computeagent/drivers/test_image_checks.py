@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
 from computeagent.drivers.libvirt.qemu_img import image_inspect, qcow2_refusal
+from computeagent.protocol.conductor import FailureClass, GuestSpec
 
 CONTENT = b"an image" * 1000
 

@@ -7,8 +7,8 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from placement.candidates import CandidateQuery, RequestGroup
-from scheduling.domain.candidate_query import candidate_query, without_tree
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query, without_tree
+from scheduling.domain.request.resources import resource_request
 from tests.units.scheduling.worlds import request
 
 VGPU = {"resources1:VGPU": "1"}

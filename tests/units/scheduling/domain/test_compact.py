@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scheduling.domain.compact import (
+from scheduling.domain.trace.compact import (
     column_from_json,
     column_to_json,
     letters_shared,

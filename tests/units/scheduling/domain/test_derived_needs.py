@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduling.domain.resources import derive_resources
+from scheduling.domain.request.resources import derive_resources
 from scheduling.engine import ImageSnapshot
 from tests.units.scheduling.worlds import flavor
 

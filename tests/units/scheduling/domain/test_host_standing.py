@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from bench.scheduler_engine import fleet, request
-from scheduling.domain.host_record import ranked_once, record_without_names, refusing_rule, rule_in
-from scheduling.domain.ledger.record import DecisionRecord, record_to_blob
+from scheduling.decisions.domain.host_record import ranked_once, record_without_names, refusing_rule, rule_in
+from scheduling.decisions.ledger.record import DecisionRecord, record_to_blob
 from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine import InventoryRow, host_table_from_rows, schedule
 
 HOSTS = 300

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.policy import PolicyOptions, policy_from_dict, policy_to_dict
-from scheduling.domain.request import request_from_dict, request_to_dict
+from scheduling.domain.request.schedule_request import request_from_dict, request_to_dict
 from tests.units.scheduling.worlds import request
 
 OPTIONS = {

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.resources import derive_resources, resource_words
+from scheduling.domain.request.resources import derive_resources, resource_words
 from scheduling.engine import ImageSnapshot
 from tests.units.scheduling.worlds import flavor
 

@@ -4,16 +4,7 @@ import uuid
 from dataclasses import replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.cell_fit import Limits
-from scheduling.domain.numa.fit import FitNeeds
-from scheduling.domain.numa.network import NetworkNeeds
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.devices import PciDevice
-from scheduling.domain.pci.pool import NumaPolicy
-from scheduling.domain.topology_audit import device_findings
-from scheduling.domain.topology_grant import Grant, NodeTopology, TopologyNeeds, grant
-from scheduling.domain.topology_loss import loss_of
-from scheduling.domain.topology_needs import (
+from scheduling.domain.hosts.topology_needs import (
     CPU_LIMIT,
     RAM_LIMIT,
     filters_wanted,
@@ -23,7 +14,16 @@ from scheduling.domain.topology_needs import (
     needs_within,
     topology_needs,
 )
-from tests.units.scheduling.numa.topologies import cell, guest, host, part
+from scheduling.topology.domain.audit import device_findings
+from scheduling.topology.domain.grant import Grant, NodeTopology, TopologyNeeds, grant
+from scheduling.topology.domain.loss import loss_of
+from scheduling.topology.domain.numa.cell_fit import Limits
+from scheduling.topology.domain.numa.fit import FitNeeds
+from scheduling.topology.domain.numa.network import NetworkNeeds
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.devices import PciDevice
+from scheduling.topology.domain.pci.pool import NumaPolicy
+from tests.units.scheduling.topology.numa.topologies import cell, guest, host, part
 from tests.units.scheduling.worlds import request
 
 ANY_GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")

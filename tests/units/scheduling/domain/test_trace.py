@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.explanation import Standing
-from scheduling.domain.request import hints_normalised
+from scheduling.domain.request.schedule_request import hints_normalised
+from scheduling.domain.trace.explanation import Standing
 from scheduling.engine import (
     DEFAULT_POLICY,
     Destination,

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts import Hosts, RefusalGroup
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters import BaseHostFilter, Filter
 from scheduling.weighers import BaseHostWeigher, Weigher
 

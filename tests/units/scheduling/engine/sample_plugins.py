@@ -6,9 +6,9 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.host_state import HostState
-from scheduling.domain.hosts import Hosts
-from scheduling.domain.request_spec import RequestSpec
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.filters import BaseHostFilter
 from scheduling.weighers import BaseHostWeigher, Weigher
 

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.trace import Lack
+from scheduling.domain.trace.trace import Lack
 from scheduling.engine import Destination, Outcome, trace_from_dict, trace_to_dict
 from tests.units.scheduling.placement_worlds import POOL, child, found, hosts_of, pool, root, schedule_on, usage
 from tests.units.scheduling.worlds import chosen, flavor, request, run, trace_reasons

@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 
 from placement.candidates import CandidateQuery
-from scheduling.domain.candidate_query import candidate_query, without_tree
-from scheduling.domain.host_rows import InventoryRow
-from scheduling.domain.numa.codec import host_to_dict
+from scheduling.domain.hosts.host_rows import InventoryRow
+from scheduling.domain.hosts.topologies import consume_topology
 from scheduling.domain.policy import policy_from_dict
-from scheduling.domain.request import ImageSnapshot
-from scheduling.domain.resources import derive_resources, resource_request
-from scheduling.domain.topologies import consume_topology
+from scheduling.domain.request.candidate_query import candidate_query, without_tree
+from scheduling.domain.request.resources import derive_resources, resource_request
+from scheduling.domain.snapshots import ImageSnapshot
+from scheduling.topology.domain.numa.codec import host_to_dict
 from tests.units.scheduling import worlds
-from tests.units.scheduling.numa.topologies import cell, host
+from tests.units.scheduling.topology.numa.topologies import cell, host
 from tests.units.scheduling.worlds import chosen, flavor, policy, request, run, table
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}

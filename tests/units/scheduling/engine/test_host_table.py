@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scheduling.domain.host_state import HostState
+from scheduling.domain.hosts.host_state import HostState
 from scheduling.engine import InventoryRow
 from tests.units.scheduling.worlds import aggregate, flavor, host, table
 

@@ -1,7 +1,7 @@
 """Nova filters the slice of the fleet that Placement gives; here all hosts are judged, so no slice can be empty."""
 
-from scheduling.engine.what_if import world_run
 from scheduling.schedulers.run import scheduler_run
+from scheduling.whatif.domain.world import world_run
 from tests.units.scheduling.answer_worlds import world
 from tests.units.scheduling.worlds import chosen, host, policy, request, table, trace_reasons
 

@@ -1,6 +1,6 @@
 import pytest
 
-from scheduling.domain.errors import PluginFailed
+from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.filters.registry import filter_get
 from scheduling.weighers.registry import weigher_get
 from tests.units.scheduling.worlds import host, policy, request, run, table

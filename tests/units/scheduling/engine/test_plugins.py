@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 from scheduling.engine import trace_to_dict, validate_policy
 from scheduling.filters.registry import filter_get, filter_names
 from scheduling.weighers.registry import weigher_get, weigher_names

@@ -3,9 +3,9 @@ import random
 import numpy as np
 import pytest
 
-from scheduling.domain.host_state import HostState
-from scheduling.domain.request_spec import RequestSpec
-from scheduling.domain.weighing import Ranking, best_few, best_first
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.trace.weighing import Ranking, best_few, best_first
 from scheduling.engine import DEFAULT_POLICY, HostRow, InventoryRow
 from scheduling.engine.rank import Ranker
 from scheduling.weighers.registry import weigher_get

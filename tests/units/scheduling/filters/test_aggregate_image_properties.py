@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.image_property_names import EARLIER_NAMES, KNOWN
 from scheduling.domain.policy import PolicyOptions
+from scheduling.domain.request.image_property_names import EARLIER_NAMES, KNOWN
 from scheduling.filters.aggregate_image_properties import AggregateImagePropertiesIsolation
 from tests.units.scheduling.worlds import aggregate, host, policy, refused, request, run, table, trace_reasons
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import PolicyOptions
 from scheduling.filters.aggregate_numbers import finite
 from scheduling.filters.base import Filter

@@ -1,7 +1,7 @@
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.host_rows import InventoryRow
+from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.filters.exact import ExactCoreFilter, ExactDiskFilter, ExactRamFilter
 from tests.units.scheduling.worlds import flavor, host, policy, refused, request, run, table
 

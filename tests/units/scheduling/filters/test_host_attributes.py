@@ -1,6 +1,6 @@
 import pytest
 
-from scheduling.domain.host_state import HostState
+from scheduling.domain.hosts.host_state import HostState
 from scheduling.filters.host_attributes import attribute_column
 from tests.units.scheduling.worlds import aggregate, every, host, table
 

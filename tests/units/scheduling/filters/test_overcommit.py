@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.host_rows import InventoryRow
+from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.filters.base import Filter
 from scheduling.filters.core import AggregateCoreFilter, CoreFilter
 from scheduling.filters.disk import AggregateDiskFilter, DiskFilter

@@ -2,10 +2,10 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request import RequestedNetwork
+from scheduling.domain.request.schedule_request import RequestedNetwork
 from scheduling.engine import AggregateRow, FlavorSnapshot
-from scheduling.engine.request_filters import Addition, Surroundings
-from scheduling.engine.request_filters.by_aggregates import (
+from scheduling.request_filters import Addition, Surroundings
+from scheduling.request_filters.by_aggregates import (
     isolate_aggregates,
     map_az_to_placement_aggregate,
     require_tenant_aggregate,

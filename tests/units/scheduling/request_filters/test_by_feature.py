@@ -2,9 +2,9 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request import RequestedNetwork
-from scheduling.engine.request_filters import Addition, RequestFilter, Surroundings
-from scheduling.engine.request_filters.by_feature import (
+from scheduling.domain.request.schedule_request import RequestedNetwork
+from scheduling.request_filters import Addition, RequestFilter, Surroundings
+from scheduling.request_filters.by_feature import (
     accelerators_filter,
     compute_status_filter,
     ephemeral_encryption_filter,

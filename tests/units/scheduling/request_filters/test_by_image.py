@@ -2,8 +2,8 @@ import pytest
 
 from scheduling.domain.policy import PolicyOptions
 from scheduling.engine import ImageSnapshot
-from scheduling.engine.request_filters import Addition, Surroundings
-from scheduling.engine.request_filters.by_image import require_image_type_support, transform_image_metadata
+from scheduling.request_filters import Addition, Surroundings
+from scheduling.request_filters.by_image import require_image_type_support, transform_image_metadata
 from tests.units.scheduling.worlds import request
 
 NOTHING = Addition()

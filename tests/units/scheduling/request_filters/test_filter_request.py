@@ -3,9 +3,14 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request import CHECK_TYPE_HINT, RequestedNetwork, request_from_dict, request_to_dict
+from scheduling.domain.request.schedule_request import (
+    CHECK_TYPE_HINT,
+    RequestedNetwork,
+    request_from_dict,
+    request_to_dict,
+)
 from scheduling.engine import Destination
-from scheduling.engine.request_filters import REQUEST_FILTERS, Surroundings, filter_request
+from scheduling.request_filters import REQUEST_FILTERS, Surroundings, filter_request
 from tests.units.scheduling.worlds import aggregate, chosen, host, policy, request, run, table, trace_reasons
 
 ZONE = aggregate("east", "a", availability_zone="az-east")

@@ -1,10 +1,10 @@
 from uuid import UUID
 
-from scheduling.domain.candidate_query import candidate_query
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
 from scheduling.engine import AggregateRow
-from scheduling.engine.request_filters import Surroundings, filter_request
+from scheduling.request_filters import Surroundings, filter_request
 from tests.units.scheduling.worlds import request
 
 ZONE, GPU = UUID(int=1), UUID(int=2)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.hosts import RefusalGroup
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.trace import InstanceSelection, Outcome, Selection, Trace
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
 from scheduling.schedulers import FilterScheduler, schedule
 
 

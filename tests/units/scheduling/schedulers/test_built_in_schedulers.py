@@ -2,14 +2,14 @@ from collections import Counter
 from dataclasses import replace
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.ledger.record import trace_digest
+from scheduling.decisions.ledger.record import trace_digest
 from scheduling.domain.policy import PolicyOptions
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, trace_from_dict, trace_to_dict, why_not
-from scheduling.engine.capacity import capacity
-from scheduling.engine.what_if import world_run
 from scheduling.schedulers.chance_scheduler import FILTERS
 from scheduling.schedulers.registry import rules_of
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
+from scheduling.whatif.domain.capacity import capacity
+from scheduling.whatif.domain.world import world_run
 from tests.units.scheduling.answer_worlds import world
 from tests.units.scheduling.worlds import (
     aggregate,

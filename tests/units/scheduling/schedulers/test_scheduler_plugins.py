@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 from scheduling.domain.policy import Policy
-from scheduling.domain.trace import Trace
+from scheduling.domain.trace.trace import Trace
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, ScheduleRequest, policy_from_dict, policy_to_dict
-from scheduling.engine.policy_check import policy_problems, policy_validate
+from scheduling.policies.check import policy_problems, policy_validate
 from scheduling.schedulers.registry import rules_of, scheduler_get, scheduler_names
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from tests.units.scheduling.schedulers.sample_schedulers import answers

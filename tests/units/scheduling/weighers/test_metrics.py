@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.errors import PluginFailed
+from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.policy import PolicyOptions
 from scheduling.engine import HostTable
 from scheduling.weighers.metrics import MetricsWeigher

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scheduling.domain.weighing import normalise
+from scheduling.domain.trace.weighing import normalise
 from scheduling.engine import InventoryRow
 from tests.units.scheduling.worlds import aggregate, chosen, host, policy, request, run, table
 

@@ -7,8 +7,8 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from scheduling.engine import InventoryRow, PolicyOptions
-from scheduling.engine.capacity import Room, capacity
-from scheduling.engine.what_if import World
+from scheduling.whatif.domain.capacity import Room, capacity
+from scheduling.whatif.domain.world import World
 from tests.units.scheduling.answer_worlds import world
 from tests.units.scheduling.placement_worlds import child, pool, usage
 from tests.units.scheduling.worlds import aggregate, flavor, host, policy, request

@@ -7,11 +7,11 @@ import pytest
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.engine import GroupSnapshot, HostRow, ImageSnapshot, InventoryRow, Policy, PolicyOptions
-from scheduling.engine.nearest_fit import Fit, fits_anywhere, fits_on_host
-from scheduling.engine.nearest_fit_change import ChangeKind, Trial
-from scheduling.engine.nearest_fit_rules import rules_refusing
-from scheduling.engine.nearest_fit_weights import multipliers_to_win
-from scheduling.engine.what_if import World
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Trial
+from scheduling.whatif.domain.nearest_fit.rules import rules_refusing
+from scheduling.whatif.domain.nearest_fit.search import Fit, fits_anywhere, fits_on_host
+from scheduling.whatif.domain.nearest_fit.weights import multipliers_to_win
+from scheduling.whatif.domain.world import World
 from tests.units.scheduling.answer_worlds import trial, world
 from tests.units.scheduling.worlds import aggregate, flavor, group, host, policy, request
 

@@ -7,10 +7,10 @@ import pytest
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.engine import HostRow, ImageSnapshot, InventoryRow, PolicyOptions
-from scheduling.engine.nearest_fit import Fit, fits_on_host
-from scheduling.engine.nearest_fit_change import ChangeKind
-from scheduling.engine.nearest_fit_reasons import NO_CHANGE
-from scheduling.engine.nearest_fit_steps import PROPOSERS
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind
+from scheduling.whatif.domain.nearest_fit.reasons import NO_CHANGE
+from scheduling.whatif.domain.nearest_fit.search import Fit, fits_on_host
+from scheduling.whatif.domain.nearest_fit.steps import PROPOSERS
 from tests.units.scheduling.answer_worlds import trial, world
 from tests.units.scheduling.worlds import aggregate, group, host, policy, request
 

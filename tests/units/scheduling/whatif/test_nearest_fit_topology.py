@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.numa.codec import host_to_dict
-from scheduling.domain.numa.host import HostCell
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.codec import pools_to_list
-from scheduling.domain.pci.pool import NumaPolicy, PciPool
 from scheduling.engine import HostRow, InventoryRow
-from scheduling.engine.nearest_fit import fits_on_host
-from scheduling.engine.nearest_fit_change import ChangeKind
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.topology.domain.numa.host import HostCell
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.codec import pools_to_list
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind
+from scheduling.whatif.domain.nearest_fit.search import fits_on_host
 from tests.units.scheduling.answer_worlds import trial, world
-from tests.units.scheduling.numa.topologies import cell, pages
-from tests.units.scheduling.numa.topologies import host as topology
+from tests.units.scheduling.topology.numa.topologies import cell, pages
+from tests.units.scheduling.topology.numa.topologies import host as topology
 from tests.units.scheduling.worlds import ROOMY, flavor, host, policy, request
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}

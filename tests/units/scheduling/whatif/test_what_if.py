@@ -6,17 +6,10 @@ from uuid import UUID
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.trace import Outcome
+from scheduling.domain.trace.trace import Outcome
 from scheduling.engine import InventoryRow, Trace
-from scheduling.engine.what_if import World, world_run
-from scheduling.engine.what_if_edits import (
-    AggregateEdit,
-    FleetEdits,
-    FreedEdit,
-    HostAddEdit,
-    RatioEdit,
-    world_edited,
-)
+from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits, FreedEdit, HostAddEdit, RatioEdit, world_edited
+from scheduling.whatif.domain.world import World, world_run
 from tests.units.scheduling.answer_worlds import SPACE, world
 from tests.units.scheduling.placement_worlds import child, pool, usage
 from tests.units.scheduling.worlds import aggregate, chosen, flavor, host, policy, request, trace_reasons

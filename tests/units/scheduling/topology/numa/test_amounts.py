@@ -2,8 +2,8 @@
 
 import pytest
 
-from scheduling.domain.numa.amounts import CpuAmounts, cpu_amounts
-from tests.units.scheduling.numa.topologies import wishes
+from scheduling.topology.domain.numa.amounts import CpuAmounts, cpu_amounts
+from tests.units.scheduling.topology.numa.topologies import wishes
 
 SMT = frozenset({"HW_CPU_HYPERTHREADING"})
 

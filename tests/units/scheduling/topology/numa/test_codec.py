@@ -2,10 +2,10 @@
 
 import json
 
-from scheduling.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
-from scheduling.domain.numa.fit import fit
-from scheduling.domain.numa.guest import EmulatorThreads, GuestTopology
-from tests.units.scheduling.numa.topologies import cell, guest, host, pages, part
+from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.fit import fit
+from scheduling.topology.domain.numa.guest import EmulatorThreads, GuestTopology
+from tests.units.scheduling.topology.numa.topologies import cell, guest, host, pages, part
 
 BUSY = cell(
     1,

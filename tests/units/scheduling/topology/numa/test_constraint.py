@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, CpuPolicy, EmulatorThreads
-from scheduling.domain.numa.memory_rules import locked_memory
-from tests.units.scheduling.numa.topologies import wanted, wishes
+from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, CpuPolicy, EmulatorThreads
+from scheduling.topology.domain.numa.memory_rules import locked_memory
+from tests.units.scheduling.topology.numa.topologies import wanted, wishes
 
 
 def fails(field: str, **changes: Any) -> None:

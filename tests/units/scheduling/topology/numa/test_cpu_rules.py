@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpu_rules import CpuRules, cpu_rules
-from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
-from tests.units.scheduling.numa.topologies import wishes
+from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
+from tests.units.scheduling.topology.numa.topologies import wishes
 
 DEDICATED = {"cpu_policy": "dedicated"}
 MIXED = {"cpu_policy": "mixed"}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpu_topology import best_cpu_topology
-from tests.units.scheduling.numa.topologies import wishes
+from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
+from tests.units.scheduling.topology.numa.topologies import wishes
 
 
 def best(*, allow_threads: bool = True, **changes: Any) -> tuple[int, int, int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_cpus, parse_mask
+from scheduling.topology.domain.numa.cpusets import format_cpus, parse_cpus, parse_mask
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.numa.fit import FitNeeds, fit
-from scheduling.domain.numa.guest import EmulatorThreads, GuestTopology
-from scheduling.domain.numa.network import NetworkNeeds
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.pool import NumaPolicy, PciPool
-from tests.units.scheduling.numa.topologies import cell, guest, host, part
+from scheduling.topology.domain.numa.fit import FitNeeds, fit
+from scheduling.topology.domain.numa.guest import EmulatorThreads, GuestTopology
+from scheduling.topology.domain.numa.network import NetworkNeeds
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
+from tests.units.scheduling.topology.numa.topologies import cell, guest, host, part
 
 GPU = PciRequest(1, ((("product_id", "1eb8"), ("vendor_id", "10de")),), "gpu", NumaPolicy.REQUIRED)
 

@@ -6,22 +6,22 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.host_rows import InventoryRow
-from scheduling.domain.host_state import HostState
-from scheduling.domain.numa.codec import host_to_dict
-from scheduling.domain.numa.host import HostCell
-from scheduling.domain.numa.network import NetworkNeeds
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.codec import pools_to_list
-from scheduling.domain.pci.pool import NumaPolicy, PciPool
-from scheduling.domain.request import request_from_dict, request_to_dict
-from scheduling.domain.topologies import topology_of
-from scheduling.domain.topology_needs import CPU_LIMIT
+from scheduling.domain.hosts.host_rows import InventoryRow
+from scheduling.domain.hosts.host_state import HostState
+from scheduling.domain.hosts.topologies import topology_of
+from scheduling.domain.hosts.topology_needs import CPU_LIMIT
+from scheduling.domain.request.schedule_request import request_from_dict, request_to_dict
 from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.topology.domain.numa.host import HostCell
+from scheduling.topology.domain.numa.network import NetworkNeeds
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.codec import pools_to_list
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
 from tests.units.scheduling import worlds
-from tests.units.scheduling.numa.topologies import cell, host
+from tests.units.scheduling.topology.numa.topologies import cell, host
 from tests.units.scheduling.worlds import chosen, every, flavor, policy, refused, request, run, spec_of, table
 
 NUMA = NUMATopologyFilter()

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from scheduling.domain.numa.fit import fit
-from scheduling.domain.numa.guest import GuestTopology, ThreadPolicy
-from scheduling.domain.numa.occupancy import emptied, occupied
-from tests.units.scheduling.numa.topologies import cell, guest, host, pages, part
+from scheduling.topology.domain.numa.fit import fit
+from scheduling.topology.domain.numa.guest import GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.occupancy import emptied, occupied
+from tests.units.scheduling.topology.numa.topologies import cell, guest, host, pages, part
 
 HOST = host(cell(0), cell(1))
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from scheduling.domain.numa.packing import Packing, Unpacked, pack
-from tests.units.scheduling.numa.topologies import ISOLATE, PREFER, REQUIRE, cell, part
+from scheduling.topology.domain.numa.packing import Packing, Unpacked, pack
+from tests.units.scheduling.topology.numa.topologies import ISOLATE, PREFER, REQUIRE, cell, part
 
 
 def packed(*, cpus: int = 8, threads: int = 2, pinned: int = 2, policy: Any = None, **changes: Any) -> Any:

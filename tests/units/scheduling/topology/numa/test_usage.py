@@ -2,11 +2,11 @@
 
 import pytest
 
-from scheduling.domain.numa.fit import fit
-from scheduling.domain.numa.guest import GuestTopology
-from scheduling.domain.numa.host import HostTopology
-from scheduling.domain.numa.usage import PinningConflict, claim, free
-from tests.units.scheduling.numa.topologies import ISOLATE, cell, guest, host, pages, part
+from scheduling.topology.domain.numa.fit import fit
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.numa.usage import PinningConflict, claim, free
+from tests.units.scheduling.topology.numa.topologies import ISOLATE, cell, guest, host, pages, part
 
 PAGED = (pages(4, 1048576), pages(2048, 512))
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from scheduling.domain.numa.constraint import guest_topology
-from scheduling.domain.numa.guest import CpuPolicy, GuestCell, GuestTopology, ThreadPolicy
-from scheduling.domain.numa.host import HostCell, HostTopology, Pages
-from scheduling.domain.numa.wishes import Wishes
-from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.guest import CpuPolicy, GuestCell, GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 
 def wishes(*, vcpus: int = 4, memory: int = 2048, properties: dict[str, Any] | None = None, **specs: str) -> Wishes:

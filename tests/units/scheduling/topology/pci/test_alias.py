@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.pci.alias import parse_aliases
-from scheduling.domain.pci.pool import NumaPolicy
+from scheduling.topology.domain.pci.alias import parse_aliases
+from scheduling.topology.domain.pci.pool import NumaPolicy
 
 GPU = {"name": "gpu", "vendor_id": "10DE", "product_id": "1eb8"}
 

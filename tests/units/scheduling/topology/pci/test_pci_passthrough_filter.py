@@ -3,9 +3,9 @@
 from typing import Any
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.pci.asked import PciRequest
 from scheduling.filters.pci_passthrough import PciPassthroughFilter
 from scheduling.filters.registry import filter_get
+from scheduling.topology.domain.pci.asked import PciRequest
 from tests.units.scheduling.worlds import chosen, host, policy, refused, request, run, table
 
 PCI = PciPassthroughFilter()

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.devices import Devices, claim, free
-from scheduling.domain.pci.report import devices_merged, devices_reported
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.devices import Devices, claim, free
+from scheduling.topology.domain.pci.report import devices_merged, devices_reported
 
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu")
 

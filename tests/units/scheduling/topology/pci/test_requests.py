@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.pci.alias import parse_aliases
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.codec import requests_from_list, requests_to_list
-from scheduling.domain.pci.pool import NumaPolicy
-from scheduling.domain.pci.request import request_of_port, requests_of_flavor
-from tests.units.scheduling.numa.topologies import wishes
+from scheduling.topology.domain.pci.alias import parse_aliases
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
+from scheduling.topology.domain.pci.pool import NumaPolicy
+from scheduling.topology.domain.pci.request import request_of_port, requests_of_flavor
+from tests.units.scheduling.topology.numa.topologies import wishes
 
 ALIASES = parse_aliases(
     [

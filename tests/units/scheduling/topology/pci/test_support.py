@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.pci.asked import PciRequest
-from scheduling.domain.pci.codec import pools_from_list, pools_to_list
-from scheduling.domain.pci.pool import NumaPolicy, PciPool, free
-from scheduling.domain.pci.support import ANYWHERE, Place, claim, consume
+from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.codec import pools_from_list, pools_to_list
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, free
+from scheduling.topology.domain.pci.support import ANYWHERE, Place, claim, consume
 
 NEAR = Place(frozenset({0}), {0: 0, 1: 0, 2: 1})
 

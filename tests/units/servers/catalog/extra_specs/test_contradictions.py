@@ -2,7 +2,7 @@
 
 import pytest
 
-from servers.domain.extra_specs import contradictions
+from servers.catalog.domain.extra_specs import contradictions
 
 
 def told(specs: dict[str, str], *, vcpus: int = 4, memory_mib: int = 4096) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from servers.domain.extra_specs import extra_spec_problems, flavor_extra_spec_problems
-from servers.domain.flavor_rules import flavor_problems
+from servers.catalog.domain.extra_specs import extra_spec_problems, flavor_extra_spec_problems
+from servers.catalog.domain.flavor_rules import flavor_problems
 
 
 @pytest.mark.parametrize("specs", [[], "x", 5, None])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from servers.domain.extra_specs import EXTRA_SPEC_RULES, KNOWN_NAMESPACES, extra_spec_complaint, rule_of
-from servers.domain.extra_specs.match_keys import NESTED_CAPABILITIES, PLAIN_CAPABILITIES
+from servers.catalog.domain.extra_specs import EXTRA_SPEC_RULES, KNOWN_NAMESPACES, extra_spec_complaint, rule_of
+from servers.catalog.domain.extra_specs.match_keys import NESTED_CAPABILITIES, PLAIN_CAPABILITIES
 
 
 def test_namespaces_are_those_of_nova():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from servers.domain.extra_specs import extra_spec_complaint
+from servers.catalog.domain.extra_specs import extra_spec_complaint
 
 
 @pytest.mark.parametrize(

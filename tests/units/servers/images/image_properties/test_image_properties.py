@@ -2,14 +2,14 @@
 
 import pytest
 
-from scheduling.domain.image_property_names import KNOWN
-from servers.domain.image_properties import (
+from scheduling.domain.request.image_property_names import KNOWN
+from servers.images.domain.image_properties import (
     EARLIER_NAMES,
     PROPERTY_RULES,
     image_property_problems,
     property_complaint,
 )
-from servers.domain.image_rules import image_problems
+from servers.images.domain.image_rules import image_problems
 
 NAMES = {rule.key.removesuffix(".{node}") for rule in PROPERTY_RULES}
 FINE_AND_BAD = {  # one value that is taken, one that is refused; None where any text is

@@ -7,18 +7,18 @@ from uuid import UUID
 from placement.candidates import FleetColumns
 from placement.candidates.columns import FleetView
 from placement.selectors import fleet_snapshot
-from scheduling.domain.candidate_query import candidate_query
-from scheduling.domain.host_table import HostTable
+from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request import ScheduleRequest
-from scheduling.domain.resources import resource_request
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.engine import CandidateSet, candidate_set
 from scheduling.engine.candidate_set import NodeName, only_target
-from scheduling.engine.request_filters import Surroundings, filter_request
+from scheduling.fleet.cache.changes import Heard
+from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.facts import FleetFacts
 from scheduling.models import ComputeNode
-from scheduling.selectors.facts import FleetFacts
-from scheduling.selectors.fleet_changes import Heard
-from scheduling.selectors.fleet_kept import Fleet, fleet_kept
+from scheduling.request_filters import Surroundings, filter_request
 
 
 @dataclass(frozen=True, slots=True)

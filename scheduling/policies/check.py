@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from controlplane.kernel.errors import Invalid, KilonovaError
-from scheduling.domain.errors import PluginNotFound
+from scheduling.domain.plugins.errors import PluginNotFound
 from scheduling.domain.policy import OUT_OF_RANGE, Policy, policy_from_dict
 from scheduling.engine.schedule import validate_policy
 from scheduling.filters.registry import filter_get

@@ -6,9 +6,9 @@ from itertools import zip_longest
 import numpy as np
 
 from scheduling.domain.columns import IntArray
-from scheduling.domain.host_table import HostTable
-from scheduling.domain.policy_comparison import Agreement, PolicyComparison
-from scheduling.domain.trace import Outcome, Trace
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.trace.trace import Outcome, Trace
+from scheduling.policies.domain.comparison import Agreement, PolicyComparison
 
 LARGER = (2, 4, 8)
 

@@ -8,7 +8,7 @@ class HypervisorReport:
     """One hypervisor as its driver sees it. Memory MiB, disk GiB; traits by their standard names.
 
     `vcpus` are the CPUs that guests share, `dedicated_vcpus` those they get pinned. `numa_topology` has the form of
-    `scheduling.domain.numa.codec.host_to_dict`, without usage. Each of `pci_devices` has address, vendor_id,
+    `scheduling.topology.domain.numa.codec.host_to_dict`, without usage. Each of `pci_devices` has address, vendor_id,
     product_id, dev_type, numa_node, parent_address and, where the device spec says more, label and tags.
     """
 

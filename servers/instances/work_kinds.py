@@ -1,6 +1,6 @@
 """Names of the kinds of work that carry an instance from request to end."""
 
-from controlplane.infra.work import compute_queue
+from controlplane.work.work import compute_queue
 
 SCHEDULE_AND_BUILD = "schedule_and_build"
 RESCHEDULE = "reschedule"

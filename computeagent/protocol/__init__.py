@@ -1,0 +1,1 @@
+"""What crosses the border between hypervisors and the control plane: the verbs, and every type they carry."""

@@ -1,0 +1,1 @@
+"""Pages of drift and of heals."""

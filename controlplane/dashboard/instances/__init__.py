@@ -1,0 +1,1 @@
+"""Pages of instances: list, create, one instance with its journey and console."""

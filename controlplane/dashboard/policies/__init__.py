@@ -1,0 +1,1 @@
+"""Pages of the scheduler's policies: versions, editor, comparison, preview."""

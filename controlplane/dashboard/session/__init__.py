@@ -1,0 +1,1 @@
+"""Logging in and out, the project one works in, light or dark."""

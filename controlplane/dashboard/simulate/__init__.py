@@ -1,0 +1,1 @@
+"""Trials of requests: from the create form and on a page of their own."""

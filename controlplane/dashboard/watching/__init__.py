@@ -1,0 +1,1 @@
+"""What supervisors and monitoring read: health, readiness, metrics."""

@@ -1,0 +1,17 @@
+"""The notifications app."""
+
+from django.apps import AppConfig
+
+
+class NotificationsConfig(AppConfig):
+    """The outbox, webhooks and deliveries."""
+
+    name = "controlplane.notifications"
+    label = "notifications"
+    verbose_name = "Notifications"
+
+    def ready(self) -> None:
+        """Declare the periodic tasks; models cannot be imported before all apps are loaded."""
+        from controlplane.notifications.jobs import chores_register  # noqa: PLC0415
+
+        chores_register()

@@ -1,0 +1,1 @@
+"""Decisions: recorded when they are made, read, replayed, pruned."""

@@ -1,0 +1,1 @@
+"""select_destinations: from a request to claimed hosts."""

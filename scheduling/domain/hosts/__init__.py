@@ -1,0 +1,1 @@
+"""The fleet as columns, and one row of it with Nova's attribute names."""

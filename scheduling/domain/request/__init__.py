@@ -1,0 +1,1 @@
+"""What is asked of the scheduler, and the amounts and traits that follow from it."""

@@ -1,0 +1,1 @@
+"""What a run of the scheduler decided, and why, host by host."""

@@ -1,0 +1,1 @@
+"""The fleet as this process caches it: refreshed from what changed, never trusted by a claim."""

@@ -1,0 +1,1 @@
+"""Versions of the scheduler's policy: their life, preview, shadow runs and comparison."""

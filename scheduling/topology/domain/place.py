@@ -1,0 +1,11 @@
+"""Where on its host a fitted guest is: devices are chosen near it."""
+
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostTopology
+from scheduling.topology.domain.pci.support import Place
+
+
+def place_of(host: HostTopology, placed: GuestTopology) -> Place:
+    """Where a fitted guest is, for choosing devices near it."""
+    cells = frozenset(cell.host_cell for cell in placed.cells if cell.host_cell is not None)
+    return Place(cells, host.sockets)

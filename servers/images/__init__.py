@@ -1,0 +1,1 @@
+"""Images: their records, properties and bytes."""

@@ -1,0 +1,1 @@
+"""Instances: create, actions, states, deletion, and how they are read."""

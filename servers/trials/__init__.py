@@ -1,0 +1,1 @@
+"""What a create would do, why it would not, and what would make it fit."""
