@@ -14,8 +14,8 @@ from controlplane.identity.domain import Caller, Role
 from controlplane.identity.policy import allows
 from controlplane.identity.selectors.token_holder import token_holder
 from controlplane.identity.services import token_used
+from controlplane.openstack.faults import Fault
 from placement.conf import placement_options
-from placement.openstack.faults import Fault
 
 
 class Access(Enum):

@@ -5,10 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.ids import parse_uuid
+from controlplane.openstack.faults import bad_request
 from placement.domain import UNCHECKED, ConsumerState, InventorySpec, is_valid_name
 from placement.domain.claim import Generation
 from placement.openstack.allocation_schemas import LIST_FORM_BELOW
-from placement.openstack.faults import bad_request
 
 GENERATION_SINCE = 28
 

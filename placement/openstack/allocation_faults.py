@@ -4,15 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from controlplane.kernel.errors import Conflict, Invalid, KilonovaError, NoCapacity
+from controlplane.openstack.faults import Fault, bad_request, conflict
 from placement.domain import ConsumerChanged, InventoryInUse, ProviderChanged, Rule
-from placement.openstack.faults import (
-    CONCURRENT_UPDATE,
-    INVENTORY_INUSE,
-    RESOURCE_PROVIDER_NOT_FOUND,
-    Fault,
-    bad_request,
-    conflict,
-)
+from placement.openstack.faults import CONCURRENT_UPDATE, INVENTORY_INUSE, RESOURCE_PROVIDER_NOT_FOUND
 
 
 def written(write: Callable[[], None], *, subject: str = "") -> None:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from controlplane.openstack.quick_schema import QuickSchema, Recognise
+from controlplane.openstack.schemas import CompiledSchema
 from placement.openstack.allocation_shapes import recognise_state, recognise_states
-from placement.openstack.quick_schema import QuickSchema, Recognise
-from placement.openstack.schemas import CompiledSchema
 
 Schema = dict[str, Any]
 Versions = tuple[tuple[int, CompiledSchema], ...]

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from controlplane.kernel.ids import parse_uuid
-from placement.openstack.quick_schema import Recognise
+from controlplane.openstack.quick_schema import Recognise
 
 _NAME = re.compile(r"[A-Z0-9_]{1,255}")
 _UUID_KEY = re.compile(r"[0-9a-fA-F-]{36}")

@@ -1,105 +1,31 @@
-"""One request at this door, and the answers to it."""
+"""One request to the Placement API."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-import orjson
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.utils.http import http_date
 
 from controlplane.kernel.clock import utc_now
+from controlplane.openstack.call import Call
 from placement.openstack.access import Access, WireCaller, require_access
-from placement.openstack.faults import Fault, bad_request
-from placement.openstack.schemas import CompiledSchema
 
 CACHE_HEADERS_SINCE = 15
 
-# The only way to write it: JSON may not have the bare character, nor orjson accept it.
-ESCAPED_NUL = b"\\u0000"
-
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What a view gets: the request, its minor version, who calls (None at the root alone) and where we are mounted."""
+class PlacementCall(Call):
+    """A call with who makes it: None at the root alone."""
 
-    request: HttpRequest
-    minor: int
     caller: WireCaller | None
-    prefix: str
-
-    @property
-    def query(self) -> QueryDict:
-        """The parameters of the query string, decoded."""
-        return self.request.GET
 
     def require(self, access: Access, *, project_id: str | None = None) -> None:
         """For a view that knows only by itself whose data it is asked for. Raises Fault 403."""
         if self.caller is not None:
             require_access(self.caller, access, project_id=project_id)
 
-    def body(self, schema: CompiledSchema) -> Any:
-        """The JSON body, judged by `schema`. Raises Fault 400."""
-        try:
-            data = orjson.loads(self.request.body)
-        except orjson.JSONDecodeError as error:
-            raise bad_request(f"Malformed JSON: {error}") from error
-        if ESCAPED_NUL in self.request.body:
-            raise bad_request("JSON does not validate: a text has a NUL character, which no database keeps.")
-        if complaint := schema.complaint(data):
-            raise bad_request(f"JSON does not validate: {complaint}")
-        return data
-
-    def check_json(self) -> None:
-        """For a method that takes a body in some versions only. Raises Fault 415."""
-        if self.request.content_type != "application/json":
-            raise Fault(
-                415, f"The media type {self.request.content_type or 'None'} is not supported, use application/json"
-            )
-
-    def check_query(self, schema: CompiledSchema) -> None:
-        """Judge the query string; of a repeated parameter the last value. Raises Fault 400."""
-        if complaint := schema.complaint(self.request.GET.dict()):
-            raise bad_request(f"Invalid query string parameters: {complaint}")
-
-    def url(self, *parts: object) -> str:
-        """The path of a resource of this API, as links show it: relative to the server, with the mount prefix."""
-        return "/".join((self.prefix, *map(str, parts)))
-
-    def absolute_url(self, *parts: object) -> str:
-        """The same for a Location header."""
-        return self.request.build_absolute_uri(self.url(*parts))
-
-    def answer(
-        self,
-        data: Any,
-        *,
-        status: int = 200,
-        modified: datetime | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> HttpResponse:
-        """`data` as JSON (bytes are JSON already), with caching headers from 1.15 on."""
-        body = data if isinstance(data, bytes) else orjson.dumps(data)
-        response = HttpResponse(body, status=status, content_type="application/json")
-        return self._finish(response, modified, headers)
-
-    def empty(
-        self, *, status: int = 204, modified: datetime | None = None, is_cached: bool = False, location: str = ""
-    ) -> HttpResponse:
-        """No body. Caching headers only where the original sends them with an empty answer: `is_cached`."""
-        response = HttpResponse(status=status)
-        del response["Content-Type"]
-        if location:
-            response["Location"] = location
-        return self._finish(response, modified) if is_cached else response
-
-    def _finish(
-        self, response: HttpResponse, modified: datetime | None, headers: Mapping[str, str] | None = None
-    ) -> HttpResponse:
+    def cache_headers(self, response: HttpResponse, modified: datetime | None) -> None:
+        """From 1.15 on every answer says when its resource last changed, and that it must be asked for again."""
         if self.minor >= CACHE_HEADERS_SINCE:
             response["Last-Modified"] = http_date((modified or utc_now()).timestamp())
             response["Cache-Control"] = "no-cache"
-        for name, value in (headers or {}).items():
-            response[name] = value
-        return response

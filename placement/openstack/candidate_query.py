@@ -7,14 +7,10 @@ from itertools import chain
 
 from django.http import QueryDict
 
+from controlplane.openstack.faults import bad_request
 from placement.candidates.query import CandidateQuery, RequestGroup
 from placement.domain import MAX_INT
-from placement.openstack.faults import (
-    QUERY_BAD_VALUE,
-    QUERY_DUPLICATE_KEY,
-    QUERY_MISSING_VALUE,
-    bad_request,
-)
+from placement.openstack.faults import QUERY_BAD_VALUE, QUERY_DUPLICATE_KEY, QUERY_MISSING_VALUE
 from placement.openstack.query_values import (
     ANY_TRAITS_SINCE,
     FORBIDDEN_TRAITS_SINCE,

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from placement.openstack.quick_schema import QuickSchema, Recognise
-from placement.openstack.schemas import CompiledSchema
+from controlplane.openstack.quick_schema import QuickSchema, Recognise
+from controlplane.openstack.schemas import CompiledSchema
 
 Schema = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""What goes wrong at this door, in the shape OpenStack clients read: {"errors": [{status, title, detail, ...}]}."""
+"""The faults of this API: its codes, and the shape its clients read: {"errors": [{status, title, detail, ...}]}."""
 
 from html import escape
 from http import HTTPStatus
@@ -8,6 +8,7 @@ import orjson
 from django.http import HttpResponse
 
 from controlplane.infra.request_id import current_request_id
+from controlplane.openstack.faults import Fault
 from placement.openstack.versions import MAX_VERSION, MIN_VERSION
 
 CODE_SINCE = 23
@@ -35,32 +36,6 @@ _MEANING = {
     500: "The server has either erred or is incapable of performing the requested operation.",
     503: "The server is currently unavailable.",
 }
-
-
-class Fault(Exception):
-    """An answer that is an error. `code` is one of this module's, sent from 1.23 on."""
-
-    def __init__(self, status: int, detail: str = "", *, code: str = UNDEFINED, allow: str = "") -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.code = code
-        self.allow = allow
-
-
-def bad_request(detail: str, code: str = UNDEFINED) -> Fault:
-    """400: the request cannot be accepted, whatever the state of the world."""
-    return Fault(400, detail, code=code)
-
-
-def not_found(detail: str = "", code: str = UNDEFINED) -> Fault:
-    """404."""
-    return Fault(404, detail, code=code)
-
-
-def conflict(detail: str, code: str = UNDEFINED) -> Fault:
-    """409."""
-    return Fault(409, detail, code=code)
 
 
 def fault_response(fault: Fault, *, minor: int | None, accept: str, method: str = "") -> HttpResponse:
@@ -92,7 +67,7 @@ def _error(fault: Fault, title: str, detail: str, minor: int | None) -> dict[str
         "request_id": current_request_id(),
     }
     if minor is not None and minor >= CODE_SINCE:
-        error["code"] = fault.code
+        error["code"] = fault.code or UNDEFINED
     if minor is None and fault.status == 406:
         error |= {"max_version": MAX_VERSION, "min_version": MIN_VERSION}
     return error

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.ids import parse_uuid
+from controlplane.openstack.faults import Fault, conflict, not_found
 from placement.domain import ProviderChanged
-from placement.openstack.faults import CONCURRENT_UPDATE, Fault, conflict, not_found
+from placement.openstack.faults import CONCURRENT_UPDATE
 from placement.selectors.providers import provider_row
 
 GENERATION_CONFLICT = (

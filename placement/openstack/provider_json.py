@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 
 from placement.candidates import ProviderFacts
-from placement.openstack.call import Call
+from placement.openstack.call import PlacementCall
 from placement.openstack.schema_providers import TREES_SINCE
 
 # What a provider links to besides itself, and since which version.
@@ -31,7 +31,7 @@ class ShownProvider(Protocol):
     def root_uuid(self) -> UUID: ...
 
 
-def provider_json(call: Call, provider: ShownProvider) -> bytes:
+def provider_json(call: PlacementCall, provider: ShownProvider) -> bytes:
     """The provider in the version of this call."""
     uuid = str(provider.uuid)
     href = call.url("resource_providers", uuid)
@@ -45,7 +45,7 @@ def provider_json(call: Call, provider: ShownProvider) -> bytes:
     return orjson.dumps(data)
 
 
-def kept_provider_json(call: Call, provider: ProviderFacts) -> bytes:
+def kept_provider_json(call: PlacementCall, provider: ProviderFacts) -> bytes:
     """The same; rendered once for as long as the provider stays as it is."""
     key = ("provider", max(look for look in _LOOKS if look <= call.minor), call.prefix)
     found = provider.rendered.get(key)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from controlplane.kernel.ids import parse_uuid
+from controlplane.openstack.faults import bad_request
 from placement.domain import MAX_INT
-from placement.openstack.faults import bad_request
 from placement.selectors.names import unknown_resource_classes, unknown_traits
 
 FORBIDDEN_TRAITS_SINCE = 22

@@ -1,7 +1,7 @@
 """Which path and method leads where, from which version on, for whom."""
 
+from controlplane.openstack.routes import Endpoint, Route, RouteTable
 from placement.openstack.access import Access
-from placement.openstack.endpoints import Endpoint, Route, RouteTable
 from placement.openstack.views import (
     aggregates,
     allocations,

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from controlplane.openstack.schemas import CompiledSchema
 from placement.domain import MAX_INT, InventorySpec
 from placement.openstack.schema_names import NAME_PATTERN
-from placement.openstack.schemas import CompiledSchema
 
 # The largest single precision number of databases, below which Placement keeps ratios.
 _MAX_RATIO = 3.40282e38

@@ -1,6 +1,6 @@
 """Schemas of resource classes and traits. Source: Placement's API reference."""
 
-from placement.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import CompiledSchema
 
 NAME_PATTERN = "^[A-Z0-9_]+$"
 CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$"

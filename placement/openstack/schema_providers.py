@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from placement.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import CompiledSchema
 
 TREES_SINCE = 14
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from placement.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import CompiledSchema
 
 TYPES_SINCE = 38
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
-from placement.openstack.call import Call
+from placement.openstack.call import PlacementCall
 from placement.openstack.lookups import no_provider, provider_faults, provider_first, provider_uuid
 from placement.openstack.schema_providers import AGGREGATES, AGGREGATES_WITH_GENERATION
 from placement.selectors.providers import provider_aggregates
@@ -14,7 +14,7 @@ from placement.services.aggregates import provider_aggregates_set
 GENERATION_SINCE = 19
 
 
-def aggregate_list(call: Call, uuid: str) -> HttpResponse:
+def aggregate_list(call: PlacementCall, uuid: str) -> HttpResponse:
     """Their uuids."""
     found = provider_aggregates(provider_uuid(uuid))
     if found is None:
@@ -22,7 +22,7 @@ def aggregate_list(call: Call, uuid: str) -> HttpResponse:
     return _answered(call, found.aggregates, found.generation)
 
 
-def aggregate_replace(call: Call, uuid: str) -> HttpResponse:
+def aggregate_replace(call: PlacementCall, uuid: str) -> HttpResponse:
     """Make these its aggregates. From 1.19 on this is a change like others: it names a generation, and moves it."""
     has_generation = call.minor >= GENERATION_SINCE
     with provider_first(uuid):
@@ -38,7 +38,7 @@ def aggregate_replace(call: Call, uuid: str) -> HttpResponse:
     return _answered(call, wanted, provider.generation)
 
 
-def _answered(call: Call, aggregates: Iterable[UUID], generation: int) -> HttpResponse:
+def _answered(call: PlacementCall, aggregates: Iterable[UUID], generation: int) -> HttpResponse:
     """When a provider joined an aggregate is recorded nowhere, so the answer is as new as can be."""
     data: dict[str, object] = {"aggregates": [str(uuid) for uuid in aggregates]}
     if call.minor >= GENERATION_SINCE:

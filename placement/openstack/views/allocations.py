@@ -7,11 +7,11 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from controlplane.kernel.ids import parse_uuid
+from controlplane.openstack.faults import bad_request, not_found
 from placement.openstack.allocation_bodies import GENERATION_SINCE, consumer_state, consumer_states
 from placement.openstack.allocation_faults import written
 from placement.openstack.allocation_schemas import MANY, ONE, schema_at
-from placement.openstack.call import Call
-from placement.openstack.faults import bad_request, not_found
+from placement.openstack.call import PlacementCall
 from placement.selectors.allocations import (
     ConsumerHoldings,
     ProviderHoldings,
@@ -25,7 +25,7 @@ CONSUMER_TYPE_SINCE = 38
 UNKNOWN_TYPE = "unknown"
 
 
-def of_provider(call: Call, *, uuid: str) -> HttpResponse:
+def of_provider(call: PlacementCall, *, uuid: str) -> HttpResponse:
     """GET /resource_providers/{uuid}/allocations."""
     provider_uuid = parse_uuid(uuid)
     held = provider_holdings(provider_uuid) if provider_uuid else None
@@ -44,7 +44,7 @@ def _by_consumer(held: ProviderHoldings, minor: int) -> dict[str, Any]:
     return {"allocations": found, "resource_provider_generation": held.generation}
 
 
-def of_consumer(call: Call, *, consumer_uuid: str) -> HttpResponse:
+def of_consumer(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
     """GET /allocations/{consumer}. Somebody unknown holds nothing, which is no error."""
     uuid = parse_uuid(consumer_uuid)
     held = consumer_holdings(uuid) if uuid else None
@@ -67,7 +67,7 @@ def _by_provider(held: ConsumerHoldings, minor: int) -> dict[str, Any]:
     return answer
 
 
-def replace_one(call: Call, *, consumer_uuid: str) -> HttpResponse:
+def replace_one(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
     """PUT /allocations/{consumer}: all that it holds from now on."""
     uuid = parse_uuid(consumer_uuid)
     if uuid is None:
@@ -77,14 +77,14 @@ def replace_one(call: Call, *, consumer_uuid: str) -> HttpResponse:
     return call.empty()
 
 
-def replace_many(call: Call) -> HttpResponse:
+def replace_many(call: PlacementCall) -> HttpResponse:
     """POST /allocations: the same for several consumers, all of them or none."""
     states = consumer_states(call.body(schema_at(MANY, call.minor)), call.minor)
     written(lambda: allocations_replace(states))
     return call.empty()
 
 
-def delete(call: Call, *, consumer_uuid: str) -> HttpResponse:
+def delete(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
     """DELETE /allocations/{consumer}: it ends. No generation is asked for, as in the original."""
     uuid: UUID | None = parse_uuid(consumer_uuid)
     if uuid is None or not allocations_free([uuid]):

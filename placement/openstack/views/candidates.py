@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from placement.candidates.query import SearchOptions
 from placement.conf import placement_options
 from placement.openstack.allocation_schemas import schema_at
-from placement.openstack.call import Call
+from placement.openstack.call import PlacementCall
 from placement.openstack.candidate_json import candidates_json
 from placement.openstack.candidate_names import classes_asked, traits_asked
 from placement.openstack.candidate_query import parse_candidate_query
@@ -16,7 +16,7 @@ from placement.openstack.query_values import check_resource_classes, check_trait
 from placement.selectors import candidate_search
 
 
-def search(call: Call) -> HttpResponse:
+def search(call: PlacementCall) -> HttpResponse:
     """GET /allocation_candidates."""
     call.check_query(schema_at(CANDIDATES, call.minor))
     query = parse_candidate_query(call.query, call.minor)

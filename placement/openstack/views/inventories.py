@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
 from placement.domain import InventoryInUse, InventorySpec, capacity_of
-from placement.openstack.call import Call
-from placement.openstack.faults import CONCURRENT_UPDATE, INVENTORY_INUSE, Fault, bad_request, conflict, not_found
+from placement.openstack.call import PlacementCall
+from placement.openstack.faults import CONCURRENT_UPDATE, INVENTORY_INUSE
 from placement.openstack.lookups import no_provider, provider_faults, provider_first, provider_uuid
 from placement.openstack.schema_inventories import (
     INVENTORIES,
@@ -41,19 +42,19 @@ def _found(uuid: str) -> ProviderInventories:
     return found
 
 
-def inventory_list(call: Call, uuid: str) -> HttpResponse:
+def inventory_list(call: PlacementCall, uuid: str) -> HttpResponse:
     """All of them."""
     found = _found(uuid)
     specs = {name: inventory.spec for name, inventory in found.inventories.items()}
     return _all(call, specs, found.generation)
 
 
-def _all(call: Call, specs: Mapping[str, InventorySpec], generation: int) -> HttpResponse:
+def _all(call: PlacementCall, specs: Mapping[str, InventorySpec], generation: int) -> HttpResponse:
     inventories = {name: inventory_answer(spec) for name, spec in specs.items()}
     return call.answer({"resource_provider_generation": generation, "inventories": inventories})
 
 
-def inventory_show(call: Call, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_show(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
     """One class."""
     found = _found(uuid)
     inventory = found.inventories.get(resource_class)
@@ -63,13 +64,18 @@ def inventory_show(call: Call, uuid: str, resource_class: str) -> HttpResponse:
 
 
 def _one(
-    call: Call, spec: InventorySpec, generation: int, *, status: int = 200, headers: Mapping[str, str] | None = None
+    call: PlacementCall,
+    spec: InventorySpec,
+    generation: int,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
     data = {**inventory_answer(spec), "resource_provider_generation": generation}
     return call.answer(data, status=status, headers=headers)
 
 
-def inventory_create(call: Call, uuid: str) -> HttpResponse:
+def inventory_create(call: PlacementCall, uuid: str) -> HttpResponse:
     """A class that the provider has none of yet."""
     prefix = f"Unable to create inventory for resource provider {uuid}"
     with provider_first(uuid):
@@ -92,7 +98,7 @@ def _unknown(prefix: str, error: Invalid) -> Fault:
     return bad_request(f"{prefix}: {error.message}" if names is None else f"{prefix}: {_NO_CLASS} {', '.join(names)}.")
 
 
-def _check_capacity(call: Call, prefix: str, uuid: str, specs: Mapping[str, InventorySpec]) -> None:
+def _check_capacity(call: PlacementCall, prefix: str, uuid: str, specs: Mapping[str, InventorySpec]) -> None:
     """Below 1.26 something must be left of an inventory; since then all of it may be reserved."""
     least, rule = (
         (0, "greater than total") if call.minor >= ALL_RESERVED_SINCE else (1, "greater than or equal to total")
@@ -104,7 +110,7 @@ def _check_capacity(call: Call, prefix: str, uuid: str, specs: Mapping[str, Inve
             )
 
 
-def inventory_replace_all(call: Call, uuid: str) -> HttpResponse:
+def inventory_replace_all(call: PlacementCall, uuid: str) -> HttpResponse:
     """Make these its inventories. The generation moves even when nothing changes."""
     with provider_first(uuid):
         data = call.body(INVENTORIES)
@@ -133,7 +139,7 @@ def _in_use(uuid: str, error: InventoryInUse) -> str:
     return f"Inventory for '{names}' on resource provider '{uuid}' in use."
 
 
-def inventory_delete_all(call: Call, uuid: str) -> HttpResponse:
+def inventory_delete_all(call: PlacementCall, uuid: str) -> HttpResponse:
     """Take all of them away, whatever the generation."""
     try:
         with provider_faults(uuid):
@@ -143,7 +149,7 @@ def inventory_delete_all(call: Call, uuid: str) -> HttpResponse:
     return call.empty()
 
 
-def inventory_update(call: Call, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_update(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
     """A class that the provider has, anew."""
     with provider_first(uuid):
         data = call.body(INVENTORY_UPDATE)
@@ -167,7 +173,7 @@ def inventory_update(call: Call, uuid: str, resource_class: str) -> HttpResponse
     return _one(call, spec, provider.generation)
 
 
-def inventory_delete(call: Call, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_delete(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
     """Take one class away, whatever the generation."""
     provider = provider_uuid(uuid)
     try:

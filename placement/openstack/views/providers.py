@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 
 from django.http import HttpResponse
 
+from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
 from placement.candidates.query import RequestGroup
 from placement.domain.provider_errors import (
     ParentRefused,
@@ -13,16 +14,8 @@ from placement.domain.provider_errors import (
     ProviderInUse,
     ProviderTaken,
 )
-from placement.openstack.call import Call
-from placement.openstack.faults import (
-    DUPLICATE_NAME,
-    PROVIDER_CANNOT_DELETE_PARENT,
-    PROVIDER_IN_USE,
-    Fault,
-    bad_request,
-    conflict,
-    not_found,
-)
+from placement.openstack.call import PlacementCall
+from placement.openstack.faults import DUPLICATE_NAME, PROVIDER_CANNOT_DELETE_PARENT, PROVIDER_IN_USE
 from placement.openstack.lookups import no_provider, provider_faults, provider_first, provider_uuid
 from placement.openstack.provider_json import kept_provider_json, provider_json, providers_json
 from placement.openstack.query_values import (
@@ -57,19 +50,19 @@ _PARENT_RULES = {
 }
 
 
-def _answered(call: Call, uuid: UUID, headers: dict[str, str] | None = None) -> HttpResponse:
+def _answered(call: PlacementCall, uuid: UUID, headers: dict[str, str] | None = None) -> HttpResponse:
     provider = provider_row(uuid)
     if provider is None:
         raise no_provider(uuid)
     return call.answer(provider_json(call, provider), modified=provider.updated_at, headers=headers)
 
 
-def provider_show(call: Call, uuid: str) -> HttpResponse:
+def provider_show(call: PlacementCall, uuid: str) -> HttpResponse:
     """One of them."""
     return _answered(call, provider_uuid(uuid))
 
 
-def provider_list(call: Call) -> HttpResponse:
+def provider_list(call: PlacementCall) -> HttpResponse:
     """Those that meet all the parameters, each by itself.
 
     What asks for resources, traits, aggregates or a tree is found in the snapshot of the fleet, as for candidates;
@@ -88,12 +81,12 @@ def provider_list(call: Call) -> HttpResponse:
     return call.answer(providers_json(kept_provider_json(call, provider) for provider in facts))
 
 
-def _listed(call: Call, providers: Sequence[ProviderRow]) -> HttpResponse:
+def _listed(call: PlacementCall, providers: Sequence[ProviderRow]) -> HttpResponse:
     modified = max((provider.updated_at for provider in providers), default=None)
     return call.answer(providers_json(provider_json(call, provider) for provider in providers), modified=modified)
 
 
-def _group(call: Call) -> RequestGroup | None:
+def _group(call: PlacementCall) -> RequestGroup | None:
     query = call.query
     if query.keys() <= {"uuid", "name"}:
         return None
@@ -113,7 +106,7 @@ def _group(call: Call) -> RequestGroup | None:
     )
 
 
-def provider_create(call: Call) -> HttpResponse:
+def provider_create(call: PlacementCall) -> HttpResponse:
     """A new one, under a uuid that the client may choose."""
     data = call.body(provider_create_schema(call.minor))
     uuid = UUID(data["uuid"]) if data.get("uuid") else uuid4()
@@ -138,7 +131,7 @@ def _parent_fault(prefix: str, error: ParentRefused) -> Fault:
     return bad_request(f"{prefix}: {_PARENT_RULES[error.rule]}")
 
 
-def provider_update(call: Call, uuid: str) -> HttpResponse:
+def provider_update(call: PlacementCall, uuid: str) -> HttpResponse:
     """Another name, and from 1.14 on a place in a tree: set once, moved and taken off only since 1.37."""
     with provider_first(uuid):
         data = call.body(provider_update_schema(call.minor))
@@ -157,7 +150,7 @@ def provider_update(call: Call, uuid: str) -> HttpResponse:
     return _answered(call, provider_uuid(uuid))
 
 
-def provider_delete(call: Call, uuid: str) -> HttpResponse:
+def provider_delete(call: PlacementCall, uuid: str) -> HttpResponse:
     """One that has no children and of which nobody holds anything."""
     try:
         is_gone = provider_row_delete(provider_uuid(uuid))

@@ -5,11 +5,11 @@ from django.http import HttpResponse
 from placement.openstack.allocation_bodies import consumer_states, inventories_stated
 from placement.openstack.allocation_faults import written
 from placement.openstack.allocation_schemas import RESHAPE, schema_at
-from placement.openstack.call import Call
+from placement.openstack.call import PlacementCall
 from placement.services import reshape
 
 
-def reshape_all(call: Call) -> HttpResponse:
+def reshape_all(call: PlacementCall) -> HttpResponse:
     """POST /reshaper."""
     body = call.body(schema_at(RESHAPE, call.minor))
     inventories = inventories_stated(body["inventories"])

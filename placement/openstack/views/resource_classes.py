@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from placement.openstack.call import Call
-from placement.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from placement.openstack.call import PlacementCall
 from placement.openstack.schema_names import RESOURCE_CLASS
 from placement.selectors.names import resource_class_names, unknown_resource_classes
 from placement.services.names import resource_class_delete, resource_class_ensure, resource_class_rename
@@ -14,7 +14,7 @@ from placement.services.names import resource_class_delete, resource_class_ensur
 PUT_MAKES_SINCE = 7
 
 
-def _shown(call: Call, name: str) -> dict[str, Any]:
+def _shown(call: PlacementCall, name: str) -> dict[str, Any]:
     return {"name": name, "links": [{"rel": "self", "href": call.url("resource_classes", name)}]}
 
 
@@ -22,12 +22,12 @@ def _no_class(name: str) -> Fault:
     return not_found(f"No such resource class {name}.")
 
 
-def class_list(call: Call) -> HttpResponse:
+def class_list(call: PlacementCall) -> HttpResponse:
     """All of them."""
     return call.answer({"resource_classes": [_shown(call, name) for name in resource_class_names()]})
 
 
-def class_create(call: Call) -> HttpResponse:
+def class_create(call: PlacementCall) -> HttpResponse:
     """A new custom class."""
     name = call.body(RESOURCE_CLASS)["name"]
     if not resource_class_ensure(name):
@@ -35,26 +35,26 @@ def class_create(call: Call) -> HttpResponse:
     return call.empty(status=201, location=call.absolute_url("resource_classes", name))
 
 
-def class_show(call: Call, name: str) -> HttpResponse:
+def class_show(call: PlacementCall, name: str) -> HttpResponse:
     """One of them."""
     if unknown_resource_classes([name]):
         raise _no_class(name)
     return call.answer(_shown(call, name))
 
 
-def class_put(call: Call, name: str) -> HttpResponse:
+def class_put(call: PlacementCall, name: str) -> HttpResponse:
     """From 1.7 on: let there be this class. Below: give it the name in the body."""
     return _ensured(call, name) if call.minor >= PUT_MAKES_SINCE else _renamed(call, name)
 
 
-def _ensured(call: Call, name: str) -> HttpResponse:
+def _ensured(call: PlacementCall, name: str) -> HttpResponse:
     if complaint := RESOURCE_CLASS.complaint({"name": name}):
         raise bad_request(f"JSON does not validate: {complaint}")
     status = 201 if resource_class_ensure(name) else 204
     return call.empty(status=status, location=call.absolute_url("resource_classes", name))
 
 
-def _renamed(call: Call, name: str) -> HttpResponse:
+def _renamed(call: PlacementCall, name: str) -> HttpResponse:
     call.check_json()
     new_name = call.body(RESOURCE_CLASS)["name"]
     try:
@@ -68,7 +68,7 @@ def _renamed(call: Call, name: str) -> HttpResponse:
     return call.answer(_shown(call, new_name))
 
 
-def class_delete(call: Call, name: str) -> HttpResponse:
+def class_delete(call: PlacementCall, name: str) -> HttpResponse:
     """A custom class that nobody has any of."""
     try:
         resource_class_delete(name)

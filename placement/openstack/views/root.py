@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 
-from placement.openstack.call import Call
+from placement.openstack.call import PlacementCall
 from placement.openstack.versions import MAX_VERSION, MIN_VERSION
 
 _DOCUMENT = {
@@ -19,6 +19,6 @@ _DOCUMENT = {
 }
 
 
-def version_document(call: Call) -> HttpResponse:
+def version_document(call: PlacementCall) -> HttpResponse:
     """Which versions are spoken. Needs no token."""
     return call.answer(_DOCUMENT)

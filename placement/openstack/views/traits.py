@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from placement.openstack.call import Call
-from placement.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from placement.openstack.call import PlacementCall
 from placement.openstack.lookups import no_provider, provider_faults, provider_uuid
 from placement.openstack.schema_names import CUSTOM_NAME, PROVIDER_TRAITS, TRAIT_QUERY
 from placement.selectors.names import trait_names, unknown_traits
@@ -26,13 +26,13 @@ _BAD_FILTER = (
 _TRUTHS = {"true": True, "false": False}
 
 
-def trait_list(call: Call) -> HttpResponse:
+def trait_list(call: PlacementCall) -> HttpResponse:
     """Their names; `name=in:` or `name=startswith:`, and `associated` (some provider has it), narrow them."""
     call.check_query(TRAIT_QUERY)
     return call.answer({"traits": trait_names(**_name_filter(call), is_associated=_associated(call))})
 
 
-def _name_filter(call: Call) -> dict[str, Any]:
+def _name_filter(call: PlacementCall) -> dict[str, Any]:
     name = call.query.get("name")
     if name is None:
         return {}
@@ -44,7 +44,7 @@ def _name_filter(call: Call) -> dict[str, Any]:
     return {"prefix": value} if operator == "startswith" else {}
 
 
-def _associated(call: Call) -> bool | None:
+def _associated(call: PlacementCall) -> bool | None:
     text = call.query.get("associated")
     if text is None:
         return None
@@ -57,14 +57,14 @@ def _no_trait(name: str) -> Fault:
     return not_found(f"No such trait(s): {name}.")
 
 
-def trait_show(call: Call, name: str) -> HttpResponse:
+def trait_show(call: PlacementCall, name: str) -> HttpResponse:
     """Whether it exists: the answer has no body."""
     if unknown_traits([name]):
         raise _no_trait(name)
     return call.empty(is_cached=True)
 
 
-def trait_put(call: Call, name: str) -> HttpResponse:
+def trait_put(call: PlacementCall, name: str) -> HttpResponse:
     """Let there be this custom trait."""
     if CUSTOM_NAME.complaint(name):
         raise bad_request(_BAD_NAME)
@@ -72,7 +72,7 @@ def trait_put(call: Call, name: str) -> HttpResponse:
     return call.empty(status=status, location=call.absolute_url("traits", name), is_cached=True)
 
 
-def trait_delete(call: Call, name: str) -> HttpResponse:
+def trait_delete(call: PlacementCall, name: str) -> HttpResponse:
     """A custom trait that no provider has."""
     try:
         trait_row_delete(name)
@@ -85,19 +85,19 @@ def trait_delete(call: Call, name: str) -> HttpResponse:
     return call.empty()
 
 
-def provider_trait_list(call: Call, uuid: str) -> HttpResponse:
+def provider_trait_list(call: PlacementCall, uuid: str) -> HttpResponse:
     """The traits of a provider."""
     return _answered(call, uuid, provider_traits(provider_uuid(uuid)))
 
 
-def _answered(call: Call, uuid: str, found: ProviderTraits | None) -> HttpResponse:
+def _answered(call: PlacementCall, uuid: str, found: ProviderTraits | None) -> HttpResponse:
     if found is None:
         raise no_provider(uuid)
     data = {"traits": found.traits, "resource_provider_generation": found.generation}
     return call.answer(data, modified=found.updated_at)
 
 
-def provider_trait_replace(call: Call, uuid: str) -> HttpResponse:
+def provider_trait_replace(call: PlacementCall, uuid: str) -> HttpResponse:
     """Make these its traits; all must exist. The generation stays when nothing changes."""
     data = call.body(PROVIDER_TRAITS)
     wanted = sorted(set(data["traits"]))
@@ -115,7 +115,7 @@ def provider_trait_replace(call: Call, uuid: str) -> HttpResponse:
     return call.answer({"traits": wanted, "resource_provider_generation": provider.generation})
 
 
-def provider_trait_delete(call: Call, uuid: str) -> HttpResponse:
+def provider_trait_delete(call: PlacementCall, uuid: str) -> HttpResponse:
     """Take all of them off, whatever the generation."""
     with provider_faults(uuid):
         provider_traits_set(provider_uuid(uuid), (), owner=None)

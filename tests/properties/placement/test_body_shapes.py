@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controlplane.openstack.quick_schema import QuickSchema
+from controlplane.openstack.schemas import CompiledSchema
 from placement.openstack.allocation_schemas import MANY, ONE, schema_at
 from placement.openstack.candidate_schemas import CANDIDATES
-from placement.openstack.quick_schema import QuickSchema
-from placement.openstack.schemas import CompiledSchema
 
 DICT_MINORS = (12, 13, 27, 28, 33, 34, 37, 38, 39)
 KINDS = ["resources", "required", "member_of", "in_tree"]

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from placement.openstack.faults import Fault
+from controlplane.openstack.faults import Fault
 from placement.openstack.query_values import (
     MORE_THAN_ANYBODY_HAS,
     parse_in_tree,

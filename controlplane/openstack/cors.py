@@ -1,26 +1,27 @@
-"""Cross-origin requests, for the origins that PLACEMENT_CORS_ORIGINS names; none by default.
+"""Cross-origin requests, for the origins that a door's settings name; none by default.
 
-Kept small on purpose: the door answers preflights itself, because OPTIONS is otherwise a method it does not know.
+A door answers preflights itself, because OPTIONS is otherwise a method it does not know.
 """
+
+from collections.abc import Collection
 
 from django.http import HttpRequest, HttpResponse
 
-from placement.conf import placement_options
-from placement.openstack.versions import HEADER
+from controlplane.openstack.microversions import HEADER
 
 _METHODS = "GET, PUT, POST, DELETE, PATCH"
 
 
-def preflight(request: HttpRequest) -> HttpResponse | None:
+def preflight(request: HttpRequest, origins: Collection[str]) -> HttpResponse | None:
     """The answer to a preflight, or None where this is none (or no origin is configured)."""
     is_asked = request.method == "OPTIONS" and "HTTP_ORIGIN" in request.META
-    return HttpResponse(status=200) if is_asked and placement_options().cors_origins else None
+    return HttpResponse(status=200) if is_asked and origins else None
 
 
-def cors_headers(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def cors_headers(request: HttpRequest, response: HttpResponse, origins: Collection[str]) -> HttpResponse:
     """Allow what was asked, to an origin that is known; others get no word of it."""
     origin = request.META.get("HTTP_ORIGIN")
-    if not origin or origin not in placement_options().cors_origins:
+    if not origin or origin not in origins:
         return response
     response["Access-Control-Allow-Origin"] = origin
     response["Access-Control-Expose-Headers"] = HEADER

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from placement.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import CompiledSchema
 
 Recognise = Callable[[Any], bool]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from django.http import HttpResponse
 
-from placement.openstack.access import Access
-from placement.openstack.call import Call
+from controlplane.openstack.call import Call
 
 View = Callable[..., HttpResponse]
 
@@ -15,13 +15,13 @@ View = Callable[..., HttpResponse]
 class Endpoint:
     """One method of one path.
 
-    `since`: the lowest minor version that has it; below, the answer is `missing` (404 or 405). `access` None: the
-    view decides by itself (the root needs nothing, usages depend on the project). `gives`/`takes`: JSON is what it
+    `since`: the lowest minor version that has it; below, the answer is `missing` (404 or 405). `access`: what a caller
+    needs, one of the service's own; None where the view decides by itself. `gives`/`takes`: JSON is what it
     answers with and what it wants as a body, so Accept and Content-Type are checked.
     """
 
     view: View
-    access: Access | None
+    access: Enum | None
     since: int = 0
     missing: int = 404
     gives: bool = False

@@ -1,0 +1,138 @@
+"""The one view of a door: identity, version, route, form, access - in this order - and then the endpoint."""
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.http.request import UnreadablePostError
+
+from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.openstack.call import Call
+from controlplane.openstack.cors import cors_headers, preflight
+from controlplane.openstack.faults import Fault, bad_request, not_found
+from controlplane.openstack.microversions import (
+    HEADER,
+    Microversions,
+    VersionNotServedError,
+    VersionUnreadableError,
+)
+from controlplane.openstack.routes import Endpoint, RouteTable
+
+log = logging.getLogger(__name__)
+
+JSON = "application/json"
+C = TypeVar("C")
+"""The service's own class of callers."""
+
+
+class FaultResponse(Protocol):
+    """Gives a fault the shape that the service's clients read. `minor` is None where the version is not known yet."""
+
+    def __call__(self, fault: Fault, *, minor: int | None, accept: str, method: str) -> HttpResponse: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Door(Generic[C]):
+    """One OpenStack API, mounted at `mount`.
+
+    `caller_of` finds who sent a request and raises Fault 401; `require_access` raises Fault 403; `call_of` makes what
+    views get; `origins` are the cross-origin hosts that the settings allow. `open_paths` need no caller.
+    """
+
+    name: str
+    mount: str
+    versions: Microversions
+    routes: RouteTable
+    caller_of: Callable[[HttpRequest], C]
+    require_access: Callable[[C, Any], None]
+    call_of: Callable[[HttpRequest, int, str, C | None], Call]
+    fault_response: FaultResponse
+    origins: Callable[[], Collection[str]]
+    open_paths: Collection[str] = ("", "/")
+
+    def serve(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request. Never raises: what is unforeseen is logged and becomes a 500 in this door's shape."""
+        origins = self.origins()
+        response = preflight(request, origins)
+        return cors_headers(request, response if response is not None else self._answered(request), origins)
+
+    def _answered(self, request: HttpRequest) -> HttpResponse:
+        minor = None
+        try:
+            path = request.path_info.removeprefix(self.mount)
+            caller = None if path in self.open_paths else self.caller_of(request)
+            minor = self.versions.minor_asked_for(request.META.get("HTTP_OPENSTACK_API_VERSION"))
+            response = self._dispatched(request, path, caller, minor)
+        except Exception as error:  # noqa: BLE001 - the outermost frame of this door: no traceback may leave it
+            accept = request.META.get("HTTP_ACCEPT", "")
+            fault = self._fault_of(error)
+            response = self.fault_response(fault, minor=minor, accept=accept, method=request.method or "")
+        if minor is not None:
+            response[HEADER] = f"{self.versions.service_type} {self.versions.text(minor)}"
+            response["Vary"] = HEADER.lower()
+        return response
+
+    def _fault_of(self, error: Exception) -> Fault:
+        match error:
+            case Fault():
+                fault = error
+            case VersionUnreadableError():
+                fault = bad_request(str(error))
+            case VersionNotServedError():
+                fault = Fault(406, str(error))
+            case NotFound():
+                fault = not_found(error.message)
+            case KilonovaError():
+                fault = Fault(409 if error.retryable else 400, error.message)
+            case RequestDataTooBig():
+                fault = Fault(413, str(error))
+            case UnreadablePostError():
+                fault = bad_request("The body could not be read.")
+            case _:
+                log.error("the %s API failed", self.name, exc_info=error)
+                fault = Fault(500, "This is a mistake of the server, which has logged it under this request id.")
+        return fault
+
+    def _dispatched(self, request: HttpRequest, path: str, caller: C | None, minor: int) -> HttpResponse:
+        _check_length(request)
+        _check_characters(request, path)
+        found = self.routes.find(path or "/")
+        if found is None:
+            raise not_found()
+        route, parameters = found
+        endpoint = route.methods.get(request.method or "")
+        if endpoint is None:
+            raise Fault(405, "The method specified is not allowed for this resource.", allow=route.allow)
+        if minor < endpoint.since:
+            raise Fault(endpoint.missing, allow=route.allow if endpoint.missing == 405 else "")
+        _check_form(request, endpoint)
+        if endpoint.access is not None and caller is not None:
+            self.require_access(caller, endpoint.access)
+        prefix = request.META.get("SCRIPT_NAME", "").rstrip("/") + self.mount
+        return endpoint.run(self.call_of(request, minor, prefix, caller), parameters)
+
+
+def _check_length(request: HttpRequest) -> None:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal():
+        raise bad_request("content-length header must be an integer")
+    if int(length) and not request.META.get("CONTENT_TYPE"):
+        raise bad_request("content-type header required when content-length > 0")
+
+
+def _check_characters(request: HttpRequest, path: str) -> None:
+    """PostgreSQL refuses NUL in any text, so nothing can have it in its name."""
+    if "\0" in path:
+        raise not_found()
+    if "%00" in request.META.get("QUERY_STRING", ""):
+        raise bad_request("Invalid query string parameters: NUL is no character of any value.")
+
+
+def _check_form(request: HttpRequest, endpoint: Endpoint) -> None:
+    if endpoint.gives and request.META.get("HTTP_ACCEPT", "*/*") not in ("*/*", JSON) and not request.accepts(JSON):
+        raise Fault(406, f"Only {JSON} is provided")
+    if endpoint.takes and request.content_type != JSON:
+        raise Fault(415, f"The media type {request.content_type or 'None'} is not supported, use {JSON}")

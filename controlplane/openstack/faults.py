@@ -1,0 +1,27 @@
+"""What goes wrong at an OpenStack door, before the service gives it the shape that its clients read."""
+
+
+class Fault(Exception):
+    """An answer that is an error. `code` is one of the service's own codes; `allow` is the Allow header of a 405."""
+
+    def __init__(self, status: int, detail: str = "", *, code: str = "", allow: str = "") -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.code = code
+        self.allow = allow
+
+
+def bad_request(detail: str, code: str = "") -> Fault:
+    """400: the request cannot be accepted, whatever the state of the world."""
+    return Fault(400, detail, code=code)
+
+
+def not_found(detail: str = "", code: str = "") -> Fault:
+    """404: there is no such resource, or not for this caller."""
+    return Fault(404, detail, code=code)
+
+
+def conflict(detail: str, code: str = "") -> Fault:
+    """409: the state of the world speaks against it."""
+    return Fault(409, detail, code=code)
