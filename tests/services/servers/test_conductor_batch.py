@@ -159,11 +159,12 @@ def test_what_a_package_does_not_begin_in_time_is_rung_for_again_and_costs_no_at
     for number in range(4):
         world.create(who.member, f"vm-{number}")
     works = waiting()
-    bell_open("conductor").wait(0)
+    bell = bell_open("conductor")
+    bell.wait(0)
     answer(works)
     left = list(Work.objects.filter(kind=SCHEDULE_AND_BUILD, state=WorkState.WAITING))
     assert 0 < len(left) < 4
     assert {work.max_attempts - work.attempt for work in left} == {5}
-    assert {ring.ref for ring in bell_open("conductor").wait(0) if ring.code == SCHEDULE_AND_BUILD} == {
-        str(work.pk) for work in left
-    }
+    rung = {ring.ref for ring in bell.wait(0) if ring.code == SCHEDULE_AND_BUILD}
+    bell.close()
+    assert rung == {str(work.pk) for work in left}
