@@ -12,6 +12,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.models import Webhook
+from controlplane.infra.notifications.addresses import is_allowed, refusal
+from controlplane.infra.notifications.conf import notification_options
 from controlplane.infra.notifications.sealing import seal
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
 
@@ -130,7 +132,16 @@ def _url_problem(url: object) -> str:
         return "A URL has no spaces; characters beyond ASCII are percent-encoded."
     if parts.username or parts.password:
         return "A URL holds no user and password: it is shown in lists. The signature tells who is calling."
-    return ""
+    return _address_problem(parts.hostname)
+
+
+def _address_problem(host: str) -> str:
+    """Of an address as it is written; what a name leads to is looked at each time that something is sent there."""
+    try:
+        is_refused = not is_allowed(host, allowed_networks=notification_options().allowed_networks)
+    except ValueError:
+        return ""
+    return f"Nothing is sent there: {refusal(host)}." if is_refused else ""
 
 
 def _events_problem(events: object) -> str:

@@ -139,6 +139,33 @@ def test_receiver_that_is_slow_or_not_there_is_a_failed_attempt(notifying: Any, 
     assert "Connection refused" in problems[gone.pk]
 
 
+def test_receiver_that_drips_its_answer_is_cut_off_at_the_deadline_of_the_whole(
+    notifying: Any, receiver: Receiver
+) -> None:
+    notifying(TIMEOUT_S=0.3)
+    receiver.drips = True
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    began = time.monotonic()
+    webhook_drain(made.pk)
+    assert time.monotonic() - began < 2
+    assert "no answer within 0.3 s" in only().error
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+def test_address_that_is_not_public_gets_nothing_unless_settings_name_its_network(
+    notifying: Any, receiver: Receiver, name: str
+) -> None:
+    made = hook(receiver.url.replace("127.0.0.1", name))
+    happened()
+    events_offer()
+    notifying(ALLOWED_NETWORKS=())
+    webhook_drain(made.pk)
+    assert receiver.got == []
+    assert "loopback" in only().error
+
+
 def test_secret_that_cannot_be_read_is_a_failed_attempt(notifying: Any, receiver: Receiver, settings: Any) -> None:
     made = hook(receiver.url)
     happened()
