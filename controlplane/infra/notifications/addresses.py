@@ -25,7 +25,7 @@ def addresses_resolve(host: str, port: int, *, allowed_networks: Sequence[str]) 
 
 
 def is_allowed(address: str, *, allowed_networks: Sequence[str]) -> bool:
-    """Whether this address is public, or in one of the networks. An IPv4 address inside an IPv6 one counts as itself."""
+    """Whether this address is public or in one of the networks. An IPv4 address inside an IPv6 one counts as itself."""
     found = _innermost(ip_address(address))
     if any(found in ip_network(network) for network in allowed_networks):
         return True

@@ -1,20 +1,22 @@
 """Trying a webhook: one event to it alone, so that whoever sets it up sees what arrives and what it answers."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from controlplane.infra.db import now_plus
 from controlplane.infra.models import Delivery, Notification
 from controlplane.infra.notifications.conf import notification_options
 from controlplane.infra.notifications.envelope import publisher
-from controlplane.infra.notifications.webhooks import webhook_get
+from controlplane.infra.notifications.webhooks import webhook_get, webhook_queue_resume
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict
 
 TRIAL = "webhook.test"
+FIRST_OF_ALL = datetime(2000, 1, 1, tzinfo=UTC)
+"""Before whatever waits for the webhook: whoever tries it wants to see what it answers now."""
 
 
 def webhook_try(*, webhook_id: UUID) -> Delivery:
@@ -44,7 +46,8 @@ def webhook_try(*, webhook_id: UUID) -> Delivery:
             notification=event,
             webhook=webhook,
             max_attempts=options.attempts,
-            next_at=Now(),
+            next_at=FIRST_OF_ALL,
             deadline_at=now_plus(options.deadline_s),
         )
+        webhook_queue_resume(webhook_id=webhook.pk)
     return Delivery.objects.select_related("notification", "webhook").get(pk=made.pk)

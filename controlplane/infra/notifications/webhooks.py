@@ -81,7 +81,10 @@ def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, e
 
 
 def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
-    """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound."""
+    """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound.
+
+    A queue that was stopped goes on at once: the change may be what was wrong.
+    """
     if not changes.get("secret"):
         changes.pop("secret", None)
     _check({name: value for name, value in changes.items() if name != "enabled"})
@@ -89,7 +92,7 @@ def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
         changes["sealed_secret"] = seal(changes.pop("secret"))
     if "events" in changes:
         changes["events"] = list(changes["events"])
-    if not Webhook.objects.filter(pk=webhook_id).update(**changes, updated_at=Now()):
+    if not Webhook.objects.filter(pk=webhook_id).update(**changes, retry_at=None, updated_at=Now()):
         raise NotFound(f"There is no webhook {webhook_id}.")
     transaction.on_commit(patterns_forget)
     return Webhook.objects.get(pk=webhook_id)
@@ -101,6 +104,11 @@ def webhook_delete(*, webhook_id: UUID) -> None:
     if not deleted:
         raise NotFound(f"There is no webhook {webhook_id}.")
     transaction.on_commit(patterns_forget)
+
+
+def webhook_queue_resume(*, webhook_id: UUID) -> None:
+    """Let what waits be sent at once, though the receiver failed a while ago."""
+    Webhook.objects.filter(pk=webhook_id, retry_at__isnull=False).update(retry_at=None)
 
 
 def webhooks_enabled() -> QuerySet[Webhook]:

@@ -25,6 +25,7 @@ from controlplane.infra.notifications.outbox import events_write
 from controlplane.infra.notifications.post import Answer
 from controlplane.infra.notifications.prune import notifications_prune
 from controlplane.infra.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.infra.notifications.trial import webhook_try
 from controlplane.infra.notifications.webhooks import webhook_create, webhook_update
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from tests.fixtures.receivers import Receiver
@@ -51,6 +52,7 @@ def only() -> Delivery:
 
 def due_now() -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+    Webhook.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_event_is_offered_to_those_who_want_it_and_once(notifying: Any) -> None:
@@ -99,7 +101,10 @@ def test_receiver_that_fails_is_asked_again_later(notifying: Any, receiver: Rece
     assert webhook_drain(made.pk) == 0
     waiting = only()
     assert (waiting.state, waiting.error) == (DeliveryState.WAITING, "the receiver answered 500")
-    assert waiting.next_at > timezone.now() + timedelta(seconds=3)
+    made.refresh_from_db()
+    assert made.retry_at is not None
+    assert made.retry_at > timezone.now() + timedelta(seconds=3)
+    assert webhooks_due() == []
     assert webhook_drain(made.pk) == 0  # not before its time
     due_now()
     assert webhook_drain(made.pk) == 1
@@ -115,6 +120,64 @@ def test_receiver_that_fails_is_spared_the_rest_of_the_round(notifying: Any, rec
     events_offer()
     webhook_drain(made.pk)
     assert len(receiver.got) == 1
+
+
+def told(receiver: Receiver) -> list[str]:
+    return [json.loads(body)["message_id"] for _, body in receiver.got]
+
+
+def test_events_after_one_that_failed_wait_for_it_and_keep_their_order(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [503, 200]
+    made = hook(receiver.url)
+    first, second = happened(), happened()
+    events_offer()
+    webhook_drain(made.pk)
+    third = happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 0
+    Webhook.objects.update(retry_at=timezone.now())
+    assert webhook_drain(made.pk) == 3
+    assert told(receiver) == [str(row.pk) for row in (first, first, second, third)]
+
+
+def test_event_that_is_refused_for_what_is_in_it_stops_no_others(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [422, 200]
+    made = hook(receiver.url)
+    first, second = happened(), happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 0
+    assert webhook_drain(made.pk) == 1
+    assert told(receiver) == [str(first.pk), str(second.pk)]
+    due_now()
+    assert webhook_drain(made.pk) == 1
+    assert told(receiver)[-1] == str(first.pk)
+
+
+def test_one_delivery_of_a_webhook_is_under_way_at_a_time_whoever_sends_it(notifying: Any) -> None:
+    made = hook()
+    happened()
+    happened()
+    events_offer()
+    first = delivery_take(webhook_id=made.pk, owner="one")
+    assert first is not None
+    assert delivery_take(webhook_id=made.pk, owner="two") is None
+    delivery_finish(taken=first, answer=HEARD)
+    assert delivery_take(webhook_id=made.pk, owner="two") is not None
+
+
+def test_trial_and_resend_and_change_do_not_wait_for_a_stopped_queue(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [503, 503, 200]
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    webhook_drain(made.pk)
+    trial = webhook_try(webhook_id=made.pk)
+    webhook_drain(made.pk)
+    assert told(receiver)[-1] == str(trial.notification_id)
+    assert webhooks_due() == []
+    webhook_update(webhook_id=made.pk, events=["*"])
+    assert webhooks_due() == [made.pk]
+    assert webhook_drain(made.pk) == 2
 
 
 def test_redirect_is_not_followed(notifying: Any, receiver: Receiver) -> None:
