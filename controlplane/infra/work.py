@@ -209,7 +209,7 @@ class Package:
     @property
     def is_over(self) -> bool:
         """Whether no further piece may be begun."""
-        return time.monotonic() - self._began_at >= settings.KILONOVA["LEASE_S"] / 3
+        return time.monotonic() - self._began_at >= float(settings.KILONOVA["LEASE_S"]) / 3
 
     def renew(self) -> None:
         """Prolong the leases that still hold, when the last time was a while ago. Call it outside a transaction."""

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction
 from controlplane.infra.heals import ORPHAN_CLAIMS, heal_record
 from placement.domain import AllocationView
 from placement.selectors import allocations_by_consumer, consumers_older_than
-from placement.services.transactions import in_transaction
 from scheduling.selectors.topology_claims import topology_owners_older_than
 from scheduling.services import claims_free
 from servers.selectors.consumers import consumers_without_owner

@@ -99,7 +99,8 @@ def _select(jobs: Sequence[_Job], heard: Heard, package: Package) -> tuple[list[
     """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise, and those that
     were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
     """
-    shared, failed = SharedFacts(heard), []
+    shared = SharedFacts(heard)
+    failed: list[_Job] = []
     for at, job in enumerate(jobs):
         if package.is_over:
             return failed, list(jobs[at:])
