@@ -1,12 +1,27 @@
-"""The database's clock, in expressions and as a value. Leases compare with it and with no other clock."""
+"""What every app asks of the database alike: its clock, transactions that are tried again, statements for many rows.
 
+Leases compare with the database's clock and with no other.
+"""
+
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from django.db.models import DateTimeField, DurationField, ExpressionWrapper, Value
 from django.db.models.functions import Now
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+CHUNK = 500
+"""Rows of one statement."""
+ATTEMPTS = 5
+SERIALIZATION_FAILURE, DEADLOCK_DETECTED = "40001", "40P01"
 
 
 def now_plus(seconds: float) -> "ExpressionWrapper[Any]":
@@ -47,3 +62,78 @@ def uuid_value(value: UUID | str) -> UUID | str:
     """The uuid as this database keeps it, for statements written in SQL."""
     found = value if isinstance(value, UUID) else UUID(value)
     return found if connection.features.has_native_uuid_field else found.hex
+
+
+def in_transaction(work: Callable[[], T]) -> T:
+    """Run `work` in one transaction and return its result.
+
+    A serialization failure or a deadlock (PostgreSQL), or a busy file (SQLite), is tried again, ATTEMPTS times in
+    all. Inside a transaction of the caller there is no second try: that whole transaction is lost, and its owner
+    must repeat it.
+    """
+    attempts = 1 if connection.in_atomic_block else ATTEMPTS
+    for attempt in range(1, attempts):
+        try:
+            with transaction.atomic():
+                return work()
+        except OperationalError as error:
+            if not _is_transient(error):
+                raise
+            time.sleep(random.uniform(0.5, 1.5) * 0.01 * 2**attempt)  # noqa: S311 - only spreads the tries
+    with transaction.atomic():
+        return work()
+
+
+def _is_transient(error: OperationalError) -> bool:
+    code = getattr(error.__cause__, "pgcode", None)
+    return code in {SERIALIZATION_FAILURE, DEADLOCK_DETECTED} or "database is locked" in str(error)
+
+
+def rows_run(template: str, rows: Sequence[Row], *, tail: str = "", has_result: bool = True) -> list[Row]:
+    """Run one statement for a list of rows, CHUNK at a time; what it returns.
+
+    For where the ORM would need a statement for each row, or cannot join an UPDATE with values. PostgreSQL and SQLite
+    (3.35 and later) read the same text. `{rows}` in it becomes `(%s, ...), (%s, ...)`; `tail` is SQL that ends each
+    row.
+    """
+    found: list[Row] = []
+    with connection.cursor() as cursor:
+        for chunk in chunks(rows):
+            one = "(" + ", ".join(["%s"] * len(chunk[0])) + tail + ")"
+            text = template.format(rows=", ".join([one] * len(chunk)))
+            cursor.execute(text, [_plain(value) for row in chunk for value in row])
+            found += cursor.fetchall() if has_result else []
+    return found
+
+
+def in_run(template: str, values: Collection[int] | Collection[str], *, has_result: bool = True) -> list[Row]:
+    """Run a statement with `IN ({values})`, CHUNK values at a time; what it returns. Nothing runs for no values."""
+    found: list[Row] = []
+    if not values:
+        return found
+    with connection.cursor() as cursor:
+        for chunk in chunks((value,) for value in values):
+            cursor.execute(template.format(values=placeholders(chunk)), [value for (value,) in chunk])
+            found += cursor.fetchall() if has_result else []
+    return found
+
+
+def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Parts of CHUNK rows."""
+    walk = iter(rows)
+    while chunk := list(islice(walk, CHUNK)):
+        yield chunk
+
+
+def placeholders(values: Sequence[object]) -> str:
+    """`%s, %s` for IN (...); NULL for none, which is in no list."""
+    return ", ".join(["%s"] * len(values)) or "NULL"
+
+
+def uuid_of(value: UUID | str) -> UUID:
+    """The inverse of `uuid_value`."""
+    return value if isinstance(value, UUID) else UUID(value)
+
+
+def _plain(value: Any) -> Any:
+    return uuid_value(value) if isinstance(value, UUID) else value

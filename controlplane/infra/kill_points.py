@@ -16,7 +16,7 @@ from django.db.backends.signals import connection_created
 from controlplane.kernel.kill_points import reach
 
 HOUSES = ("servers", "scheduling", "placement", "computeagent", "controlplane")
-CARRIERS = frozenset({"placement.services.transactions"})
+CARRIERS = frozenset({"controlplane.infra.db"})
 """Modules that end transactions for others, who give the point its name."""
 WRITES = ("INSERT", "UPDATE", "DELETE")
 

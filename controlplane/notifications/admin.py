@@ -35,7 +35,7 @@ class WebhookAdmin(ThroughServicesAdmin):
     """Who is told of what."""
 
     form = WebhookForm
-    list_display = ["name", "url", "patterns", "enabled", "created_at"]
+    list_display = ["name", "url", "patterns", "enabled", "retry_at", "created_at"]
     list_filter = ["enabled"]
     search_fields = ["name", "url", "id"]
 

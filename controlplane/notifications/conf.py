@@ -20,6 +20,7 @@ class NotificationOptions:
     attempts: int = 12
     deadline_s: float = 86400.0
     retention_days: float = 7.0
+    allowed_networks: tuple[str, ...] = ()
 
 
 def notification_options() -> NotificationOptions:

@@ -11,7 +11,7 @@ from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.notifications.conf import notification_options
 from controlplane.notifications.models import Delivery, Notification, Webhook
-from controlplane.notifications.webhooks import is_wanted, webhooks_enabled
+from controlplane.notifications.webhooks import is_wanted, webhook_queue_resume, webhooks_enabled
 
 BATCH = 500
 
@@ -61,7 +61,10 @@ def delivery_resend(*, delivery_id: UUID) -> None:
 
 
 def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> bool:
-    """Back to waiting; whoever has it now is fenced off, and may have sent it as well. False: it changed meanwhile."""
+    """Back to waiting; whoever has it now is fenced off, and may have sent it as well. False: it changed meanwhile.
+
+    Somebody asked for it, so a queue that was stopped goes on at once.
+    """
     changed = Delivery.objects.filter(pk=row.pk, attempt=row.attempt).update(
         state="waiting",
         attempt=row.attempt + 1,
@@ -73,6 +76,8 @@ def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> bool:
         finished_at=None,
         updated_at=Now(),
     )
+    if changed:
+        webhook_queue_resume(webhook_id=row.webhook_id)
     return bool(changed)
 
 

@@ -55,6 +55,9 @@ class Webhook(UuidKeyed, Timestamped):
     )
     sealed_secret = models.TextField(help_text="Encrypted; nobody is shown it again.")
     enabled = models.BooleanField(default=True)
+    retry_at = models.DateTimeField(
+        null=True, blank=True, help_text="Nothing is sent before: the receiver failed, and events keep their order."
+    )
 
     class Meta:
         ordering = ["name"]
@@ -83,7 +86,7 @@ class Delivery(UuidKeyed, Timestamped):
     state = models.CharField(max_length=8, choices=DeliveryState, default=DeliveryState.WAITING)
     attempt = models.PositiveIntegerField(default=0)
     max_attempts = models.PositiveIntegerField(help_text="The attempt after which it is given up.")
-    next_at = models.DateTimeField(help_text="Not to be tried before.")
+    next_at = models.DateTimeField(help_text="Not to be tried before; its place in the webhook's queue.")
     deadline_at = models.DateTimeField(help_text="Not to be tried after.")
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)

@@ -80,7 +80,14 @@ def _send(row: Delivery, attempt: int) -> Answer:
     }
     if row.notification.request_id.startswith("req-"):
         headers[HEADER] = row.notification.request_id
-    return post(url=row.webhook.url, body=content, headers=headers, timeout_s=notification_options().timeout_s)
+    options = notification_options()
+    return post(
+        url=row.webhook.url,
+        body=content,
+        headers=headers,
+        timeout_s=options.timeout_s,
+        allowed_networks=options.allowed_networks,
+    )
 
 
 class _Couriers:

@@ -1,9 +1,9 @@
 """Trying a webhook: one event to it alone, so that whoever sets it up sees what arrives and what it answers."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from controlplane.infra.db import now_plus
@@ -12,9 +12,11 @@ from controlplane.kernel.errors import Conflict
 from controlplane.notifications.conf import notification_options
 from controlplane.notifications.envelope import publisher
 from controlplane.notifications.models import Delivery, Notification
-from controlplane.notifications.webhooks import webhook_get
+from controlplane.notifications.webhooks import webhook_get, webhook_queue_resume
 
 TRIAL = "webhook.test"
+FIRST_OF_ALL = datetime(2000, 1, 1, tzinfo=UTC)
+"""Before whatever waits for the webhook: whoever tries it wants to see what it answers now."""
 
 
 def webhook_try(*, webhook_id: UUID) -> Delivery:
@@ -44,7 +46,8 @@ def webhook_try(*, webhook_id: UUID) -> Delivery:
             notification=event,
             webhook=webhook,
             max_attempts=options.attempts,
-            next_at=Now(),
+            next_at=FIRST_OF_ALL,
             deadline_at=now_plus(options.deadline_s),
         )
+        webhook_queue_resume(webhook_id=webhook.pk)
     return Delivery.objects.select_related("notification", "webhook").get(pk=made.pk)

@@ -12,6 +12,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
+from controlplane.notifications.addresses import is_allowed, refusal
+from controlplane.notifications.conf import notification_options
 from controlplane.notifications.models import Webhook
 from controlplane.notifications.secret_encryption import seal
 
@@ -79,7 +81,10 @@ def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, e
 
 
 def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
-    """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound."""
+    """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound.
+
+    A queue that was stopped goes on at once: the change may be what was wrong.
+    """
     if not changes.get("secret"):
         changes.pop("secret", None)
     _check({name: value for name, value in changes.items() if name != "enabled"})
@@ -87,7 +92,7 @@ def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
         changes["sealed_secret"] = seal(changes.pop("secret"))
     if "events" in changes:
         changes["events"] = list(changes["events"])
-    if not Webhook.objects.filter(pk=webhook_id).update(**changes, updated_at=Now()):
+    if not Webhook.objects.filter(pk=webhook_id).update(**changes, retry_at=None, updated_at=Now()):
         raise NotFound(f"There is no webhook {webhook_id}.")
     transaction.on_commit(patterns_forget)
     return Webhook.objects.get(pk=webhook_id)
@@ -99,6 +104,11 @@ def webhook_delete(*, webhook_id: UUID) -> None:
     if not deleted:
         raise NotFound(f"There is no webhook {webhook_id}.")
     transaction.on_commit(patterns_forget)
+
+
+def webhook_queue_resume(*, webhook_id: UUID) -> None:
+    """Let what waits be sent at once, though the receiver failed a while ago."""
+    Webhook.objects.filter(pk=webhook_id, retry_at__isnull=False).update(retry_at=None)
 
 
 def webhooks_enabled() -> QuerySet[Webhook]:
@@ -130,7 +140,16 @@ def _url_problem(url: object) -> str:
         return "A URL has no spaces; characters beyond ASCII are percent-encoded."
     if parts.username or parts.password:
         return "A URL holds no user and password: it is shown in lists. The signature tells who is calling."
-    return ""
+    return _address_problem(parts.hostname)
+
+
+def _address_problem(host: str) -> str:
+    """Of an address as it is written; what a name leads to is looked at each time that something is sent there."""
+    try:
+        is_refused = not is_allowed(host, allowed_networks=notification_options().allowed_networks)
+    except ValueError:
+        return ""
+    return f"Nothing is sent there: {refusal(host)}." if is_refused else ""
 
 
 def _events_problem(events: object) -> str:

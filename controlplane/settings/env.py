@@ -4,6 +4,7 @@ Only this module reads `os.environ`. Each setting of ours is declared once, with
 sentence that `docs/settings.md` prints. A value that does not parse stops the process.
 """
 
+import ipaddress
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,6 +64,17 @@ def words(name: str, default: tuple[str, ...], help_text: str) -> tuple[str, ...
     DECLARED[name] = Setting(name, "words separated by commas", ",".join(default), help_text)
     raw = os.environ.get(name, "")
     return tuple(word.strip() for word in raw.split(",") if word.strip()) or default
+
+
+def networks(name: str, help_text: str) -> tuple[str, ...]:
+    """IP addresses and networks separated by commas; none by default."""
+    found = words(name, (), help_text)
+    for word in found:
+        try:
+            ipaddress.ip_network(word)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} must hold addresses and networks: {error}") from error
+    return found
 
 
 def choice(name: str, values: tuple[str, ...], help_text: str) -> str:

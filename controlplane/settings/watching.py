@@ -1,6 +1,5 @@
 """For whoever watches the installation: logs, metrics, readiness."""
 
-import ipaddress
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,20 +19,6 @@ def _token() -> str:
     if token and (len(token) < LEAST_TOKEN or not token.isascii()):
         raise ImproperlyConfigured(f"METRICS_TOKEN must be at least {LEAST_TOKEN} characters of ASCII")
     return token
-
-
-def _networks() -> tuple[str, ...]:
-    words = env.words(
-        "METRICS_ALLOW",
-        (),
-        "Addresses and networks (127.0.0.1, 10.0.0.0/8) that may read /metrics without a token.",
-    )
-    for word in words:
-        try:
-            ipaddress.ip_network(word)
-        except ValueError as error:
-            raise ImproperlyConfigured(f"METRICS_ALLOW must hold addresses and networks: {error}") from error
-    return words
 
 
 LOG_FORMAT = env.choice(
@@ -59,7 +44,9 @@ LOGGING: dict[str, Any] = {
 }
 WATCH_SETTINGS: dict[str, Any] = {
     "METRICS_TOKEN": _token(),
-    "METRICS_ALLOW": _networks(),
+    "METRICS_ALLOW": env.networks(
+        "METRICS_ALLOW", "Addresses and networks (127.0.0.1, 10.0.0.0/8) that may read /metrics without a token."
+    ),
     "METRICS_WINDOW_S": env.number(
         "METRICS_WINDOW_S", 300.0, "Seconds back that /metrics counts what ended.", least=1.0
     ),
@@ -71,6 +58,10 @@ WATCH_SETTINGS: dict[str, Any] = {
         300.0,
         "Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds.",
         least=1.0,
+    ),
+    "NOTIFICATION_ALLOWED_NETWORKS": env.networks(
+        "NOTIFICATION_ALLOWED_NETWORKS",
+        "Addresses and networks (10.0.0.0/8) that webhooks may reach though they are loopback, link-local or private.",
     ),
     "WORK_RETENTION_DAYS": env.number(
         "WORK_RETENTION_DAYS", 90.0, "Days for which ended work is kept for people to look at; 0: for ever.", least=0.0

@@ -17,7 +17,7 @@ from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
 from controlplane.work.models import Work
 from controlplane.work.named_leases import lease_renew
-from controlplane.work.work import Lease, work_release, works_take
+from controlplane.work.work import Lease, Package, work_release, works_give_back, works_take
 
 log = logging.getLogger(__name__)
 ANSWER = "controlplane.work.jobs.answer_all"
@@ -26,6 +26,7 @@ CANARY_LEASE = "conductor-canary"
 RECONCILE_LEASE = "reconcile"
 CANARY_EVERY_S = 5.0
 CANARY_FRESH_S = 20.0
+NOT_BEGUN = "Its worker was busy with other work that it had taken together with this."
 
 Handler = Callable[[Work, Lease], None]
 ManyHandler = Callable[[Sequence[tuple[Work, Lease]]], Sequence[tuple[Work, Lease]]]
@@ -37,6 +38,7 @@ class Kind:
     """A kind of work. `handler` is None for what agents do; `overdue` runs in the transaction that fails the row.
 
     `many` does several pieces at less cost than one after the other, and gives back those that it leaves to `handler`.
+    It renews their leases while it is at it, and begins no further piece once `Package.is_over`.
     """
 
     name: str
@@ -113,11 +115,29 @@ def _answer_kind(code: str, refs: Sequence[str]) -> None:
     if kind is None or kind.handler is None:
         log.warning("dropped a doorbell with the unknown code %.40r", code)
         return
+    if kind.many is None or len(refs) == 1:
+        _do_one_by_one(kind.handler, refs)
+        return
     taken: Sequence[tuple[Work, Lease]] = works_take(work_ids=refs, owner=worker_name())
-    if kind.many is not None and len(taken) > 1:
+    package = Package(lease for _, lease in taken)
+    if len(taken) > 1:
         taken = _done_together(kind.many, taken)
-    for work, lease in taken:
+    for at, (work, lease) in enumerate(taken):
+        if package.is_over:
+            works_give_back(leases=[each for _, each in taken[at:]], reason=NOT_BEGUN)
+            break
+        package.renew()
         _do(kind.handler, work, lease)
+
+
+def _do_one_by_one(handler: Handler, refs: Sequence[str]) -> None:
+    """Each is taken when it is its turn. What is not taken in time stays untaken, and is rung for again."""
+    package = Package(())
+    for ref in refs:
+        for work, lease in works_take(work_ids=[ref], owner=worker_name()):
+            _do(handler, work, lease)
+        if package.is_over:
+            break
 
 
 def _done_together(many: ManyHandler, taken: Sequence[tuple[Work, Lease]]) -> Sequence[tuple[Work, Lease]]:

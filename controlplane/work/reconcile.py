@@ -118,12 +118,15 @@ def ring_again() -> int:
 
 
 def end_overdue() -> int:
-    """End as failed what passed its deadline, and what nobody may take any more."""
+    """End as failed what passed its deadline, and what nobody may take any more.
+
+    What could not be ended goes behind the others, so that it keeps nobody else's turn.
+    """
     spent = Q(attempt__gte=F("max_attempts")) & (
         Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
     )
     rows = Work.objects.filter(Q(deadline_at__lte=Now()) | spent, state__in=OPEN_STATES)
-    return sum(_end(work) for work in rows.order_by("deadline_at")[:BATCH])
+    return sum(_end(work) for work in rows.order_by("updated_at", "deadline_at")[:BATCH])
 
 
 def _end(work: Work) -> bool:
@@ -134,6 +137,7 @@ def _end(work: Work) -> bool:
                 return _end_in_transaction(work)
         except Exception:
             log.exception("could not end %s", work)
+            Work.objects.filter(pk=work.pk, attempt=work.attempt, state=work.state).update(updated_at=Now())
             return False
 
 

@@ -1,8 +1,9 @@
 """Work rows: create, take, renew, finish. Every write of an attempt is fenced by its number and its lease."""
 
+import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,6 +176,47 @@ def work_give_back(*, lease: Lease, reason: str) -> None:
     )
     if not changed:
         raise _fenced(lease)
+
+
+def works_give_back(*, leases: Iterable[Lease], reason: str) -> None:
+    """Give back work that was taken and not begun, and ring for it again. As above, it costs no attempt.
+
+    Of a lease that is over, nothing changes: the work is somebody else's, or about to be.
+    """
+    with transaction.atomic():
+        for lease in sorted(leases, key=lambda one: one.work_id):
+            with suppress(Fenced):
+                work_give_back(lease=lease, reason=reason)
+                given_back = Work.objects.filter(pk=lease.work_id)
+                given_back.update(rung_at=Now())
+                doorbells_ring(
+                    (queue, lease.kind, str(lease.work_id)) for queue in given_back.values_list("queue", flat=True)
+                )
+
+
+class Package:
+    """Several pieces of work in one worker's hand: leases that must last until the last of them had its turn.
+
+    Each piece takes as long as it takes, so the leases of those that wait are renewed between two of them
+    (`renew`, which costs nothing while they are fresh), and after a third of LEASE_S no further piece is begun
+    (`is_over`): what is left is somebody else's to take.
+    """
+
+    def __init__(self, leases: Iterable[Lease]) -> None:
+        self.leases = list(leases)
+        self._began_at = self._renewed_at = time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further piece may be begun."""
+        return time.monotonic() - self._began_at >= float(settings.KILONOVA["LEASE_S"]) / 3
+
+    def renew(self) -> None:
+        """Prolong the leases that still hold, when the last time was a while ago. Call it outside a transaction."""
+        if time.monotonic() - self._renewed_at < settings.KILONOVA["LEASE_S"] / 6:
+            return
+        self._renewed_at = time.monotonic()
+        works_fence(leases=self.leases)
 
 
 def work_lock(*, subject: uuid.UUID) -> None:

@@ -2,7 +2,7 @@
 
 One counter for the fleet would be a row on which all claims queue. So the stamp is, on PostgreSQL, the number of the
 writing transaction, which costs nothing; a reader remembers the oldest transaction that was still open when it
-looked, and next time asks for everything from there on (`selectors.changes`). On SQLite writers come one after
+looked, and next time asks for everything from there on (`infra.change_feed`). On SQLite writers come one after
 another anyway, so the highest stamp plus one does it.
 """
 
@@ -12,18 +12,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import BigIntegerField, Expression
 from django.db.models.sql.compiler import SQLCompiler
 
+from controlplane.infra.change_feed import TRANSACTION_STAMP
+
 _NEXT_STAMP = (
     "(1 + MAX((SELECT COALESCE(MAX(changed), 0) FROM placement_resourceprovider),"
     " (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval)))"
 )
 
 
-_TRANSACTION_NUMBER = "pg_current_xact_id()::text::bigint"
-
-
 def stamp_sql(vendor: str) -> str:
     """The stamp as SQL, for statements that the ORM cannot write."""
-    return _TRANSACTION_NUMBER if vendor == "postgresql" else _NEXT_STAMP
+    return TRANSACTION_STAMP if vendor == "postgresql" else _NEXT_STAMP
 
 
 class ChangeStamp(Expression):
@@ -37,4 +36,4 @@ class ChangeStamp(Expression):
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> tuple[str, tuple[()]]:
         """PostgreSQL: the 64-bit number of this transaction."""
-        return _TRANSACTION_NUMBER, ()
+        return TRANSACTION_STAMP, ()

@@ -123,3 +123,8 @@ def consumers_older_than(*, seconds: float) -> list[UUID]:
     """Consumers of our own that have existed for longer than this by the database's clock, oldest first. One query."""
     rows = Consumer.objects.filter(created_at__lt=now_plus(-seconds), by_client=False).order_by("created_at", "pk")
     return list(rows.values_list("uuid", flat=True))
+
+
+def consumer_generations(uuids: Collection[UUID]) -> dict[UUID, int]:
+    """{consumer: its generation} of those that are there. One query."""
+    return dict(Consumer.objects.filter(uuid__in=uuids).values_list("uuid", "generation"))

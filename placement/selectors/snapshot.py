@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
+from controlplane.infra.change_feed import Cursor, is_unchanged, is_uncommitted_possible
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
-from placement.selectors.changes import Look, Mark, fleet_look, is_as_seen, is_uncommitted_possible
+from placement.selectors.changes import Look, fleet_look
 from placement.selectors.fleet_rows import FleetRows, LoadedProvider
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ class FleetSnapshot:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: Mark | None = None
+        self._mark: Cursor | None = None
         self._columns = FleetColumns()
         self._rows = FleetRows()
         self._held: dict[int, tuple[int, UUID | None]] = {}
@@ -49,7 +50,7 @@ class FleetSnapshot:
         if self._mark is None:
             self._load_all(fleet_look())
             return
-        if not self._doubtful and is_as_seen(self._mark):
+        if not self._doubtful and is_unchanged(self._mark):
             return
         look = fleet_look(self._mark)
         if look.mark.ended < self._mark.ended:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction
 from placement.domain import ProviderView
 from placement.models import PlacementAggregate, ProviderAggregate
 from placement.selectors.providers import aggregate_uuids_of, provider_get
 from placement.services.locks import provider_lock, providers_stamp, providers_touch
-from placement.services.transactions import in_transaction
 
 
 def provider_aggregates_set(

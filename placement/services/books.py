@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from controlplane.infra.db import in_run, rows_run
 from controlplane.kernel.errors import Conflict, KilonovaError
 from placement.domain import ConsumerState, Demand, broken_rule, capacity_error, demands_of
 from placement.domain.claim import InventoryKey
 from placement.selectors.usage import fleet_usage
-from placement.services.bulk import in_run, rows_run
 from placement.services.consumers import LockedConsumer
 from placement.services.counts import counts_claim, counts_leave
 from placement.services.guard import Change, used_change

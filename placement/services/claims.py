@@ -7,16 +7,15 @@ from django.db import IntegrityError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from controlplane.infra.db import in_transaction, placeholders, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
 from placement.domain import Claim, check_claims
 from placement.domain.claim import state_of
 from placement.models import Allocation, Consumer
 from placement.services.books import books_end, held_by
-from placement.services.bulk import placeholders, uuid_value
 from placement.services.consumers import consumers_lock
 from placement.services.locks import providers_touch
 from placement.services.replace import states_set
-from placement.services.transactions import in_transaction
 
 _KNOWN = "SELECT id FROM placement_consumer WHERE uuid IN ({values}) LIMIT 1"
 

@@ -4,11 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from controlplane.infra.db import now_sql
+from controlplane.infra.db import now_sql, rows_run, uuid_of
 from placement.domain import INCOMPLETE_OWNER, UNCHECKED, ConsumerState
 from placement.domain.errors import consumer_changed
 from placement.models import Consumer
-from placement.services.bulk import rows_run, uuid_of
 
 # The rows are inserted one after the other, as listed. A consumer that is there keeps its row, which is locked now.
 _UPSERT = """

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.db.models import Count
 
+from controlplane.infra.db import in_run
 from placement.domain import ConsumerState, CountShortage, capacity_error
 from placement.models import CountedConsumer
-from placement.services.bulk import in_run
 from placement.services.consumers import LockedConsumer
 from placement.services.locks import Touched
 

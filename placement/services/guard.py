@@ -7,8 +7,8 @@ order in which this statement meets its rows can cause no deadlock, and nobody w
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from controlplane.infra.db import rows_run
 from placement.domain import Demand
-from placement.services.bulk import rows_run
 
 # An amount that is asked must keep the units, and what is used more than before must fit. Who gives back, or takes
 # no more than before, always may: an operator can have shrunk the inventory below what is used. Then the most that

@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db.models import F, Sum
 from django.db.models.functions import Greatest
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict
 from placement.domain.findings import root_of
 from placement.models import Allocation, Consumer, Inventory, ResourceProvider
 from placement.services.claims import allocations_free
 from placement.services.locks import provider_lock, providers_stamp, providers_touch
 from placement.services.providers import provider_delete
-from placement.services.transactions import in_transaction
 
 
 def inventory_used_recount(provider_uuid: UUID, resource_class: str) -> bool:

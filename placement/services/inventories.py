@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import InventoryInUse, InventorySpec, ProviderView
 from placement.models import Inventory, ResourceProvider
 from placement.selectors.providers import provider_get
 from placement.services.locks import provider_lock, providers_touch
 from placement.services.names import resource_class_ids
-from placement.services.transactions import in_transaction
 
 SPEC_FIELDS = ["total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio"]
 

@@ -7,13 +7,12 @@ from uuid import UUID
 from django.db import connection
 from django.db.models.functions import Now
 
-from controlplane.infra.db import now_sql
+from controlplane.infra.db import now_sql, placeholders, uuid_of, uuid_value
 from controlplane.kernel.errors import NotFound
 from placement.domain import ConsumerState
 from placement.domain.errors import provider_changed
 from placement.models import ChangeStamp, ResourceProvider
 from placement.models.stamp import stamp_sql
-from placement.services.bulk import placeholders, uuid_of, uuid_value
 
 # One UPDATE of many rows locks them in any order it likes. PostgreSQL locks those of the WITH in the order of their
 # ids, each before the UPDATE can reach it; an UPDATE that had to wait reads the row anew, so no count is lost.

@@ -8,12 +8,12 @@ import os_resource_classes
 import os_traits
 from django.db import IntegrityError
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from placement.domain import is_custom
 from placement.models import Allocation, Inventory, ProviderTrait, ResourceClass, Trait
 from placement.selectors.names import is_standard_resource_class, is_standard_trait
 from placement.services.locks import providers_stamp
-from placement.services.transactions import in_transaction
 
 NamedModel = type[ResourceClass] | type[Trait]
 M = TypeVar("M", ResourceClass, Trait)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import IntegrityError
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Invalid, NotFound
 from placement.domain import ProviderKind, ProviderView
 from placement.domain.provider_errors import (
@@ -28,7 +29,6 @@ from placement.models import (
 )
 from placement.selectors.providers import provider_find, provider_get
 from placement.services.locks import provider_lock, providers_stamp
-from placement.services.transactions import in_transaction
 from placement.services.trees import provider_place, trees_lock
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Invalid
 from placement.domain import ConsumerState, check_states
 from placement.services.books import Locked, books_rewrite, class_ids, held_by, names_asked
 from placement.services.consumers import consumers_upsert, generations_check
 from placement.services.locks import providers_touch, seen_check
 from placement.services.single_claim import claimed_shortly
-from placement.services.transactions import in_transaction
 
 
 def allocations_replace(states: Sequence[ConsumerState]) -> None:

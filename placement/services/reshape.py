@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction, rows_run
 from controlplane.kernel.errors import Invalid
 from placement.domain import ConsumerState, InventorySpec, check_states
 from placement.domain.errors import InventoryInUse, provider_changed
 from placement.models import Inventory
 from placement.services.books import Locked, books_rewrite, class_ids, held_by, names_asked
-from placement.services.bulk import rows_run
 from placement.services.consumers import consumers_upsert, generations_check
 from placement.services.locks import Touched, providers_touch
 from placement.services.replace import known_check
-from placement.services.transactions import in_transaction
 
 Stated = Mapping[UUID, tuple[int, Mapping[str, InventorySpec]]]
 InventoryIds = tuple[int, int]  # provider, resource class

@@ -5,12 +5,12 @@ from uuid import UUID
 
 from os_traits import COMPUTE_STATUS_DISABLED
 
+from controlplane.infra.db import in_transaction
 from placement.domain import ProviderView, TraitOwner
 from placement.models import ProviderTrait
 from placement.selectors.providers import provider_get, trait_owners
 from placement.services.locks import provider_lock, providers_touch
 from placement.services.names import trait_ids
-from placement.services.transactions import in_transaction
 
 
 def provider_traits_set(

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from controlplane.infra.change_feed import TRANSACTION_STAMP
+
 PREFIX = "fleet_change_"
 EVERYTHING = "everything"
 """The kind that stands for all: a table was emptied at once."""
@@ -135,7 +137,7 @@ def _postgres(source: ChangeSource) -> list[Trigger]:
 def _postgres_writes(source: ChangeSource, event: str) -> str:
     """Table names are qualified by nothing: the writer's search_path has found the watched table already."""
     insert = f"INSERT INTO {_TABLE} (kind, key, changed) SELECT"
-    stamp = "pg_current_xact_id()::text::bigint"
+    stamp = TRANSACTION_STAMP
     if event == "TRUNCATE":
         return f"{insert} '{EVERYTHING}', '', {stamp};"
     return " ".join(

@@ -18,7 +18,7 @@ from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
 from controlplane.notifications.outbox import events_wanted
 from controlplane.work.models import Work
-from controlplane.work.work import Lease, works_fence, works_finish
+from controlplane.work.work import Lease, Package, works_fence, works_finish
 from scheduling.destinations.services.select import destinations_select
 from scheduling.destinations.services.selections import Destinations
 from scheduling.errors import NoValidHost
@@ -67,14 +67,24 @@ def schedule_and_build_many(taken: Sequence[Taken]) -> list[Taken]:
     jobs = [] if events_wanted(TOLD) or not may_share_facts(heard) else _jobs(taken)
     if len(jobs) < 2:
         return list(taken)
+    # Those that are left to be done by themselves wait as long as the others, so their leases are renewed as well.
+    package = Package(lease for _, lease in taken)
     held = works_fence(leases=[job.lease for job in jobs], step=SELECT)
     ours = [job for job in jobs if job.work.pk in held]
-    failed = _select(ours, heard)
+    failed, not_begun = _select(ours, heard, package)
+    package.renew()
     undone = failed + _dispatch([job for job in ours if job.found is not None])
-    if undone:  # each begins anew, and holds nothing then
-        claims_free([instance_id for job in undone for instance_id in job.uuids])
-    others = {job.work.pk for job in jobs}.difference(job.work.pk for job in undone)
+    _claims_free(undone)
+    others = {job.work.pk for job in jobs}.difference(job.work.pk for job in [*undone, *not_begun])
     return [pair for pair in taken if pair[0].pk not in others]
+
+
+def _claims_free(jobs: Sequence[_Job]) -> None:
+    """Each begins anew, and holds nothing then. Whose lease is over may hold the claims of the next owner by now."""
+    if jobs:
+        with transaction.atomic():
+            held = works_fence(leases=[job.lease for job in jobs])
+            claims_free([instance_id for job in jobs if job.work.pk in held for instance_id in job.uuids])
 
 
 def _jobs(taken: Sequence[Taken]) -> list[_Job]:
@@ -93,10 +103,16 @@ def _jobs(taken: Sequence[Taken]) -> list[_Job]:
     ]
 
 
-def _select(jobs: Sequence[_Job], heard: Heard) -> list[_Job]:
-    """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise."""
-    shared, failed = SharedFacts(heard), []
-    for job in jobs:
+def _select(jobs: Sequence[_Job], heard: Heard, package: Package) -> tuple[list[_Job], list[_Job]]:
+    """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise, and those that
+    were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
+    """
+    shared = SharedFacts(heard)
+    failed: list[_Job] = []
+    for at, job in enumerate(jobs):
+        if package.is_over:
+            return failed, list(jobs[at:])
+        package.renew()
         with request_id_scope(job.work.request_id), log_scope(work_id=job.work.pk, subject=job.work.subject):
             try:
                 job.found = _selected(job, shared, heard)
@@ -106,7 +122,7 @@ def _select(jobs: Sequence[_Job], heard: Heard) -> list[_Job]:
             except Exception:
                 log.exception("%s could not be scheduled with others; it is tried by itself", job.work)
                 failed.append(job)
-    return failed
+    return failed, []
 
 
 def _selected(job: _Job, shared: SharedFacts, heard: Heard) -> Destinations:

@@ -38,7 +38,7 @@ class WebhookOutput(serializers.ModelSerializer[Webhook]):
 
     class Meta:
         model = Webhook
-        fields = ["id", "name", "url", "events", "enabled", "created_at", "updated_at"]
+        fields = ["id", "name", "url", "events", "enabled", "retry_at", "created_at", "updated_at"]
 
 
 class DeliveryAttemptOutput(serializers.ModelSerializer[DeliveryAttempt]):

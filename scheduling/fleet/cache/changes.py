@@ -1,11 +1,7 @@
-"""What changed in the fleet since this process last looked: one query, however much there is.
+"""What changed in the fleet since this process last looked: `controlplane.infra.change_feed` over the log of changes
+that triggers write, and the last heartbeats along with it, in one query.
 
-PostgreSQL: a change bears the number of its transaction. A reader remembers where the numbers ended when it looked and
-which of the lower ones were still open; just these can have become visible since, so each change is told once, even
-while some transaction stays open for hours. SQLite: writers are serial and ids grow, so whatever is above the highest
-one seen is new.
-
-What the reader's own open transaction wrote is told too, and told again until that transaction has ended one way or
+What the reader's own open transaction wrote is read too, and read again until that transaction has ended one way or
 the other, so nothing is believed that was rolled back.
 """
 
@@ -13,52 +9,48 @@ import threading
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import connection
 
+from controlplane.infra.change_feed import (
+    NOTHING_NEW,
+    Cursor,
+    bounds_sql,
+    changed_sql,
+    cursor_from,
+    is_uncommitted_possible,
+    since_values,
+)
 from scheduling.models.change_triggers import EVERYTHING, triggers_are_whole
 
 FORGET_S = 300.0
 """A reader that has slept longer reads everything again; the log is kept for longer than that."""
 _HELD_S = 3600.0
 _EVERYTHING_AFTER = 5000
-_NO_STAMP = -1
 
-# "+ 0" keeps planners from walking the index below `above`, where everybody is.
-_POSTGRES = """
-WITH bounds AS (
-    SELECT pg_snapshot_xmax(s)::text::bigint AS ended, COALESCE(own, 0) AS own,
-           GREATEST(pg_snapshot_xmax(s)::text::bigint, 1 + own) AS above,
-           array_to_string(ARRAY(SELECT pg_snapshot_xip(s)::text), ' ') AS unfinished
-      FROM (SELECT pg_current_snapshot() AS s, pg_current_xact_id_if_assigned()::text::bigint AS own) AS now
-)
-SELECT '' AS kind, unfinished AS key, ended AS stamp, own, extract(epoch FROM statement_timestamp())::float8 AS at
-  FROM bounds
+_SQLITE_NEXT = "1 + COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'scheduling_fleetchange'), 0)"
+_LOOK = """
+WITH bounds AS ({bounds})
+SELECT '' AS kind, unfinished AS key, ended AS stamp, own, {now} AS at FROM bounds
 UNION ALL
-SELECT kind, key, changed, 0, 0 FROM scheduling_fleetchange, bounds
- WHERE (changed >= %s OR changed IN ({unfinished})) AND changed + 0 < bounds.above
+SELECT kind, key, {stamp}, 0, 0 FROM scheduling_fleetchange, bounds WHERE {changed}
 UNION ALL
-SELECT 'alive', id::text, 0, 0, extract(epoch FROM last_seen_up)::float8 FROM scheduling_service
+SELECT 'alive', {id_text}, 0, 0, {last_seen} FROM scheduling_service
  WHERE id IN ({silent}) AND last_seen_up IS NOT NULL
 """
-_SQLITE = """
-SELECT '' AS kind, '' AS key, 1 + COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'scheduling_fleetchange'), 0),
-       0, (julianday('now') - 2440587.5) * 86400.0
-UNION ALL
-SELECT kind, key, id, 0, 0 FROM scheduling_fleetchange WHERE id >= %s OR id IN ({unfinished})
-UNION ALL
-SELECT 'alive', id, 0, 0, (julianday(last_seen_up) - 2440587.5) * 86400.0 FROM scheduling_service
- WHERE id IN ({silent}) AND last_seen_up IS NOT NULL
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a reader has seen: every stamp below `ended` but those of transactions that were `unfinished`."""
-
-    ended: int
-    unfinished: tuple[int, ...] = ()
+_POSTGRES_WORDS = {
+    "now": "extract(epoch FROM statement_timestamp())::float8",
+    "stamp": "changed",
+    "id_text": "id::text",
+    "last_seen": "extract(epoch FROM last_seen_up)::float8",
+}
+# On SQLite the id of the row is its stamp.
+_SQLITE_WORDS = {
+    "now": "(julianday('now') - 2440587.5) * 86400.0",
+    "stamp": "id",
+    "id_text": "id",
+    "last_seen": "(julianday(last_seen_up) - 2440587.5) * 86400.0",
+}
 
 
 @dataclass(slots=True)
@@ -88,7 +80,7 @@ class ChangeFeed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: Mark | None = None
+        self._mark: Cursor | None = None
         self._looked_at = self._began_at = 0.0
         self._news: dict[str, News] = {}
         self._doubtful: dict[str, set[str]] = {}
@@ -97,7 +89,7 @@ class ChangeFeed:
     def look(self, *, silent: Collection[str] = ()) -> Heard:
         """Ask what changed. `silent` are services (ids as text) whose last heartbeat is wanted along with it."""
         with self._lock:
-            heard, seen, rows = _look(self._mark or Mark(2**62), silent)
+            heard, seen, rows = _look(self._mark or NOTHING_NEW, silent)
             if self._must_begin_anew(seen, len(rows)):
                 self._begin(seen)
             else:
@@ -127,22 +119,22 @@ class ChangeFeed:
         self._news = {}
         self._doubtful = {}
         self._began_at = time.monotonic()
-        self._is_uncertain = seen.own != 0 or _is_uncommitted_possible()
+        self._is_uncertain = seen.own != 0 or is_uncommitted_possible()
         # Where the triggers are not all there, changes may go untold: every look is the first one.
         self._mark = seen.mark if triggers_are_whole() else None
 
     def _tell(self, seen: "_Seen", rows: list[tuple[str, str, int]]) -> None:
         before, self._doubtful = self._doubtful, {}
-        self._is_uncertain = seen.own != 0 or _is_uncommitted_possible()
+        self._is_uncertain = seen.own != 0 or is_uncommitted_possible()
         if len(rows) > _EVERYTHING_AFTER or any(kind == EVERYTHING for kind, _, _ in rows):
             self._news = {}
         else:
             self._add({**before})
             for kind, key, stamp in rows:
                 self._add({kind: {key}})
-                if stamp == seen.own or _is_uncommitted_possible():
+                if stamp == seen.own or is_uncommitted_possible():
                     self._doubtful.setdefault(kind, set()).add(key)
-        if not _is_uncommitted_possible():
+        if not is_uncommitted_possible():
             self._mark = seen.mark
 
     def _add(self, keys: dict[str, set[str]]) -> None:
@@ -153,7 +145,7 @@ class ChangeFeed:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    mark: Mark
+    mark: Cursor
     own: int
 
     @property
@@ -161,27 +153,24 @@ class _Seen:
         return self.mark.ended
 
 
-def _look(since: Mark, silent: Collection[str]) -> tuple[Heard, _Seen, list[tuple[str, str, int]]]:
+def _look(since: Cursor, silent: Collection[str]) -> tuple[Heard, _Seen, list[tuple[str, str, int]]]:
     is_postgres = connection.vendor == "postgresql"
-    unfinished: tuple[Any, ...] = since.unfinished or (_NO_STAMP,)
+    words = _POSTGRES_WORDS if is_postgres else _SQLITE_WORDS
     asked = tuple(silent)
-    text = (_POSTGRES if is_postgres else _SQLITE).format(
-        unfinished=", ".join(["%s"] * len(unfinished)),
+    text = _LOOK.format(
+        bounds=bounds_sql(sqlite_next=_SQLITE_NEXT),
+        changed=changed_sql(words["stamp"], since),
         silent=", ".join(["%s::uuid" if is_postgres else "%s"] * len(asked)) or "NULL",
+        **words,
     )
     with connection.cursor() as cursor:
-        cursor.execute(text, [since.ended, *unfinished, *asked])
+        cursor.execute(text, [*since_values(since), *asked])
         rows = cursor.fetchall()
     alive = {key: at for kind, key, _, _, at in rows if kind == "alive"}
     _, open_ones, ended, own, now = next(row for row in rows if not row[0])
-    mark = Mark(ended, tuple(map(int, open_ones.split())) + ((own,) if own else ()))
+    mark = cursor_from(ended=ended, own=own, unfinished=open_ones)
     changes = [(kind, key, stamp) for kind, key, stamp, _, _ in rows if kind and kind != "alive"]
     return Heard(now, alive, frozenset(asked)), _Seen(mark, own), changes
-
-
-def _is_uncommitted_possible() -> bool:
-    """Whether what is read now may be the reader's own, not committed yet, and not known by its stamp."""
-    return connection.vendor != "postgresql" and connection.in_atomic_block
 
 
 _FEED = ChangeFeed()

@@ -16,8 +16,8 @@ from django.db import IntegrityError
 from django.db.models import F, Max
 from django.db.models.functions import Now
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
-from placement.services.transactions import in_transaction
 from scheduling.domain.policy import policy_from_dict, policy_to_dict
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.check import PolicyProblem, policy_problems

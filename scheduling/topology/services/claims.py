@@ -13,11 +13,11 @@ from uuid import UUID
 
 from django.db import IntegrityError
 
+from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
-from placement.services.transactions import in_transaction
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.domain.grant import Grant, TopologyNeeds, grant
 from scheduling.topology.domain.loss import loss_of

@@ -8,16 +8,23 @@ from servers.models import BuildRequest, Instance
 
 
 def consumers_without_owner(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those that are no build request and no living instance. Two queries.
+    """Those that are no build request and no living instance. Two queries, or three where there are any.
 
     Build requests first: dispatch replaces them by instances in one transaction, so whoever is seen in neither look
     was in neither table. The other way round, an instance dispatched between the two would seem to be nobody's.
+    Scheduling again replaces an instance by a build request, so whoever seems to be nobody's is looked for there once
+    more.
     """
-    pending = BuildRequest.objects.filter(instance_uuid__in=consumers)
-    owned = set(pending.values_list("instance_uuid", flat=True))
-    living = Instance.objects.filter(pk__in=consumers, deleted_at__isnull=True)
-    owned |= set(living.values_list("pk", flat=True))
-    return set(consumers) - owned
+    ownerless = set(consumers)
+    ownerless.difference_update(_pending(ownerless))
+    living = Instance.objects.filter(pk__in=ownerless, deleted_at__isnull=True)
+    ownerless.difference_update(living.values_list("pk", flat=True))
+    return ownerless.difference(_pending(ownerless)) if ownerless else ownerless
+
+
+def _pending(consumers: Collection[uuid.UUID]) -> list[uuid.UUID]:
+    rows = BuildRequest.objects.filter(instance_uuid__in=consumers)
+    return list(rows.values_list("instance_uuid", flat=True))
 
 
 def instance_uuids_seen(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:

@@ -2,14 +2,16 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
+from controlplane.infra.db import in_transaction
 from controlplane.work.heals import ORPHAN_CLAIMS, heal_record
 from placement.domain import AllocationView
-from placement.selectors import allocations_by_consumer, consumers_older_than
-from placement.services.transactions import in_transaction
+from placement.selectors import allocations_by_consumer, consumer_generations, consumers_older_than
+from placement.services.heal import consumer_free_if
 from scheduling.topology.selectors.claims import topology_owners_older_than
-from scheduling.topology.services.claims import claims_free
+from scheduling.topology.services.claims import topologies_free
 from servers.repair.selectors.consumers import consumers_without_owner
 
 log = logging.getLogger(__name__)
@@ -18,7 +20,7 @@ GRACE_S = 20.0
 
 
 def orphan_claims_free() -> int:
-    """Free what is held by nobody: no instance and no build request, once GRACE_S seconds old.
+    """Free what is held by nobody: no instance and no build request, once GRACE_S seconds old. Returns how many.
 
     Allocations, and cells and devices, which are left alone where a client of Placement took the allocations away.
     """
@@ -26,21 +28,53 @@ def orphan_claims_free() -> int:
     consumers = [*consumers_older_than(seconds=GRACE_S), *topologies]
     ownerless = consumers_without_owner(consumers)
     orphans = [consumer for consumer in dict.fromkeys(consumers) if consumer in ownerless]
-    if orphans:
-        log.warning("freeing %d claims without an instance: %s", len(orphans), orphans[:10])
-        held = allocations_by_consumer(orphans)
-        in_transaction(lambda: _free(orphans, held, set(topologies)))
-    return len(orphans)
-
-
-def _free(orphans: Sequence[UUID], held: dict[UUID, list[AllocationView]], topologies: set[UUID]) -> None:
-    claims_free(orphans)
+    if not orphans:
+        return 0
+    held, generations = allocations_by_consumer(orphans), consumer_generations(orphans)
+    freed = []
     for orphan in orphans:
-        amounts = {f"{one.resource_class} of {one.provider_name}": one.used for one in held.get(orphan, [])}
+        freeing = _Freeing(orphan, generations.get(orphan), held.get(orphan, []), orphan in topologies)
+        if in_transaction(freeing.run):
+            freed.append(orphan)
+    if freed:
+        log.warning("freed %d claims without an instance: %s", len(freed), freed[:10])
+    return len(freed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Freeing:
+    """Of one orphan, as it was seen. `generation` None: it has no allocations."""
+
+    orphan: UUID
+    generation: int | None
+    held: Sequence[AllocationView]
+    had_topology: bool
+
+    def run(self) -> bool:
+        """Whether it was freed. With its consumer locked nobody can claim for it, so the owner is looked for again
+        there: an instance that was scheduled again since has a build request and a new claim by now.
+        """
+        if self.generation is None:
+            is_freed = self._is_ownerless()
+        else:
+            is_freed = consumer_free_if(self.orphan, generation=self.generation, still=self._is_ownerless)
+        if not is_freed:
+            return False
+        if self.had_topology:
+            topologies_free([self.orphan])
         heal_record(
             kind=ORPHAN_CLAIMS,
-            subject=orphan,
-            found=f"Consumer {orphan} held claims for more than {GRACE_S:.0f} s without instance or build request.",
+            subject=self.orphan,
+            found=f"Consumer {self.orphan} held claims for more than {GRACE_S:.0f} s "
+            "without instance or build request.",
             done="Its allocations, cells and devices were given back.",
-            evidence={"held": amounts, "had_topology": orphan in topologies, "grace_s": GRACE_S},
+            evidence={
+                "held": {f"{one.resource_class} of {one.provider_name}": one.used for one in self.held},
+                "had_topology": self.had_topology,
+                "grace_s": GRACE_S,
+            },
         )
+        return True
+
+    def _is_ownerless(self) -> bool:
+        return bool(consumers_without_owner([self.orphan]))

@@ -84,7 +84,10 @@ def test_name_that_is_taken_is_a_conflict_and_none_can_be_changed(admin: APIClie
     assert admin.patch(f"/api/webhooks/{made['id']}/", {"name": "other"}, format="json").status_code == 400
 
 
-def test_trial_reaches_its_receiver_signed_and_goes_to_nobody_else(admin: APIClient, receiver: Receiver) -> None:
+def test_trial_reaches_its_receiver_signed_and_goes_to_nobody_else(
+    admin: APIClient, receiver: Receiver, settings: Any
+) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "NOTIFICATION_ALLOWED_NETWORKS": ("127.0.0.1",)}
     webhook_create(name="other", url=receiver.url, events=["*"], secret=SECRET)
     made = admin.post("/api/webhooks/", {**BODY, "url": receiver.url}, format="json").json()
     answer = admin.post(f"/api/webhooks/{made['id']}/test/")

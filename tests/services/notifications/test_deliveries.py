@@ -26,6 +26,7 @@ from controlplane.notifications.outbox import events_write
 from controlplane.notifications.prune import notifications_prune
 from controlplane.notifications.sender import notifications_deliver, webhook_drain
 from controlplane.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.notifications.test_delivery import webhook_try
 from controlplane.notifications.webhooks import webhook_create, webhook_update
 from tests.fixtures.receivers import Receiver
 
@@ -51,6 +52,7 @@ def only() -> Delivery:
 
 def due_now() -> None:
     Delivery.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+    Webhook.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
 
 
 def test_event_is_offered_to_those_who_want_it_and_once(notifying: Any) -> None:
@@ -99,7 +101,10 @@ def test_receiver_that_fails_is_asked_again_later(notifying: Any, receiver: Rece
     assert webhook_drain(made.pk) == 0
     waiting = only()
     assert (waiting.state, waiting.error) == (DeliveryState.WAITING, "the receiver answered 500")
-    assert waiting.next_at > timezone.now() + timedelta(seconds=3)
+    made.refresh_from_db()
+    assert made.retry_at is not None
+    assert made.retry_at > timezone.now() + timedelta(seconds=3)
+    assert webhooks_due() == []
     assert webhook_drain(made.pk) == 0  # not before its time
     due_now()
     assert webhook_drain(made.pk) == 1
@@ -115,6 +120,64 @@ def test_receiver_that_fails_is_spared_the_rest_of_the_round(notifying: Any, rec
     events_offer()
     webhook_drain(made.pk)
     assert len(receiver.got) == 1
+
+
+def told(receiver: Receiver) -> list[str]:
+    return [json.loads(body)["message_id"] for _, body in receiver.got]
+
+
+def test_events_after_one_that_failed_wait_for_it_and_keep_their_order(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [503, 200]
+    made = hook(receiver.url)
+    first, second = happened(), happened()
+    events_offer()
+    webhook_drain(made.pk)
+    third = happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 0
+    Webhook.objects.update(retry_at=timezone.now())
+    assert webhook_drain(made.pk) == 3
+    assert told(receiver) == [str(row.pk) for row in (first, first, second, third)]
+
+
+def test_event_that_is_refused_for_what_is_in_it_stops_no_others(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [422, 200]
+    made = hook(receiver.url)
+    first, second = happened(), happened()
+    events_offer()
+    assert webhook_drain(made.pk) == 0
+    assert webhook_drain(made.pk) == 1
+    assert told(receiver) == [str(first.pk), str(second.pk)]
+    due_now()
+    assert webhook_drain(made.pk) == 1
+    assert told(receiver)[-1] == str(first.pk)
+
+
+def test_one_delivery_of_a_webhook_is_under_way_at_a_time_whoever_sends_it(notifying: Any) -> None:
+    made = hook()
+    happened()
+    happened()
+    events_offer()
+    first = delivery_take(webhook_id=made.pk, owner="one")
+    assert first is not None
+    assert delivery_take(webhook_id=made.pk, owner="two") is None
+    delivery_finish(taken=first, answer=HEARD)
+    assert delivery_take(webhook_id=made.pk, owner="two") is not None
+
+
+def test_trial_and_resend_and_change_do_not_wait_for_a_stopped_queue(notifying: Any, receiver: Receiver) -> None:
+    receiver.answers = [503, 503, 200]
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    webhook_drain(made.pk)
+    trial = webhook_try(webhook_id=made.pk)
+    webhook_drain(made.pk)
+    assert told(receiver)[-1] == str(trial.notification_id)
+    assert webhooks_due() == []
+    webhook_update(webhook_id=made.pk, events=["*"])
+    assert webhooks_due() == [made.pk]
+    assert webhook_drain(made.pk) == 2
 
 
 def test_redirect_is_not_followed(notifying: Any, receiver: Receiver) -> None:
@@ -137,6 +200,33 @@ def test_receiver_that_is_slow_or_not_there_is_a_failed_attempt(notifying: Any, 
     problems = {row.webhook_id: row.error for row in Delivery.objects.all()}
     assert "no answer within 0.1 s" in problems[slow.pk]
     assert "Connection refused" in problems[gone.pk]
+
+
+def test_receiver_that_drips_its_answer_is_cut_off_at_the_deadline_of_the_whole(
+    notifying: Any, receiver: Receiver
+) -> None:
+    notifying(TIMEOUT_S=0.3)
+    receiver.drips = True
+    made = hook(receiver.url)
+    happened()
+    events_offer()
+    began = time.monotonic()
+    webhook_drain(made.pk)
+    assert time.monotonic() - began < 2
+    assert "no answer within 0.3 s" in only().error
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
+def test_address_that_is_not_public_gets_nothing_unless_settings_name_its_network(
+    notifying: Any, receiver: Receiver, name: str
+) -> None:
+    made = hook(receiver.url.replace("127.0.0.1", name))
+    happened()
+    events_offer()
+    notifying(ALLOWED_NETWORKS=())
+    webhook_drain(made.pk)
+    assert receiver.got == []
+    assert "loopback" in only().error
 
 
 def test_secret_that_cannot_be_read_is_a_failed_attempt(notifying: Any, receiver: Receiver, settings: Any) -> None:

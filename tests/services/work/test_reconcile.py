@@ -10,9 +10,9 @@ from controlplane.infra.db import now_plus
 from controlplane.work import jobs
 from controlplane.work.models import Wakeup, Work, WorkState
 from controlplane.work.named_leases import lease_is_held, lease_renew
-from controlplane.work.reconcile import end_overdue, reconcile_once, reconcile_turn, ring_again
+from controlplane.work.reconcile import BATCH, end_overdue, reconcile_once, reconcile_turn, ring_again
 from controlplane.work.wakeups import bell_open
-from controlplane.work.work import NewWork, work_create, work_take
+from controlplane.work.work import NewWork, work_create, work_take, works_create
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ended: list[tuple[uuid.UUID, str]] = []
@@ -85,6 +85,15 @@ def test_consequence_that_fails_leaves_the_row_open_and_others_are_ended() -> No
     assert end_overdue() == 1
     bad.refresh_from_db()
     assert bad.state == WorkState.WAITING
+    assert [subject for subject, _ in ended] == [good.subject]
+
+
+def test_consequences_that_fail_every_time_do_not_keep_the_others_from_their_turn() -> None:
+    works_create([NewWork("conductor", "broken", uuid.uuid4(), 60.0) for _ in range(BATCH)])
+    Work.objects.update(deadline_at=now_plus(-100))
+    good = new()
+    age(good, deadline_at=now_plus(-1))
+    assert end_overdue() + end_overdue() == 1
     assert [subject for subject, _ in ended] == [good.subject]
 
 

@@ -1,12 +1,15 @@
 """Work rows: taking, fencing, releasing, ending."""
 
+import time
 import uuid
+from typing import Any
 
 import pytest
 from django.db import transaction
 
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced
+from controlplane.work import jobs
 from controlplane.work.models import Wakeup, Work, WorkState
 from controlplane.work.wakeups import bell_open
 from controlplane.work.work import (
@@ -132,3 +135,22 @@ def test_several_are_taken_fenced_and_ended_at_once_and_only_those_that_are_ours
     assert works_finish(outcomes={lease: {"by": str(lease.work_id)} for lease in leases}) == {mine.pk}
     mine.refresh_from_db()
     assert (mine.state, mine.step, mine.outcome) == (WorkState.DONE, "halfway", {"by": str(mine.pk)})
+
+
+def test_work_of_a_package_is_taken_when_its_turn_comes_and_what_is_late_stays_untaken(settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": 1.2}
+    untaken_meanwhile = []
+
+    def slow(work: Work, lease: Lease) -> None:
+        untaken_meanwhile.append(Work.objects.filter(state=WorkState.WAITING, attempt=0).count())
+        time.sleep(0.25)
+        work_finish(lease=lease)
+
+    jobs.kind_register("slow", handler=slow, overdue=lambda work, reason: None)
+    try:
+        works = [new("slow", queue="conductor") for _ in range(4)]
+        jobs.answer_all([("slow", str(work.pk)) for work in works])
+    finally:
+        del jobs.KINDS["slow"]
+    assert untaken_meanwhile == [3, 2]
+    assert Work.objects.filter(state=WorkState.WAITING, attempt=0).count() == 2

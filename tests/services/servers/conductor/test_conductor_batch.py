@@ -1,20 +1,26 @@
 """Several reservations that wait at the same time: done together, each with its own decision, row and end."""
 
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from controlplane.work import jobs
 from controlplane.work.models import Work, WorkState
+from controlplane.work.reconcile import reconcile_once
+from controlplane.work.wakeups import bell_open
 from controlplane.work.work import work_cancel, works_take
 from placement.selectors import allocations_by_consumer
 from scheduling.models import SchedulingDecision
+from scheduling.policies.services.policies import policy_create
 from servers.catalog.domain.groups import GroupPolicy
 from servers.conductor.batch import schedule_and_build_many
 from servers.instances.work_kinds import BUILD, SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Instance, ServerGroup
 from servers.states import VmState
+from tests.services.servers.conductor import interrupted_scheduler
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,3 +116,55 @@ def test_nonsense_among_the_doorbells_keeps_nobody_from_being_answered() -> None
     rings = [("os.system", "rm"), (SCHEDULE_AND_BUILD, "nonsense"), (SCHEDULE_AND_BUILD, str(uuid.uuid4()))]
     jobs.answer_all([*rings, *((SCHEDULE_AND_BUILD, pk) for pk in waiting())])
     assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE]
+
+
+SLOW_S, LEASE_S, MANY = 0.45, 1.5, 7
+
+
+@pytest.fixture
+def slow_scheduler(settings: Any) -> Iterator[list[Any]]:
+    """Each choice takes a third of a lease, so a package of seven takes twice as long as one lasts."""
+    settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": LEASE_S}
+    policy_create(body={"scheduler": interrupted_scheduler.NAME}, activate=True)
+    interrupted_scheduler.ACTS[:] = [lambda: time.sleep(SLOW_S)] * 100
+    yield interrupted_scheduler.ACTS
+    interrupted_scheduler.ACTS.clear()
+
+
+def serve_until_all_ended() -> None:
+    """A worker that takes what rings, as one package, and a reconciler beside it."""
+    until = time.monotonic() + 30
+    bell = bell_open("conductor")
+    while Work.objects.filter(kind=SCHEDULE_AND_BUILD, state__in=["waiting", "running"]).exists():
+        assert time.monotonic() < until
+        jobs.answer_all([(ring.code, ring.ref) for ring in bell.wait(0)])
+        reconcile_once()
+    bell.close()
+
+
+def test_slow_scheduling_of_a_full_package_loses_no_lease_and_chooses_once_for_each(slow_scheduler: list[Any]) -> None:
+    who = world.cloud("h1", "h2")
+    for number in range(MANY):
+        world.create(who.member, f"vm-{number}")
+    Work.objects.filter(kind=SCHEDULE_AND_BUILD).update(max_attempts=2)
+    serve_until_all_ended()
+    assert sorted(Instance.objects.values_list("vm_state", flat=True)) == [VmState.BUILDING] * MANY
+    assert 100 - len(slow_scheduler) == MANY
+
+
+def test_what_a_package_does_not_begin_in_time_is_rung_for_again_and_costs_no_attempt(
+    slow_scheduler: list[Any],
+) -> None:
+    who = world.cloud("h1", "h2")
+    for number in range(4):
+        world.create(who.member, f"vm-{number}")
+    works = waiting()
+    bell = bell_open("conductor")
+    bell.wait(0)
+    answer(works)
+    left = list(Work.objects.filter(kind=SCHEDULE_AND_BUILD, state=WorkState.WAITING))
+    assert 0 < len(left) < 4
+    assert {work.max_attempts - work.attempt for work in left} == {5}
+    rung = {ring.ref for ring in bell.wait(0) if ring.code == SCHEDULE_AND_BUILD}
+    bell.close()
+    assert rung == {str(work.pk) for work in left}

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import F
 
 from computeagent.protocol.conductor import WorkKind
 from controlplane.infra.db import now_plus
@@ -17,7 +19,7 @@ from servers.agent_api import conductor_connect
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.power import instance_act
 from servers.instances.services.state import state_set
-from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
+from servers.models import AttemptRecord, BuildRequest, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.repair.selectors.stuck_tasks import instances_with_overdue_task
 from servers.repair.services.claim_sweep import orphan_claims_free
 from servers.repair.services.task_heal import lost_tasks_heal, overdue_tasks_heal, task_heal
@@ -263,6 +265,31 @@ def test_freed_orphan_claim_is_a_heal_with_what_it_held() -> None:
     heal = Heal.objects.get()
     assert (heal.kind, heal.subject) == ("orphan_claims", instance.pk)
     assert heal.evidence["held"] == {"VCPU of h1": 1, "MEMORY_MB of h1": 512, "DISK_GB of h1": 1}
+
+
+@pytest.mark.parametrize("table", ["servers_buildrequest", "placement_allocation"])
+def test_claim_of_an_instance_that_is_scheduled_again_during_the_sweep_is_kept(table: str) -> None:
+    """Right after the sweep read `table` first, the instance is a build request again and has a fresh claim."""
+    who = world.cloud()
+    made, other = world.active(who.member), world.create(who.member, "other")[0]
+    Consumer.objects.update(created_at=now_plus(-120))
+    if table == "placement_allocation":  # which is read after the owners
+        Instance.objects.filter(pk=made.pk).delete()
+    happened = []
+
+    def schedule_again(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        answer = execute(sql, params, many, context)
+        if f'FROM "{table}"' in sql and not happened:
+            happened.append(sql)
+            Instance.objects.filter(pk=made.pk).delete()
+            BuildRequest.objects.filter(instance_uuid=other.pk).update(instance_uuid=made.pk)
+            Consumer.objects.filter(uuid=made.pk).update(generation=F("generation") + 1)
+        return answer
+
+    with connection.execute_wrapper(schedule_again):
+        assert orphan_claims_free() == 0
+    assert happened
+    assert allocations_by_consumer([made.pk])
 
 
 def test_task_begun_after_the_look_is_left_alone() -> None:
