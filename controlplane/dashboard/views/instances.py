@@ -25,7 +25,7 @@ from scheduling.selectors.zones import zone_list
 from servers.domain.actions import allowed_actions
 from servers.domain.schedule_again import schedule_again_refusal
 from servers.domain.states import STATUSES, api_status
-from servers.filtersets_instance import InstanceFilterSet
+from servers.filtersets_instance import instance_filters
 from servers.selectors.flavor import flavors_visible
 from servers.selectors.image import images_visible
 from servers.selectors.instance import (
@@ -57,9 +57,10 @@ HTMX_STOP_POLLING = 286
 def instance_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Filter, page, and live states: the rows ask again every few seconds while one of them changes."""
     everywhere = caller.is_admin and request.GET.get("all_projects") == "1"
-    filters = InstanceFilterSet(request.GET, queryset=instances_visible(caller=caller, all_projects=everywhere))
+    filter_class = instance_filters(is_admin=caller.is_admin)
+    filters = filter_class(request.GET, queryset=instances_visible(caller=caller, all_projects=everywhere))
     rows = PendingFirst(
-        pending_instances(caller=caller, all_projects=everywhere), filters.qs, InstanceFilterSet.keeper(request.GET)
+        pending_instances(caller=caller, all_projects=everywhere), filters.qs, filter_class.keeper(request.GET)
     )
     here = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {

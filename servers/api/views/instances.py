@@ -22,7 +22,7 @@ from servers.api.serializers.instances import (
     InstanceOutput,
     JourneyOutput,
 )
-from servers.filtersets_instance import InstanceFilterSet
+from servers.filtersets_instance import InstanceFilterSet, instance_filters
 from servers.models import Instance
 from servers.selectors.instance import (
     PendingFirst,
@@ -38,7 +38,8 @@ from servers.services.instance_delete import instance_delete
 from servers.services.instance_power import instance_act
 from servers.services.instance_schedule_again import instance_schedule_again
 
-ORDERINGS = ["created_at", "name", "vm_state", "launched_at", "host"]
+ORDERINGS = ["created_at", "name", "vm_state", "launched_at"]
+OPERATOR_ORDERINGS = [*ORDERINGS, "host"]
 
 
 class InstanceViewSet(GenericViewSet[Instance]):
@@ -56,8 +57,19 @@ class InstanceViewSet(GenericViewSet[Instance]):
     }
     queryset = Instance.objects.none()
     serializer_class = InstanceOutput
-    filterset_class = InstanceFilterSet
-    ordering_fields = ORDERINGS
+
+    @property
+    def filterset_class(self) -> type[InstanceFilterSet]:
+        """Only operators may filter by host."""
+        return instance_filters(is_admin=self._shows_hosts())
+
+    @property
+    def ordering_fields(self) -> list[str]:
+        """Only operators may sort by host: an order of hosts would tell tenants which instances share one."""
+        return OPERATOR_ORDERINGS if self._shows_hosts() else ORDERINGS
+
+    def _shows_hosts(self) -> bool:
+        return getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin
 
     def list(self, request: Request) -> Response:
         """Newest first. Instances without a row in a cell yet come before all others."""
@@ -65,7 +77,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         everywhere = request.query_params.get("all_projects", "") in {"1", "true", "yes"}
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
         pending = pending_instances(caller=caller, all_projects=everywhere)
-        page = self.paginate_queryset(PendingFirst(pending, rows, InstanceFilterSet.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
+        page = self.paginate_queryset(PendingFirst(pending, rows, self.filterset_class.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
         return self.get_paginated_response(_shown(request, page or []))
 
     def retrieve(self, request: Request, pk: str) -> Response:
