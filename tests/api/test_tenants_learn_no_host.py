@@ -70,7 +70,9 @@ def _patterns(entries: list[URLPattern | URLResolver], prefix: str = "/") -> Ite
 
 def _paths(prefix: str) -> list[str]:
     found = {path for path in _patterns(get_resolver().url_patterns) if path.startswith(prefix)}
-    return sorted(path for path in found if not path.startswith(("/admin/", "/placement", "/metrics")) and "?:" not in path)
+    return sorted(
+        path for path in found if not path.startswith(("/admin/", "/placement", "/metrics")) and "?:" not in path
+    )
 
 
 def _is_page(path: str) -> bool:
@@ -151,6 +153,28 @@ def test_no_page_names_a_host(person: str, who: world.People) -> None:
     assert opened > 10
 
 
+@pytest.mark.parametrize("person", TENANTS)
+def test_seed_of_a_decision_is_shown_to_admins_only(person: str, who: world.People) -> None:
+    decision = SchedulingDecision.objects.filter(outcome="selected").latest("created_at")
+    tenant, admin = getattr(who, person), who.admin
+    for path in ("/api/decisions/", f"/api/decisions/{decision.pk}/"):
+        assert (
+            '"seed"' in world.client_of(tenant).get(path).text,
+            '"seed"' in world.client_of(admin).get(path).text,
+        ) == (
+            False,
+            True,
+        )
+    page = f"/decisions/{decision.pk}/"
+    assert (
+        str(decision.seed) in _browser(tenant).get(page).text,
+        str(decision.seed) in _browser(admin).get(page).text,
+    ) == (
+        False,
+        True,
+    )
+
+
 def _lists(client: Any) -> dict[str, set[str]]:
     """The lists of the API with the names of all their filters, those for operators among them."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
@@ -163,7 +187,9 @@ def _lists(client: Any) -> dict[str, set[str]]:
 
 def _shown(answer: Any) -> tuple[int, list[str]]:
     """The ids in an answer, in their order. The answer to an error has none but that of the request."""
-    return answer.status_code, [] if answer.status_code >= 400 else re.findall("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}", answer.content.decode())
+    return answer.status_code, [] if answer.status_code >= 400 else re.findall(
+        "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}", answer.content.decode()
+    )
 
 
 @pytest.mark.parametrize("person", TENANTS)
@@ -194,9 +220,9 @@ def test_no_filter_of_a_page_tells_one_host_from_another(person: str, who: world
 
 @pytest.mark.parametrize("person", TENANTS)
 def test_no_list_of_the_api_is_ordered_by_host(person: str, who: world.People) -> None:
-    tenant, ordered = world.client_of(getattr(who, person)), []
-    for path in _lists(tenant):
-        for name in ORDERINGS:
-            if _shown(tenant.get(path, {"ordering": name})) != _shown(tenant.get(path, {"ordering": f"-{name}"})):
-                ordered.append((path, name))
-    assert ordered == []
+    tenant = world.client_of(getattr(who, person))
+
+    def tells(path: str, name: str) -> bool:
+        return _shown(tenant.get(path, {"ordering": name})) != _shown(tenant.get(path, {"ordering": f"-{name}"}))
+
+    assert [(path, name) for path in _lists(tenant) for name in ORDERINGS if tells(path, name)] == []
