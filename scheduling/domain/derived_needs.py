@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controlplane.kernel.booleans import is_true
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 
 _NO_NAME = re.compile(r"[^A-Z0-9]+")
-_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 _ENCRYPTION_MODELS = {
     "amd-sev": "HW_CPU_X86_AMD_SEV",
     "amd-sev-es": "HW_CPU_X86_AMD_SEV_ES",
@@ -74,4 +74,4 @@ class _Words:
         if found is None:
             found = self._properties.get(key.replace(":", "_"), "")
         word = str(found).strip().lower()
-        return "true" if word in _TRUE else word
+        return "true" if is_true(word) else word

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from controlplane.kernel.cpu_list import format_cpus
 from scheduling.domain.numa.codec import host_to_dict
-from scheduling.domain.numa.cpusets import format_cpus
 from scheduling.domain.numa.guest import GuestTopology
 from scheduling.domain.numa.host import HostCell, HostTopology
 from scheduling.domain.numa.occupancy import occupied

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from computeagent.conductor import GuestFacts, GuestSpec, PortSpec
+from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.numa.cpu_rules import cpu_rules
 from scheduling.domain.numa.cpu_topology import best_cpu_topology
-from scheduling.domain.numa.cpusets import format_cpus
 from scheduling.domain.numa.memory_rules import locked_memory
 from scheduling.domain.numa.wishes import Wishes
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot

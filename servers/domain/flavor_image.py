@@ -7,11 +7,11 @@ have, are left out of the comparison.
 
 from collections.abc import Callable, Iterator, Mapping
 
+from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.image_property_names import present_names
 from scheduling.domain.numa.constraint import guest_topology
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from servers.domain.allowed import is_true
 from servers.domain.extra_specs import extra_spec_complaint
 from servers.domain.image_properties import image_contradictions, property_complaint
 

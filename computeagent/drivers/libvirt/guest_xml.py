@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.conductor import GuestSpec
-from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
 from computeagent.drivers.libvirt.tuning_xml import (
@@ -21,6 +20,7 @@ from computeagent.drivers.libvirt.tuning_xml import (
     add_numa_tuning,
     host_device,
 )
+from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"
@@ -183,7 +183,7 @@ def _vcpu(domain: ET.Element, definition: GuestDefinition) -> None:
     vcpu = ET.SubElement(domain, "vcpu")
     vcpu.text = str(definition.vcpus)
     if definition.tuning.vcpu_set:
-        vcpu.set("cpuset", cpus_format(definition.tuning.vcpu_set))
+        vcpu.set("cpuset", format_cpus(definition.tuning.vcpu_set))
 
 
 def _os(domain: ET.Element, definition: GuestDefinition) -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_cpus
 from scheduling.domain.numa.wishes import Wishes, whole
 
 NODES, CPUS, MEMORY = "hw:numa_nodes", "hw:numa_cpus", "hw:numa_mem"

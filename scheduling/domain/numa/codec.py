@@ -6,7 +6,7 @@ What is zero, empty or unknown is left out, so that rows stay small.
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from scheduling.domain.numa.cpusets import format_cpus, parse_cpus
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
 from scheduling.domain.numa.host import HostCell, HostTopology, Pages
 

@@ -6,8 +6,8 @@ Source: Nova's rules of CPU pinning. Every error names the key to change.
 import re
 from dataclasses import dataclass
 
+from controlplane.kernel.cpu_list import format_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.numa.cpusets import format_cpus, parse_mask
 from scheduling.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 from scheduling.domain.numa.wishes import Wishes, choice, flag
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.numa.codec import host_from_dict
-from scheduling.domain.numa.cpusets import format_cpus
 from scheduling.domain.numa.host import HostCell, HostTopology
 from scheduling.domain.numa.occupancy import emptied
 

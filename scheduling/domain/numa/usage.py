@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Conflict
-from scheduling.domain.numa.cpusets import format_cpus
 from scheduling.domain.numa.guest import GuestCell, GuestTopology, ThreadPolicy
 from scheduling.domain.numa.host import HostCell, HostTopology, Pages
 

@@ -4,8 +4,8 @@ What an image could still mend is left to the boot: an image may say which CPU p
 silent, so a thread policy alone is fine here.
 """
 
-from scheduling.domain.numa.cpusets import parse_mask
-from servers.domain.allowed import CPU_NUMBER_MAX, is_true
+from controlplane.kernel.booleans import is_true
+from controlplane.kernel.cpu_list import MAX_CPU, parse_mask
 from servers.domain.extra_specs.facts import (
     Contradiction,
     Findings,
@@ -107,7 +107,7 @@ def _hyperthreading(flavor: FlavorFacts) -> Findings:
 
 def _mask_cpus(flavor: FlavorFacts, mask: str | None, key: str) -> frozenset[int] | None:
     # A flavor larger than any mask can name is not counted out CPU by CPU.
-    if mask is None or flavor.vcpus > CPU_NUMBER_MAX + 1:
+    if mask is None or flavor.vcpus > MAX_CPU + 1:
         return None
     return parse_mask(mask, flavor.vcpus, key)
 

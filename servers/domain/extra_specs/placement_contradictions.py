@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from servers.domain.allowed import is_true
+from controlplane.kernel.booleans import is_true
 from servers.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
 from servers.domain.extra_specs.rules import SUFFIX
 

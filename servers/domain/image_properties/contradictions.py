@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from controlplane.kernel.booleans import is_true
 from scheduling.domain.image_property_names import present_names
-from servers.domain.allowed import is_true
 
 Findings = Iterator[tuple[str, str]]
 
