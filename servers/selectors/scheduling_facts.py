@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
+from scheduling.domain.image_property_names import present_properties
 from scheduling.domain.pci.codec import requests_from_list
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import FlavorSnapshot, GroupSnapshot, ImageSnapshot, ScheduleRequest
@@ -191,10 +192,12 @@ def _named_by_host(spec: RequestSpec) -> dict[str, frozenset[str]]:
 
 
 def _image_properties_by_host(living: QuerySet[Instance]) -> dict[str, Counter[tuple[str, str]]]:
-    """How many instances on each host have an image with each property and value (as text)."""
+    """How many instances on each host have an image with each known property and value of today (as text)."""
     found: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for host, image in living.order_by().values_list("host", "image"):
-        found[host].update((name, str(value)) for name, value in (image.get("properties") or {}).items())
+        found[host].update(
+            (name, str(value)) for name, value in present_properties(image.get("properties") or {}).items()
+        )
     return found
 
 

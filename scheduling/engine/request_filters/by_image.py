@@ -2,6 +2,7 @@
 
 import os_traits
 
+from scheduling.domain.image_property_names import present_properties
 from scheduling.domain.request import ScheduleRequest
 from scheduling.engine.request_filters.base import NOTHING, Addition, Surroundings
 
@@ -31,7 +32,7 @@ def transform_image_metadata(request: ScheduleRequest, around: Surroundings) -> 
     """Hosts with the buses, models and architecture that the image's properties name."""
     if not around.options.image_metadata_prefilter:
         return NOTHING
-    properties = request.image.properties
+    properties = present_properties(request.image.properties)
     return _standard(
         [prefix + _word(properties[key]) for key, prefix in PROPERTY_TRAITS.items() if properties.get(key)]
     )
