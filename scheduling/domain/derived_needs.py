@@ -26,7 +26,6 @@ _DEFAULT_TPM_MODEL = "tpm-tis"
 # Key of the flavor: {value: trait}. The image's property has `_` for `:`.
 _CHOICES = {
     "os:secure_boot": {"required": "COMPUTE_SECURITY_UEFI_SECURE_BOOT"},
-    "hw:firmware_stateless": {"true": "COMPUTE_SECURITY_STATELESS_FIRMWARE"},
     "hw:maxphysaddr_mode": {
         "passthrough": "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
         "emulate": "COMPUTE_ADDRESS_SPACE_EMULATED",
@@ -48,6 +47,8 @@ def derived_needs(flavor: FlavorSnapshot, image: ImageSnapshot) -> DerivedNeeds:
     words = _Words(flavor, image)
     amounts: Counter[str] = Counter()
     required = {traits[word] for key, traits in _CHOICES.items() if (word := words.of(key)) in traits}
+    if is_true(image.properties.get("hw_firmware_stateless")) and image.properties.get("hw_firmware_type") == "uefi":
+        required.add("COMPUTE_SECURITY_STATELESS_FIRMWARE")  # no flavor's word, and without UEFI of no account in Nova
     if words.of("hw:mem_encryption") == "true":
         amounts["MEM_ENCRYPTION_CONTEXT"] += 1
         model = words.of("hw:mem_encryption_model") or _DEFAULT_ENCRYPTION
