@@ -17,6 +17,7 @@ from controlplane.dashboard.score_table import score_table
 from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.natural import natural_key
 from scheduling.domain.explanation import Explanation, why_not
 from scheduling.selectors.decision_context import decision_context
 from scheduling.selectors.decisions import DecisionContent, decision_content, decision_get
@@ -212,6 +213,6 @@ def _why_not(request: HttpRequest, content: DecisionContent) -> dict[str, Any]:
     asked = filter_text(request, "host")
     if content.trace is None:
         return {"asked_host": asked, "answer": None, "host_names": ()}
-    names = list(dict.fromkeys(content.trace.hosts[:NAMES_OFFERED]))
+    names = sorted(dict.fromkeys(content.trace.hosts[:NAMES_OFFERED]), key=natural_key)
     answer: Explanation | None = why_not(content.trace, asked) if asked else None
     return {"asked_host": asked, "answer": answer, "host_names": names}

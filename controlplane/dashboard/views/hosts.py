@@ -11,7 +11,7 @@ from controlplane.dashboard.views.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from scheduling.selectors.host_record import host_record
-from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.services.service_states import service_disable, service_enable
 from servers.selectors.instance import instances_on
 
@@ -22,7 +22,7 @@ PAGE_SIZE = 50
 @page("hosts:read")
 def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Every hypervisor with state and usage; a page costs a constant number of queries."""
-    nodes = host_nodes()
+    nodes = host_nodes_listed()
     if wanted := filter_text(request, "name"):
         nodes = nodes.filter(host__icontains=wanted)
     here = Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page"))

@@ -11,7 +11,7 @@ from controlplane.dashboard.trial import trial_run
 from controlplane.dashboard.views.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
-from scheduling.selectors.hosts import host_nodes
+from scheduling.selectors.hosts import host_nodes_listed
 from scheduling.selectors.policies import policy_list
 from scheduling.selectors.zones import zone_list
 from servers.selectors.flavor import flavors_visible
@@ -56,5 +56,5 @@ def _form(request: HttpRequest, caller: Caller) -> SimulateForm:
         groups=list(server_groups_visible(caller=caller)),
         policies=list(policy_list()),
         zones=[zone.name for zone in zone_list()],
-        hosts=list(host_nodes().values_list("host", flat=True)[:HOSTS_OFFERED]),
+        hosts=list(host_nodes_listed().values_list("host", flat=True)[:HOSTS_OFFERED]),
     )

@@ -29,7 +29,7 @@ from scheduling.filtersets import (
     ServiceFilterSet,
 )
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
-from scheduling.selectors.hosts import host_get, host_nodes, host_overviews
+from scheduling.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.selectors.liveness import with_is_up
 from scheduling.selectors.zones import zone_list
 from scheduling.services.service_states import service_disable, service_enable, service_force_down
@@ -124,7 +124,7 @@ class HostViewSet(GenericViewSet[ComputeNode]):
 
     def list(self, request: Request) -> Response:
         """By name."""
-        page = self.paginate_queryset(self.filter_queryset(host_nodes()))
+        page = self.paginate_queryset(self.filter_queryset(host_nodes_listed()))
         shown = HostOutput(host_overviews(page or []), many=True)  # type: ignore[arg-type]  # many
         return self.get_paginated_response(shown.data)
 
