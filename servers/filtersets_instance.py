@@ -10,7 +10,7 @@ from servers.states import api_status, status_states
 
 
 class InstanceFilterSet(django_filters.FilterSet):
-    """?name= (part of it), ?status=, ?vm_state=, ?host=, ?flavor=, ?image=, ?tag=, ?created_after=, ..."""
+    """?name= (part of it), ?status=, ?vm_state=, ?flavor=, ?image=, ?tag=, ?created_after=, ..."""
 
     name = django_filters.CharFilter(lookup_expr="icontains")
     status = django_filters.CharFilter(method="by_status")
@@ -22,7 +22,7 @@ class InstanceFilterSet(django_filters.FilterSet):
 
     class Meta:
         model = Instance
-        fields = ["vm_state", "task_state", "power_state", "host", "availability_zone", "reservation_id", "request_id"]
+        fields = ["vm_state", "task_state", "power_state", "availability_zone", "reservation_id", "request_id"]
 
     def by_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
         """The API's status, asked as the pairs of states that show as it."""
@@ -31,15 +31,14 @@ class InstanceFilterSet(django_filters.FilterSet):
             wanted |= Q(vm_state=vm_state, task_state=task_state)
         return rows.filter(wanted)
 
-    @staticmethod
-    def keeper(params: Mapping[str, str]) -> Callable[[Instance], bool]:
+    @classmethod
+    def keeper(cls, params: Mapping[str, str]) -> Callable[[Instance], bool]:
         """The same filters for instances that have no row yet: which of them to show.
 
-        Filters on what only a row has (host, tags, times) hide them.
+        Filters on what only a row has (host, tags, times) hide them; what is no filter hides nothing, as with rows.
         """
         known = {"name", "status", "vm_state", "flavor", "image", "reservation_id", "request_id"}
-        ignored = {"page", "page_size", "ordering", "all_projects", "project"}
-        given = {key: value for key, value in params.items() if value and key not in ignored}
+        given = {key: value for key, value in params.items() if value and key in cls.base_filters}
 
         def keep(instance: Instance) -> bool:
             shown = {
@@ -57,3 +56,15 @@ class InstanceFilterSet(django_filters.FilterSet):
             return all(shown[key].lower() == value.lower() for key, value in given.items() if key != "name")
 
         return keep
+
+
+class OperatorInstanceFilterSet(InstanceFilterSet):
+    """The same, and what only operators may ask: ?host="""
+
+    class Meta(InstanceFilterSet.Meta):
+        fields = [*InstanceFilterSet.Meta.fields, "host"]
+
+
+def instance_filters(*, is_admin: bool) -> type[InstanceFilterSet]:
+    """The filters that a caller may use: to a tenant the answer to `?host=` would tell where its instances run."""
+    return OperatorInstanceFilterSet if is_admin else InstanceFilterSet

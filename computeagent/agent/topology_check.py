@@ -4,18 +4,11 @@ The control plane claims cells, CPUs, pages and devices; what it cannot know is 
 report. Amounts that other guests use are not looked at: they were claimed.
 """
 
-from collections.abc import Iterator
-
-from computeagent.cpu_lists import cpus_format
-from computeagent.protocol.conductor import GuestSpec, HostReport
-from computeagent.protocol.topology import (
-    HostCell,
-    PlacedCell,
-    PlacedGuest,
-    host_cells_from_json,
-    placed_guest_from_json,
-)
-from controlplane.kernel.errors import Invalid
+from collections.abc import (Iterator)
+from computeagent.protocol.conductor import (GuestSpec, HostReport)
+from computeagent.protocol.topology import (HostCell, PlacedCell, PlacedGuest, host_cells_from_json, placed_guest_from_json)
+from controlplane.kernel.cpu_list import (format_cpus)
+from controlplane.kernel.errors import (Invalid)
 
 
 def placed_on(guest: GuestSpec) -> PlacedGuest | None:
@@ -39,7 +32,7 @@ def _of_cells(placed: PlacedGuest | None, report: HostReport) -> Iterator[str]:
     for cell in placed.cells:
         on = cells.get(cell.host_cell)
         if on is None:
-            yield f"NUMA cell: wants {cell.host_cell}, host has {cpus_format(cells) or 'none'}"
+            yield f"NUMA cell: wants {cell.host_cell}, host has {format_cpus(cells) or 'none'}"
         else:
             yield from _of_cell(cell, on)
 
@@ -47,8 +40,8 @@ def _of_cells(placed: PlacedGuest | None, report: HostReport) -> Iterator[str]:
 def _of_cell(cell: PlacedCell, on: HostCell) -> Iterator[str]:
     missing = cell.host_cpus - on.dedicated
     if missing:
-        offered = cpus_format(on.dedicated) or "none"
-        yield f"pinned CPUs of NUMA cell {on.id}: wants {cpus_format(missing)}, host offers {offered}"
+        offered = format_cpus(on.dedicated) or "none"
+        yield f"pinned CPUs of NUMA cell {on.id}: wants {format_cpus(missing)}, host offers {offered}"
     if len(cell.floating) > len(on.shared):
         yield f"shared CPUs of NUMA cell {on.id}: wants {len(cell.floating)}, host offers {len(on.shared)}"
     if cell.memory_mib > on.memory_mib:

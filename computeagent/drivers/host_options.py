@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.base import DriverError
+from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
 _UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
@@ -67,7 +67,7 @@ class HostOptions:
     def __post_init__(self) -> None:
         both = self.cpu_dedicated_set & self.cpu_shared_set
         if both:
-            raise Invalid(f"CPUs {cpus_format(both)} are in the dedicated and in the shared set")
+            raise Invalid(f"CPUs {format_cpus(both)} are in the dedicated and in the shared set")
 
     @property
     def has_cpu_sets(self) -> bool:
@@ -109,6 +109,6 @@ def _present(wanted: frozenset[int], online: frozenset[int], kind: str) -> froze
     missing = wanted - online
     if missing:
         raise DriverError(
-            f"CPUs {cpus_format(missing)} of the {kind} set are not online here; online are {cpus_format(online)}"
+            f"CPUs {format_cpus(missing)} of the {kind} set are not online here; online are {format_cpus(online)}"
         )
     return wanted

@@ -4,9 +4,9 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-from computeagent.cpu_lists import cpus_parse
 from computeagent.drivers.host_options import HostOptions, reserved_pages_parse
 from computeagent.management.device_choice import device_choice
+from controlplane.kernel.cpu_list import parse_cpus
 
 
 def host_arguments_add(parser: ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def host_options(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> H
     pages = arguments.get("reserved_huge_pages")
     texts = str(settings["RESERVED_HUGE_PAGES"]).split(";") if pages is None else pages
     return HostOptions(
-        cpu_dedicated_set=cpus_parse(given("cpu_dedicated_set")),
-        cpu_shared_set=cpus_parse(given("cpu_shared_set")),
+        cpu_dedicated_set=parse_cpus(given("cpu_dedicated_set"), "cpu_dedicated_set"),
+        cpu_shared_set=parse_cpus(given("cpu_shared_set"), "cpu_shared_set"),
         reserved_pages=tuple(reserved_pages_parse(text) for text in texts if text.strip()),
         pci_choice=device_choice(given("pci_device_spec")),
         unused_images_s=float(settings["IMAGE_CACHE_UNUSED_S"]),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from computeagent.cpu_lists import cpus_format, cpus_parse
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 
 Json = Mapping[str, Any]
@@ -118,14 +118,14 @@ def placed_guest_from_json(data: Json | None) -> PlacedGuest | None:
 def _host_cell(cell: HostCell) -> dict[str, object]:
     form: dict[str, object] = {
         "id": cell.id,
-        "cpuset": cpus_format(cell.shared),
-        "pcpuset": cpus_format(cell.dedicated),
+        "cpuset": format_cpus(cell.shared),
+        "pcpuset": format_cpus(cell.dedicated),
         "memory_mib": cell.memory_mib,
     }
     if cell.socket is not None:
         form["socket"] = cell.socket
     if cell.siblings:
-        form["siblings"] = [cpus_format(threads) for threads in cell.siblings]
+        form["siblings"] = [format_cpus(threads) for threads in cell.siblings]
     if cell.pages:
         form["mempages"] = [[stock.size_kib, stock.total, 0, stock.reserved] for stock in cell.pages]
     return form
@@ -134,28 +134,28 @@ def _host_cell(cell: HostCell) -> dict[str, object]:
 def _read_host_cell(data: Json) -> HostCell:
     return HostCell(
         id=int(data["id"]),
-        shared=cpus_parse(data["cpuset"]),
-        dedicated=cpus_parse(data["pcpuset"]),
+        shared=parse_cpus(data["cpuset"]),
+        dedicated=parse_cpus(data["pcpuset"]),
         memory_mib=int(data["memory_mib"]),
         socket=data.get("socket"),
-        siblings=tuple(cpus_parse(text) for text in data.get("siblings", ())),
+        siblings=tuple(parse_cpus(text) for text in data.get("siblings", ())),
         pages=tuple(PageStock(size, total, reserved) for size, total, _, reserved in data.get("mempages", ())),
     )
 
 
 def _read_placed(data: Json) -> PlacedCell:
-    pinned = cpus_parse(data["pcpuset"])
+    pinned = parse_cpus(data["pcpuset"])
     pins = tuple(sorted((int(vcpu), int(cpu)) for vcpu, cpu in data.get("pinning", ())))
     if {vcpu for vcpu, _ in pins} != pinned:
-        raise ValueError(f"cell {data['id']}: vCPUs {cpus_format(pinned)} are to be pinned, pins are {pins}")
+        raise ValueError(f"cell {data['id']}: vCPUs {format_cpus(pinned)} are to be pinned, pins are {pins}")
     size = data.get("page_size")
     return PlacedCell(
         id=int(data["id"]),
-        vcpus=cpus_parse(data["cpuset"]) | pinned,
+        vcpus=parse_cpus(data["cpuset"]) | pinned,
         memory_mib=int(data["memory_mib"]),
         host_cell=int(data["host_cell"]),
         pins=pins,
-        reserved=cpus_parse(data.get("reserved", "")),
+        reserved=parse_cpus(data.get("reserved", "")),
         page_kib=None if size is None else _page(int(size)),
     )
 

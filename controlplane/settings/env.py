@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
+from controlplane.kernel.booleans import is_boolean, is_true
+
 T = TypeVar("T")
 
 
@@ -98,9 +100,6 @@ def _at_least(value: N, least: N) -> N:
 
 
 def _parse_boolean(raw: str) -> bool:
-    lowered = raw.strip().lower()
-    if lowered in {"1", "yes", "true", "on"}:
-        return True
-    if lowered in {"0", "no", "false", "off"}:
-        return False
-    raise ValueError("neither yes nor no")
+    if not is_boolean(raw):
+        raise ValueError("neither yes nor no")
+    return is_true(raw)

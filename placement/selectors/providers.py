@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
+from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.errors import NotFound
 from placement.domain import ProviderKind, ProviderView, TraitOwner
 from placement.models import ProviderAggregate, ProviderTrait, ResourceProvider
@@ -46,8 +48,9 @@ class ProviderAggregates(NamedTuple):
 
 
 def provider_list() -> QuerySet[ResourceProvider]:
-    """All providers with parent and root, by name."""
-    return ResourceProvider.objects.select_related("parent", "root").order_by("name")
+    """All providers with parent and root, tree by tree, by name: hv-2 stands before hv-10, after what is below hv-1."""
+    tree = natural_order(Coalesce("root__name", "name"))
+    return ResourceProvider.objects.select_related("parent", "root").order_by(*tree, "name")
 
 
 def provider_views(provider_uuids: Collection[UUID] | None = None) -> list[ProviderView]:

@@ -1,19 +1,19 @@
 """AggregateImagePropertiesIsolation: aggregates kept for images with certain properties."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.hosts.aggregates import metadata_values
-from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.image_property_names import KNOWN, present_names
-from scheduling.domain.request.request_spec import RequestSpec
-from scheduling.filters.base import Filter
+from collections.abc import (Mapping)
+from controlplane.kernel.reasons import (Refusal, RefusalReason)
+from scheduling.domain.hosts.aggregates import (metadata_values)
+from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup)
+from scheduling.domain.request.image_property_names import (present_properties)
+from scheduling.domain.request.request_spec import (RequestSpec)
+from scheduling.filters.base import (Filter)
+from typing import (Any, ClassVar)
 
 
 class AggregateImagePropertiesIsolation(Filter):
     """Where aggregate metadata has a key that is a known image property, and the image sets it, the image's value
     must be among the key's values. An image without the property passes, so this keeps images in, not hosts apart.
+    Values count as Nova reads them: `amd64` as `x86_64`, and yes as `True`, so that is what an aggregate must say.
 
     Keys that are no known image property are ignored. With `aggregate_image_properties_isolation_namespace` only keys
     that start with it (and the separator) count; since those are no image properties, no host is refused then, as in
@@ -43,6 +43,5 @@ class AggregateImagePropertiesIsolation(Filter):
 
 
 def _texts(properties: Mapping[str, Any]) -> dict[str, str]:
-    """The known properties that are set, by their present names, as text; those that are false or empty are not set."""
-    named = sorted(present_names(properties).items())
-    return {key: str(value) for key, value in named if key in KNOWN and value}
+    """The known properties that are set, as text; those that are false, zero or empty are not set, as in Nova."""
+    return {key: str(value) for key, value in sorted(present_properties(properties).items()) if value}

@@ -1,20 +1,20 @@
 """ComputeCapabilitiesFilter: the flavor's extra specs against what the hypervisor can do."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
-
 import numpy as np
+from collections.abc import (Iterator, Mapping)
+from controlplane.kernel.reasons import (Refusal, RefusalReason)
+from dataclasses import (dataclass)
+from functools import (partial)
+from scheduling.domain.columns import (Interned)
+from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup, refuse_in_turn)
+from scheduling.domain.hosts.host_state import (OWN_ATTRIBUTES)
+from scheduling.domain.request.request_spec import (RequestSpec)
+from scheduling.filters.base import (Filter)
+from scheduling.filters.extra_specs_ops import (match)
+from scheduling.filters.host_attributes import (attribute_column)
+from typing import (Any, ClassVar)
 
-from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.columns import Interned
-from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
-from scheduling.filters.base import Filter
-from scheduling.filters.extra_specs_ops import match
-from scheduling.filters.host_attributes import attribute_column
 
 SCOPE = "capabilities"
 MAXPHYSADDR_KEY = "hw:maxphysaddr_bits"
@@ -30,7 +30,8 @@ class _Root:
 
 class ComputeCapabilitiesFilter(Filter):
     """Keys `capabilities:A:B...` walk the host state's attributes, dictionaries and JSON text, its stats as a fallback;
-    what cannot be found refuses the host. A key without namespace counts only where the host has that name at all.
+    what cannot be found refuses the host. A key without namespace counts only where the host has that name at all, and
+    never for the attributes that Nova's host states lack (such as availability_zone, which aggregates match).
     """
 
     run_filter_once_per_request: ClassVar[bool] = True
@@ -54,7 +55,7 @@ def _requirements(extra_specs: Mapping[str, str]) -> Iterator[tuple[list[str], s
 
 
 def _refused(path: list[str], wanted: str, is_optional: bool, hosts: Hosts) -> list[RefusalGroup]:
-    return hosts.refuse_by(_roots(hosts, path[0]), partial(_judge, path, wanted, is_optional))
+    return hosts.refuse_by(_roots(hosts, path[0], is_optional), partial(_judge, path, wanted, is_optional))
 
 
 def _judge(path: list[str], wanted: str, is_optional: bool, root: _Root) -> Refusal | None:
@@ -87,10 +88,10 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def _roots(hosts: Hosts, name: str) -> Interned[_Root]:
+def _roots(hosts: Hosts, name: str, is_optional: bool) -> Interned[_Root]:
     """The values of a host state's attribute, else of its stats, each distinct value once."""
     stats = hosts.table.stats
-    column = attribute_column(hosts, name)
+    column = None if is_optional and name in OWN_ATTRIBUTES else attribute_column(hosts, name)
     if column is None:
         return Interned(tuple(_Root(each.get(name), name in each) for each in stats.values), stats.codes)
     if any(value is None for value in column.values):

@@ -29,12 +29,12 @@ _NUMBERS: dict[str, Callable[[HostTable], IntArray]] = {
     "num_io_ops": lambda table: table.num_io_ops,
     "failed_builds": lambda table: table.failed_builds,
 }
-_NAMES: dict[str, Callable[[HostTable], tuple[str, ...]]] = {
+_NAMES: dict[str, Callable[[HostTable], tuple[str | None, ...]]] = {
     "host": lambda table: table.hosts,
     "nodename": lambda table: table.nodes,
     "hypervisor_hostname": lambda table: table.nodes,
     "uuid": lambda table: table.uuids,
-    "host_ip": lambda table: table.host_ip,
+    "host_ip": lambda table: tuple(address or None for address in table.host_ip),
 }
 
 

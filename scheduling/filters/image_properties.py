@@ -1,25 +1,19 @@
 """ImagePropertiesFilter: what the image asks of the hypervisor."""
 
+import numpy as np
 import operator
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, ClassVar
+from collections.abc import (Callable, Mapping)
+from controlplane.kernel.reasons import (Refusal, RefusalReason)
+from functools import (partial)
+from scheduling.domain.columns import (Interned)
+from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup, refuse_in_turn)
+from scheduling.domain.request.image_property_names import (present_value)
+from scheduling.domain.request.request_spec import (RequestSpec)
+from scheduling.filters.base import (Filter)
+from typing import (Any, ClassVar)
 
-import numpy as np
 
-from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.domain.columns import Interned
-from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
-from scheduling.filters.base import Filter
-
-_ARCHITECTURES = {
-    **dict.fromkeys(("i386", "i486", "i586", "x86_32", "x86_32p"), "i686"),
-    "amd64": "x86_64",
-}
-_HYPERVISORS = {"xapi": "xen"}
-_MODES = {"pv": "xen", "hv": "hvm", "baremetal": "hvm"}
 _COMPARE = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -77,11 +71,10 @@ def _first(properties: Mapping[str, Any], *names: str) -> str:
 
 
 def _canonical(architecture: str, hypervisor: str, mode: str) -> tuple[str, str, str]:
-    architecture, hypervisor, mode = architecture.lower(), hypervisor.lower(), mode.lower()
     return (
-        _ARCHITECTURES.get(architecture, architecture),
-        _HYPERVISORS.get(hypervisor, hypervisor),
-        _MODES.get(mode, mode),
+        present_value("hw_architecture", architecture),
+        present_value("img_hv_type", hypervisor),
+        present_value("hw_vm_mode", mode),
     )
 
 

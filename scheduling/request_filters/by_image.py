@@ -1,9 +1,10 @@
 """Request filters that turn the image into traits: its format, and the devices its properties name."""
 
 import os_traits
+from scheduling.domain.request.image_property_names import (present_properties)
+from scheduling.domain.request.schedule_request import (ScheduleRequest)
+from scheduling.request_filters.base import (Addition, NOTHING, Surroundings)
 
-from scheduling.domain.request.schedule_request import ScheduleRequest
-from scheduling.request_filters.base import NOTHING, Addition, Surroundings
 
 PROPERTY_TRAITS = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS_",
@@ -31,7 +32,7 @@ def transform_image_metadata(request: ScheduleRequest, around: Surroundings) -> 
     """Hosts with the buses, models and architecture that the image's properties name."""
     if not around.options.image_metadata_prefilter:
         return NOTHING
-    properties = request.image.properties
+    properties = present_properties(request.image.properties)
     return _standard(
         [prefix + _word(properties[key]) for key, prefix in PROPERTY_TRAITS.items() if properties.get(key)]
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
+from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.schedule_request import ScheduleRequest
-
-TRUE_WORDS = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
 def wish_text(request: ScheduleRequest, name: str) -> str | None:
@@ -27,7 +26,7 @@ def wish_choice(request: ScheduleRequest, name: str, allowed: Sequence[str]) -> 
 def wish_flag(request: ScheduleRequest, name: str) -> bool:
     """Whether either wants it; other words than yes mean no. Raises Invalid where one wants it and one forbids it."""
     by_flavor, by_image = _said(request, name)
-    flags = [text.strip().lower() in TRUE_WORDS for text in (by_flavor, by_image) if text is not None]
+    flags = [is_true(text) for text in (by_flavor, by_image) if text is not None]
     if len(set(flags)) > 1:
         raise _conflict(name, by_flavor, by_image)
     return any(flags)

@@ -1,19 +1,20 @@
 """ImagePropertiesWeigher: packs servers of like images (spreads them at a negative multiplier)."""
 
 import numpy as np
-
-from scheduling.domain.columns import FloatArray
-from scheduling.domain.hosts.host_slice import Hosts
-from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.request.request_spec import RequestSpec
-from scheduling.weighers.base import Multiplier, Weigher
+from scheduling.domain.columns import (FloatArray)
+from scheduling.domain.hosts.host_slice import (Hosts)
+from scheduling.domain.hosts.host_table import (HostTable)
+from scheduling.domain.request.image_property_names import (present_properties)
+from scheduling.domain.request.request_spec import (RequestSpec)
+from scheduling.weighers.base import (Multiplier, Weigher)
 
 
 class ImagePropertiesWeigher(Weigher):
     """Raw value: how often properties of the request's image occur among the images of the host's instances.
 
     Each counts by its weight in `image_props_weight_setting` (others not at all), or 1 where that is empty. Instances
-    of this batch count. No effect unless the policy gives a multiplier, whatever aggregates say, because reading the
+    of this batch count, properties that Nova does not know do not: most images carry many that say nothing of how they
+    run. No effect unless the policy gives a multiplier, whatever aggregates say, because reading the
     images of the whole fleet is dear. Source: Nova's image properties weigher.
     """
 
@@ -36,7 +37,7 @@ class ImagePropertiesWeigher(Weigher):
     def _weights(self, spec: RequestSpec) -> dict[tuple[str, str], float]:
         """What one occurrence of each of the request's properties, with its value as text, is worth."""
         setting = spec.options.image_props_weight_setting
-        named = ((name, str(value)) for name, value in spec.image.properties.items())
+        named = ((name, str(value)) for name, value in present_properties(spec.image.properties).items())
         return {pair: setting.get(pair[0], 0.0) if setting else 1.0 for pair in named}
 
     def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> tuple[FloatArray, Multiplier]:

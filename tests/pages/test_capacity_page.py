@@ -1,18 +1,18 @@
 """The capacity matrix: what it counts, how it is narrowed and sorted, what it says while there is nothing."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
+import re
+from collections.abc import (Callable)
+from controlplane.dashboard.capacity.table import (limit_words)
+from controlplane.dashboard.capacity.views import (LATER_FROM_S, expected_seconds)
+from controlplane.identity.domain import (Caller)
+from django.test import (Client)
+from scheduling.fleet.services.aggregates import (aggregate_create, aggregate_host_add)
+from scheduling.fleet.services.service_states import (service_disable)
+from scheduling.policies.services.policies import (policy_create)
+from servers.models import (Flavor)
+from tests.worlds.cloud import (People, flavor, host, people as only_people)
 
-from controlplane.dashboard.capacity.table import limit_words
-from controlplane.dashboard.capacity.views import LATER_FROM_S, expected_seconds
-from controlplane.identity.domain import Caller
-from scheduling.fleet.services.service_states import service_disable
-from scheduling.policies.services.policies import policy_create
-from servers.models import Flavor
-from tests.worlds.cloud import People, flavor, host
-from tests.worlds.cloud import people as only_people
 
 AsPerson = Callable[[Caller], Client]
 HTMX = {"HX-Request": "true"}
@@ -145,3 +145,28 @@ def test_hostile_names_are_escaped(people: People, as_person: AsPerson) -> None:
 )
 def test_what_binds_is_told_in_words(limit: str, words: str) -> None:
     assert limit_words(limit) == words
+
+
+def test_large_numbers_are_read_out_as_they_are_shown(people: People, as_person: AsPerson) -> None:
+    flavor("m1.dot", vcpus=1, memory_mib=1, root_gib=0)
+    host("big", vcpus=2000)
+
+    text = as_person(people.admin).get("/capacity/?name=m1.dot").text
+
+    visible = re.findall(r'class="room[^>]*aria-label="([^"]*)"[^>]*>([^<]*)<', text)
+    assert visible
+    assert all("," in number and label.startswith(f"{number} more m1.dot in ") for label, number in visible)
+
+
+def test_many_zones_leave_out_the_column_of_sizes(people: People, as_person: AsPerson) -> None:
+    for number in range(1, 11):
+        host(f"z{number}")
+        zone = aggregate_create(name=f"az-{number}", availability_zone=f"az-{number}")
+        aggregate_host_add(aggregate_id=zone.pk, host=f"z{number}")
+
+    page = as_person(people.admin).get("/capacity/")
+
+    assert page.context["table"].zones == (*(f"az-{number}" for number in range(1, 11)), "nova")
+    assert 'class="matrix many"' in page.text
+    assert page.text.count('aria-sort="') == 2
+    assert '<span class="raw nowrap">1 vCPU, 512 MiB, 1 GiB</span>' in page.text

@@ -345,3 +345,20 @@ def test_a_batch_shows_the_stages_and_scores_of_each_instance(people: People, as
     assert len(second["rounds"]) == len(second["instances"].object_list) == 3
     assert second["funnel"]
     assert "There is no instance 9 in this batch." in client.get(f"{address(decision)}?round=9").text
+
+
+def test_a_host_keeps_the_case_of_its_name_at_the_beginning_of_a_sentence(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+
+    page = as_person(people.admin).get(f"{address(decision)}?host=h2").text
+
+    assert "h2 passed every filter" in page or "h2 was chosen" in page
+    assert "H2 " not in page
+
+
+def test_refused_hosts_stand_in_the_order_in_which_people_count(people: People, as_person: AsPerson) -> None:
+    host("h10")
+
+    names = refused_names(shown(as_person(people.admin), unplaced(people)))
+
+    assert names == ["h1", "h2", "h10"]

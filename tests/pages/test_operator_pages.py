@@ -182,3 +182,16 @@ def test_only_the_page_of_the_api_lets_inline_styles_through(people: People) -> 
 
     assert "style-src 'self' 'unsafe-inline'" in policy
     assert "script-src" not in policy
+
+
+@pytest.mark.parametrize(("path", "names"), [("/hosts/", "hosts"), ("/providers/", "providers")])
+def test_lists_stand_in_the_order_in_which_people_count(
+    path: str, names: str, people: People, as_person: Callable[[Caller], Client]
+) -> None:
+    for name in ("hv-10", "hv-2", "hv-1"):
+        host(name)
+
+    found = as_person(people.admin).get(path).context[names]
+
+    shown = [getattr(one, "host", None) or one.name for one in found]
+    assert [name for name in shown if name.startswith("hv-")] == ["hv-1", "hv-2", "hv-10"]

@@ -4,8 +4,8 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-from computeagent.cpu_lists import cpus_parse
 from computeagent.drivers.host_cells import MachineCell, MachineCells, MachineCpu, has_threads
+from controlplane.kernel.cpu_list import parse_cpus
 
 # Names of os_traits, by libvirt's names of CPU features. Only features that guests are known to ask for.
 CPU_TRAITS = {
@@ -121,7 +121,7 @@ def _cell(element: ET.Element) -> MachineCell:
 def _cpu(element: ET.Element) -> MachineCpu:
     """A CPU that is online; libvirt gives one that is not neither socket nor siblings."""
     cpu = int(element.get("id", "0"))
-    return MachineCpu(cpu, int(element.get("socket_id", "0")), cpus_parse(element.get("siblings", "")) | {cpu})
+    return MachineCpu(cpu, int(element.get("socket_id", "0")), parse_cpus(element.get("siblings", "")) | {cpu})
 
 
 def _kib(element: ET.Element, amount: str) -> int:

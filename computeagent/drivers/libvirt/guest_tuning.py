@@ -4,13 +4,13 @@ Source of the rules: Nova's libvirt guests with NUMA, pinning, huge pages and PC
 """
 
 import re
-from dataclasses import dataclass, replace
+from computeagent.drivers.base import (DriverError)
+from computeagent.protocol.conductor import (FailureClass, GuestSpec)
+from computeagent.protocol.topology import (HostCell, PlacedCell, PlacedGuest, placed_guest_from_json)
+from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
+from controlplane.kernel.errors import (Invalid)
+from dataclasses import (dataclass, replace)
 
-from computeagent.cpu_lists import cpus_format, cpus_parse
-from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec
-from computeagent.protocol.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
-from controlplane.kernel.errors import Invalid
 
 REALTIME_PRIORITY = 1
 """Of the guest's real-time vCPUs under SCHED_FIFO; Nova's default."""
@@ -116,7 +116,7 @@ def placed_guest(guest: GuestSpec) -> PlacedGuest | None:
 
 def _cpus(text: str) -> frozenset[int]:
     try:
-        return cpus_parse(text)
+        return parse_cpus(text)
     except Invalid as error:
         raise DriverError(error.message) from error
 
@@ -124,7 +124,7 @@ def _cpus(text: str) -> frozenset[int]:
 def _host_cell(cell: PlacedCell, host: HostView) -> HostCell:
     found = next((each for each in host.cells if each.id == cell.host_cell), None)
     if found is None:
-        has = cpus_format(each.id for each in host.cells) or "none"
+        has = format_cpus(each.id for each in host.cells) or "none"
         raise DriverError(f"the guest was placed on NUMA cell {cell.host_cell}; this host has {has}")
     return found
 
@@ -138,7 +138,7 @@ def _guest_cell(at: int, cell: PlacedCell, on: HostCell) -> GuestCell:
 def _pins(cell: PlacedCell, on: HostCell) -> list[tuple[int, frozenset[int]]]:
     """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
     if cell.floating and not on.shared:
-        raise DriverError(f"vCPUs {cpus_format(cell.floating)} float, and NUMA cell {on.id} of this host shares no CPU")
+        raise DriverError(f"vCPUs {format_cpus(cell.floating)} float, and NUMA cell {on.id} of this host shares no CPU")
     own = [(vcpu, frozenset({cpu})) for vcpu, cpu in cell.pins]
     return own + [(vcpu, on.shared) for vcpu in cell.floating]
 

@@ -7,21 +7,15 @@ what XML cannot carry at all (control characters, lone surrogates).
 import re
 import uuid
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
-from pathlib import Path
+from computeagent.drivers.base import (DriverError)
+from computeagent.drivers.libvirt.guest_tuning import (GuestTuning)
+from computeagent.drivers.libvirt.tuning_xml import (add_cpu_shape, add_cpu_tuning, add_memory_backing, add_numa_tuning, host_device)
+from computeagent.protocol.conductor import (GuestSpec)
+from controlplane.kernel.cpu_list import (format_cpus)
+from controlplane.kernel.ids import (parse_uuid)
+from dataclasses import (dataclass, field)
+from pathlib import (Path)
 
-from computeagent.cpu_lists import cpus_format
-from computeagent.drivers.base import DriverError
-from computeagent.drivers.libvirt.guest_tuning import GuestTuning
-from computeagent.drivers.libvirt.tuning_xml import (
-    add_cpu_shape,
-    add_cpu_tuning,
-    add_memory_backing,
-    add_numa_tuning,
-    host_device,
-)
-from computeagent.protocol.conductor import GuestSpec
-from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"
 ET.register_namespace("kilonova", MARK_NAMESPACE)
@@ -183,7 +177,7 @@ def _vcpu(domain: ET.Element, definition: GuestDefinition) -> None:
     vcpu = ET.SubElement(domain, "vcpu")
     vcpu.text = str(definition.vcpus)
     if definition.tuning.vcpu_set:
-        vcpu.set("cpuset", cpus_format(definition.tuning.vcpu_set))
+        vcpu.set("cpuset", format_cpus(definition.tuning.vcpu_set))
 
 
 def _os(domain: ET.Element, definition: GuestDefinition) -> None:

@@ -2,8 +2,8 @@
 
 import xml.etree.ElementTree as ET
 
-from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.libvirt.guest_tuning import REALTIME_PRIORITY, GuestTuning, HostDevice
+from controlplane.kernel.cpu_list import format_cpus
 
 KIB_PER_MIB = 1024
 
@@ -32,11 +32,11 @@ def add_cpu_tuning(domain: ET.Element, tuning: GuestTuning) -> None:
     for name, amount in tuning.quotas:
         ET.SubElement(cputune, name).text = str(amount)
     for vcpu, cpus in tuning.vcpu_pins:
-        ET.SubElement(cputune, "vcpupin", vcpu=str(vcpu), cpuset=cpus_format(cpus))
+        ET.SubElement(cputune, "vcpupin", vcpu=str(vcpu), cpuset=format_cpus(cpus))
     if tuning.emulator_cpus:
-        ET.SubElement(cputune, "emulatorpin", cpuset=cpus_format(tuning.emulator_cpus))
+        ET.SubElement(cputune, "emulatorpin", cpuset=format_cpus(tuning.emulator_cpus))
     if tuning.realtime_vcpus:
-        vcpus, priority = cpus_format(tuning.realtime_vcpus), str(REALTIME_PRIORITY)
+        vcpus, priority = format_cpus(tuning.realtime_vcpus), str(REALTIME_PRIORITY)
         ET.SubElement(cputune, "vcpusched", vcpus=vcpus, scheduler="fifo", priority=priority)
 
 
@@ -45,7 +45,7 @@ def add_numa_tuning(domain: ET.Element, tuning: GuestTuning) -> None:
     if not tuning.cells:
         return
     numatune = ET.SubElement(domain, "numatune")
-    nodes = cpus_format(cell.host_cell for cell in tuning.cells)
+    nodes = format_cpus(cell.host_cell for cell in tuning.cells)
     ET.SubElement(numatune, "memory", mode="strict", nodeset=nodes)
     for cell in tuning.cells:
         ET.SubElement(numatune, "memnode", cellid=str(cell.id), mode="strict", nodeset=str(cell.host_cell))
@@ -60,7 +60,7 @@ def add_cpu_shape(cpu: ET.Element, tuning: GuestTuning) -> None:
         return
     numa = ET.SubElement(cpu, "numa")
     for cell in tuning.cells:
-        element = ET.SubElement(numa, "cell", id=str(cell.id), cpus=cpus_format(cell.vcpus))
+        element = ET.SubElement(numa, "cell", id=str(cell.id), cpus=format_cpus(cell.vcpus))
         element.set("memory", str(cell.memory_mib * KIB_PER_MIB))
         element.set("unit", "KiB")
         if tuning.has_huge_pages:

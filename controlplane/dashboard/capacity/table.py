@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.dashboard.templatetags.pages import resource_name
+from controlplane.kernel.natural import natural_key
 
 SORTS = ("name", "size", "room")
+WIDE_ZONES = 5
+"""So many zones have room beside a column of sizes; with more, a size stands below the name of its flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,16 @@ class CapacityTable:
     policy: str
     duration_us: int
 
+    @property
+    def has_many_columns(self) -> bool:
+        """Whether the columns need the room that sizes take otherwise."""
+        return len(self.zones) > WIDE_ZONES
+
 
 def capacity_table(report: Mapping[str, Any], *, survive_loss: bool, sort: str) -> CapacityTable:
     """From the service's report; `sort` is one of SORTS, with a minus in front for the other way round."""
     rows = [_row(one, survive_loss=survive_loss) for one in report["flavors"]]
-    zones = tuple(sorted({cell.zone for row in rows for cell in row.cells}))
+    zones = tuple(sorted({cell.zone for row in rows for cell in row.cells}, key=natural_key))
     aligned = [FlavorRow(row.flavor, row.total, _aligned(row.cells, zones), row.problem) for row in rows]
     return CapacityTable(
         zones, tuple(_sorted(aligned, sort)), report["host_count"], report["policy_version"], report["duration_us"]
@@ -87,7 +95,7 @@ def _aligned(cells: Sequence[Cell], zones: Sequence[str]) -> tuple[Cell, ...]:
 
 def _sorted(rows: list[FlavorRow], sort: str) -> list[FlavorRow]:
     """Equal ones by name; what could not be counted stands last."""
-    by_name = sorted(rows, key=lambda row: str(row.flavor["name"]))
+    by_name = sorted(rows, key=lambda row: natural_key(str(row.flavor["name"])))
     kind = sort.removeprefix("-")
     if kind == "size":
         by_name.sort(key=lambda row: (row.flavor["vcpus"], row.flavor["memory_mib"]), reverse=sort.startswith("-"))

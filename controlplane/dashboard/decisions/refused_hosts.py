@@ -1,16 +1,15 @@
 """The refused hosts of a decision, grouped by stage and reason, filtered, and written out only as far as one looks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import overload
-
 import numpy as np
-
-from controlplane.kernel.reasons import RefusalReason
-from scheduling.domain.columns import BoolArray
-from scheduling.domain.hosts.host_slice import RefusalGroup
-from scheduling.domain.trace.trace import Trace
+from collections.abc import (Sequence)
+from controlplane.kernel.natural import (natural_key)
+from controlplane.kernel.reasons import (RefusalReason)
+from dataclasses import (dataclass)
+from itertools import (groupby)
+from scheduling.domain.columns import (BoolArray, IntArray)
+from scheduling.domain.hosts.host_slice import (RefusalGroup)
+from scheduling.domain.trace.trace import (Trace)
+from typing import (overload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ _Entry = tuple[int, RefusalGroup, int]
 
 
 class RefusedHosts(Sequence[_Entry]):
-    """The refusals found, rule by rule in the order of the stages, hosts in the order of the fleet."""
+    """The refusals found, rule by rule in the order of the stages, hosts in the order in which people count."""
 
     def __init__(self, trace: Trace, wish: RefusedWish) -> None:
         self._trace = trace
@@ -70,7 +69,7 @@ class RefusedHosts(Sequence[_Entry]):
         self._position_of = np.concatenate([each for _, each in found]) if found else np.zeros(0, dtype=np.int64)
         rules = np.repeat([self._rules[_rule(group)] for group in self._groups] or [0], sizes or [0])
         rows = np.concatenate([group.rows[at] for group, at in found]) if found else np.zeros(0, dtype=np.int64)
-        self._order = np.lexsort((rows, rules))
+        self._order = np.lexsort((_places(trace)[rows], rules))
         self._found = np.bincount(rules, minlength=len(self.counts))
 
     def __len__(self) -> int:
@@ -103,6 +102,13 @@ class RefusedHosts(Sequence[_Entry]):
     def _host(self, group: RefusalGroup, position: int) -> RefusedHost:
         row = int(group.rows[position])
         return RefusedHost(self._trace.hosts[row], self._trace.nodes[row], group.refusal_at(position).sentence())
+
+
+def _places(trace: Trace) -> IntArray:
+    """By row of the fleet: its place when hosts are sorted as people count, hv-2 before hv-10."""
+    places = np.empty(len(trace.hosts), dtype=np.int64)
+    places[sorted(range(len(places)), key=lambda row: natural_key(trace.hosts[row]))] = np.arange(len(places))
+    return places
 
 
 def rule_counts(trace: Trace) -> list[RuleCount]:

@@ -6,6 +6,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from controlplane.kernel.natural import natural_key
 from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn
@@ -120,7 +121,7 @@ def _order(trace: Trace, ranking: Ranking, weigher: WeigherColumn | None, key: s
         points = weigher.weighted()[best]
         return best[np.argsort(-points if falling else points, kind="stable")]
     if key == "host":
-        names = sorted(best.tolist(), key=lambda at: trace.hosts[int(ranking.rows[at])].lower(), reverse=falling)
+        names = sorted(best.tolist(), key=lambda at: natural_key(trace.hosts[int(ranking.rows[at])]), reverse=falling)
         return np.array(names, dtype=np.int64)
     return best[::-1] if falling else best
 

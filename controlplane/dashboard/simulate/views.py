@@ -1,22 +1,21 @@
 """The page that simulates, for admins: a request on the fleet as it is, or as it might be."""
 
-from typing import Any
+from controlplane.dashboard.form_errors import (errors_add)
+from controlplane.dashboard.pages import (is_htmx, page, show)
+from controlplane.dashboard.simulate.form import (FIELD_NAMES, OWN, SimulateForm)
+from controlplane.dashboard.simulate.trial import (trial_run)
+from controlplane.identity.domain import (Caller)
+from controlplane.kernel.errors import (KilonovaError)
+from django.http import (HttpRequest, HttpResponse)
+from django.views.decorators.http import (require_safe)
+from scheduling.fleet.selectors.hosts import (host_nodes_listed)
+from scheduling.fleet.selectors.zones import (zone_list)
+from scheduling.policies.selectors.policies import (policy_list)
+from servers.catalog.selectors.flavor import (flavors_visible)
+from servers.catalog.selectors.server_group import (server_groups_visible)
+from servers.images.selectors import (images_visible)
+from typing import (Any)
 
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
-
-from controlplane.dashboard.form_errors import errors_add
-from controlplane.dashboard.pages import is_htmx, page, show
-from controlplane.dashboard.simulate.form import FIELD_NAMES, OWN, SimulateForm
-from controlplane.dashboard.simulate.trial import trial_run
-from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import KilonovaError
-from scheduling.fleet.selectors.hosts import host_nodes
-from scheduling.fleet.selectors.zones import zone_list
-from scheduling.policies.selectors.policies import policy_list
-from servers.catalog.selectors.flavor import flavors_visible
-from servers.catalog.selectors.server_group import server_groups_visible
-from servers.images.selectors import images_visible
 
 # Names offered while typing; all hosts can be written.
 HOSTS_OFFERED = 500
@@ -56,5 +55,5 @@ def _form(request: HttpRequest, caller: Caller) -> SimulateForm:
         groups=list(server_groups_visible(caller=caller)),
         policies=list(policy_list()),
         zones=[zone.name for zone in zone_list()],
-        hosts=list(host_nodes().values_list("host", flat=True)[:HOSTS_OFFERED]),
+        hosts=list(host_nodes_listed().values_list("host", flat=True)[:HOSTS_OFFERED]),
     )

@@ -1,4 +1,4 @@
-"""Decisions on the wire. Tenants get counts of reasons; names of hosts, numbers and scores are for operators."""
+"""Decisions on the wire. Tenants get counts of reasons; names of hosts, scores and the seed are for operators."""
 
 from typing import Any
 
@@ -51,6 +51,13 @@ class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
             "timings_us",
             "duration_us",
         ]
+
+    def to_representation(self, instance: SchedulingDecision) -> dict[str, Any]:
+        """The columns. The seed goes with the scores: whoever may not see these has no use for it."""
+        shown: dict[str, Any] = super().to_representation(instance)
+        if not self.context.get("shows_hosts"):
+            del shown["seed"]
+        return shown
 
     def get_verdict(self, decision: SchedulingDecision) -> str:
         """One sentence."""

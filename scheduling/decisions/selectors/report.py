@@ -13,8 +13,25 @@ from scheduling.models import SchedulingDecision
 
 HOSTS_SHOWN = 1000
 RANKED_SHOWN = 100
-# Parts of a request that may name hosts.
-HOSTS_IN_REQUEST = ("ignore_hosts", "force_hosts", "force_nodes", "requested_destination")
+# What tenants may read of a request: what they asked for themselves, by name, so that a part that is added later stays
+# hidden until somebody thought of it. The other parts name hosts, aggregates, networks' devices and what was tried.
+REQUEST_FOR_TENANTS = frozenset(
+    {
+        "request_id",
+        "project_id",
+        "user_id",
+        "instance_uuids",
+        "flavor",
+        "image",
+        "availability_zone",
+        "hints",
+        "min_count",
+        "is_bfv",
+        "required_traits",
+        "forbidden_traits",
+    }
+)
+GROUP_FOR_TENANTS = frozenset({"uuid", "name", "policy", "rules", "members"})
 
 
 def decision_report(*, decision: SchedulingDecision, redacted: bool, round_number: int = 1) -> dict[str, Any]:
@@ -66,13 +83,13 @@ def refusal_report(refusal: Refusal) -> dict[str, Any]:
 
 
 def _request(content: DecisionContent, *, redacted: bool) -> dict[str, Any]:
-    request = dict(content.request)
-    if redacted:
-        for name in HOSTS_IN_REQUEST:
-            request.pop(name, None)
-        if request.get("group"):
-            request["group"] = {name: value for name, value in request["group"].items() if name != "hosts"}
-    return request
+    if not redacted:
+        return dict(content.request)
+    request = {name: value for name, value in content.request.items() if name in REQUEST_FOR_TENANTS}
+    group = content.request.get("group")
+    if group:
+        group = {name: value for name, value in group.items() if name in GROUP_FOR_TENANTS}
+    return {**request, "group": group}
 
 
 def _reasons(rounds: Iterable[Round]) -> list[dict[str, Any]]:

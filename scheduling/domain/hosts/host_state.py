@@ -7,6 +7,9 @@ from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.hosts.topologies import pools_of, topology_of
 from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 
+OWN_ATTRIBUTES = frozenset({"availability_zone", "enabled", "is_up", "traits"})
+"""Attributes that Nova's host states do not have."""
+
 
 class InstanceRef:
     """An instance on a host, as far as the scheduler knows it: its uuid."""
@@ -39,7 +42,7 @@ class HostState:
         self.uuid = table.uuids[row]
         self.cell_uuid = table.cells[row]
         self.availability_zone = table.zones[row]
-        self.host_ip = table.host_ip[row]
+        self.host_ip = table.host_ip[row] or None
         self.enabled = bool(table.enabled[row])
         self.is_up = bool(table.up[row])
         self.service: dict[str, Any] = {

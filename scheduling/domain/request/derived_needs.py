@@ -5,14 +5,14 @@ not contradict each other is checked when an instance is asked for.
 """
 
 import re
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import (Counter)
+from collections.abc import (Mapping)
+from controlplane.kernel.booleans import (is_true)
+from dataclasses import (dataclass, field)
+from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
 
-from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 _NO_NAME = re.compile(r"[^A-Z0-9]+")
-_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 _ENCRYPTION_MODELS = {
     "amd-sev": "HW_CPU_X86_AMD_SEV",
     "amd-sev-es": "HW_CPU_X86_AMD_SEV_ES",
@@ -26,7 +26,6 @@ _DEFAULT_TPM_MODEL = "tpm-tis"
 # Key of the flavor: {value: trait}. The image's property has `_` for `:`.
 _CHOICES = {
     "os:secure_boot": {"required": "COMPUTE_SECURITY_UEFI_SECURE_BOOT"},
-    "hw:firmware_stateless": {"true": "COMPUTE_SECURITY_STATELESS_FIRMWARE"},
     "hw:maxphysaddr_mode": {
         "passthrough": "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
         "emulate": "COMPUTE_ADDRESS_SPACE_EMULATED",
@@ -48,6 +47,8 @@ def derived_needs(flavor: FlavorSnapshot, image: ImageSnapshot) -> DerivedNeeds:
     words = _Words(flavor, image)
     amounts: Counter[str] = Counter()
     required = {traits[word] for key, traits in _CHOICES.items() if (word := words.of(key)) in traits}
+    if is_true(image.properties.get("hw_firmware_stateless")) and image.properties.get("hw_firmware_type") == "uefi":
+        required.add("COMPUTE_SECURITY_STATELESS_FIRMWARE")  # no flavor's word, and without UEFI of no account in Nova
     if words.of("hw:mem_encryption") == "true":
         amounts["MEM_ENCRYPTION_CONTEXT"] += 1
         model = words.of("hw:mem_encryption_model") or _DEFAULT_ENCRYPTION
@@ -74,4 +75,4 @@ class _Words:
         if found is None:
             found = self._properties.get(key.replace(":", "_"), "")
         word = str(found).strip().lower()
-        return "true" if word in _TRUE else word
+        return "true" if is_true(word) else word

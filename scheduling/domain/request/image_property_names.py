@@ -1,12 +1,15 @@
-"""Names of image properties: those that mean something, and the older names that some of them had.
+"""Names and values of image properties: those that mean something, and the older ones that some of them had.
 
-Source: Nova 34, the properties of its image metadata.
+Source: Nova 34, the properties of its image metadata and how it reads their values.
 """
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from controlplane.kernel.booleans import is_true
 
 T = TypeVar("T")
+MAX_NUMBER_LENGTH = 20
 
 KNOWN = frozenset(
     {
@@ -124,6 +127,90 @@ EARLIER_NAMES = {
     "xenapi_skip_agent_inject_ssh": "os_skip_agent_inject_ssh",
     "xenapi_use_agent": "img_use_agent",
 }
+
+_ARCHITECTURES = {**dict.fromkeys(("i386", "i486", "i586", "x86_32", "x86_32p"), "i686"), "amd64": "x86_64"}
+
+# {property: {earlier value: present value}}. These, and no others, are read in any case of letters.
+EARLIER_VALUES: Mapping[str, Mapping[str, str]] = {
+    "hw_architecture": _ARCHITECTURES,
+    "hw_emulation_architecture": _ARCHITECTURES,
+    "hw_scsi_model": {"lsilogicsas": "lsisas1068", "paravirtual": "vmpvscsi"},
+    "hw_vif_model": {
+        "virtuale1000": "e1000",
+        "virtuale1000e": "e1000e",
+        "virtualpcnet32": "pcnet",
+        "virtualsriovethernetcard": "sriov",
+        "virtualvmxnet": "vmxnet",
+        "virtualvmxnet3": "vmxnet3",
+    },
+    "hw_vm_mode": {"pv": "xen", "hv": "hvm", "baremetal": "hvm"},
+    "img_hv_type": {"xapi": "xen"},
+    "os_type": {},
+}
+
+BOOLEANS = frozenset(
+    {
+        "hw_boot_menu",
+        "hw_ephemeral_encryption",
+        "hw_firmware_stateless",
+        "hw_ipxe_boot",
+        "hw_locked_memory",
+        "hw_mem_encryption",
+        "hw_pmu",
+        "hw_qemu_guest_agent",
+        "hw_time_hpet",
+        "hw_vif_multiqueue_enabled",
+        "hw_virtio_packed_ring",
+        "img_bdm_v2",
+        "img_bittorrent",
+        "img_cache_in_nova",
+        "img_hide_hypervisor_id",
+        "img_linked_clone",
+        "img_use_agent",
+        "os_require_quiesce",
+        "os_skip_agent_inject_files_at_boot",
+        "os_skip_agent_inject_ssh",
+    }
+)
+NUMBERS = frozenset(
+    {
+        "hw_cpu_cores",
+        "hw_cpu_max_cores",
+        "hw_cpu_max_sockets",
+        "hw_cpu_max_threads",
+        "hw_cpu_sockets",
+        "hw_cpu_threads",
+        "hw_device_id",
+        "hw_maxphysaddr_bits",
+        "hw_numa_nodes",
+        "hw_redirected_usb_ports",
+        "hw_serial_port_count",
+        "hw_video_ram",
+        "img_compression_level",
+        "img_version",
+    }
+)
+
+
+def present_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The known ones under the names of today, each with the value that Nova would have read.
+
+    Two images that say the same in other words are then the same, and equal to what aggregates for Nova say: text such
+    as `x86_64` for `amd64`, True or False for words of yes and no, numbers for numbers. Others stay as they are.
+    """
+    return {name: present_value(name, value) for name, value in present_names(properties).items() if name in KNOWN}
+
+
+def present_value(name: str, value: Any) -> Any:
+    """What a property of today's name says, in the spelling of today."""
+    if name in BOOLEANS:
+        return is_true(value)
+    if name in EARLIER_VALUES:
+        word = str(value).lower()
+        return EARLIER_VALUES[name].get(word, word)
+    if name in NUMBERS and str(value).isascii() and str(value).isdigit() and len(str(value)) < MAX_NUMBER_LENGTH:
+        return int(value)
+    return value
 
 
 def present_names(properties: Mapping[str, T]) -> dict[str, T]:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet, Sum
 
+from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.errors import NotFound
 from placement.domain import InventoryUsage
 from placement.selectors import fleet_usage
@@ -79,6 +80,11 @@ def host_nodes() -> QuerySet[ComputeNode]:
     return nodes_with_is_up(ComputeNode.objects.all()).order_by("host", "hypervisor_hostname")
 
 
+def host_nodes_listed() -> QuerySet[ComputeNode]:
+    """As `host_nodes`, for lists: hv-2 stands before hv-10."""
+    return host_nodes().order_by(*natural_order("host"), "hypervisor_hostname")
+
+
 def host_overviews(nodes: Iterable[ComputeNode]) -> list[HostOverview]:
     """Overviews of these nodes (from `host_nodes`), in a number of queries that does not grow with them."""
     shown = list(nodes)
@@ -103,7 +109,7 @@ def host_overviews(nodes: Iterable[ComputeNode]) -> list[HostOverview]:
 
 def host_list() -> list[HostOverview]:
     """Every host. For small pages; large fleets page over `host_nodes`."""
-    return host_overviews(host_nodes())
+    return host_overviews(host_nodes_listed())
 
 
 def host_get(*, host: str) -> HostOverview:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from controlplane.kernel.natural import natural_key
 from scheduling.conf import scheduling_options
 from scheduling.models import AggregateHost, ComputeNode
 from scheduling.models.aggregate import ZONE_KEY, Aggregate
@@ -22,15 +23,16 @@ def zone_list() -> list[Zone]:
     default = scheduling_options().default_zone
     zone_of = zones_by_host()
     members: dict[str, list[str]] = {name: [] for name in _zone_names()}
-    for host in ComputeNode.objects.order_by("host").values_list("host", flat=True).distinct():
+    for host in ComputeNode.objects.order_by().values_list("host", flat=True).distinct():
         members.setdefault(zone_of.get(host, default), []).append(host)
     ready = set(
         ComputeNode.objects.filter(up_condition("service__"), service__disabled=False).values_list("host", flat=True)
     )
-    return [
-        Zone(name=name, is_available=not ready.isdisjoint(hosts), hosts=tuple(hosts))
-        for name, hosts in sorted(members.items())
-    ]
+    zones: list[Zone] = []
+    for name in sorted(members, key=natural_key):
+        hosts = tuple(sorted(members[name], key=natural_key))
+        zones.append(Zone(name=name, is_available=not ready.isdisjoint(hosts), hosts=hosts))
+    return zones
 
 
 def zone_exists(*, name: str) -> bool:

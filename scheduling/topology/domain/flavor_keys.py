@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 Choice = TypeVar("Choice", bound=StrEnum)
-
-_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def choice(text: str, kind: type[Choice], field: str) -> Choice | None:
 
 def flag(text: str) -> bool | None:
     """Text as true or false, None for ''. Words Nova does not know are false, as there."""
-    return text.lower() in _TRUE if text else None
+    return is_true(text) if text else None
 
 
 def whole(text: str, field: str, least: int = 1) -> int:

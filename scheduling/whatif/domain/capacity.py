@@ -101,18 +101,31 @@ class _Count:
         """All zones."""
         counts = np.where(self.is_spread, 0, self._counts())
         limits = self._limits(counts)
-        least = np.zeros(len(counts), dtype=np.bool_)
-        if self.is_spread.any():
-            least = self._by_run(counts, limits)
         held = _held(self.table, self.amounts)
         default = self.policy.options.default_availability_zone
         names = np.array([zone or default for zone in self.table.zones.values] or [default], dtype=object)
         zone_of = names[self.table.zones.codes]
-        zones = {
-            str(zone): self._room(np.flatnonzero(zone_of == zone), counts, held, limits, least)
-            for zone in sorted(set(zone_of.tolist()))
-        }
+        rows = {str(zone): np.flatnonzero(zone_of == zone) for zone in sorted(set(zone_of.tolist()))}
+        least = self._least(rows, counts, limits)
+        zones = {zone: self._room(rows[zone], counts, held, limits, least) for zone in rows}
         return FlavorCapacity(_total(zones), zones)
+
+    def _least(self, zones: Mapping[str, IntArray], counts: IntArray, limits: "_Limits") -> BoolArray:
+        """Counts the rows whose room is not in one provider, and gives those that may take more still.
+
+        A zone that a cut off count did not reach is counted by itself, so that "at least 0" is nowhere said. Not where
+        hosts share a pool: what other zones take of it would count twice.
+        """
+        least = np.zeros(len(counts), dtype=np.bool_)
+        if not self.is_spread.any():
+            return least
+        least[self.is_spread] = self._by_run(np.flatnonzero(self.is_spread), MOST_BY_RUN, counts, limits)
+        for rows in zones.values():
+            open_rows = rows[least[rows]]
+            if open_rows.size and not counts[rows].any() and not self.world.fleet.served:
+                most = max(MOST_BY_RUN // len(zones), MOST_BY_RUN // 16)
+                least[open_rows] = self._by_run(open_rows, most, counts, limits)
+        return least
 
     def _is_split(self) -> bool:
         """Several groups, traits of groups, or trees: the search decides who fits at all."""
@@ -158,20 +171,20 @@ class _Count:
             inventories=used,
         )
 
-    def _by_run(self, counts: IntArray, reasons: "_Limits") -> BoolArray:
-        """Place one after the other on the hosts whose room is not in one provider; adds to `counts` and `reasons`.
+    def _by_run(self, rows: IntArray, most: int, counts: IntArray, reasons: "_Limits") -> bool:
+        """Place one after the other on these hosts, at most so many; adds to `counts` and `reasons`.
 
-        Gives the rows that may take more still.
+        Gives whether that was cut off.
         """
-        hosts = {self.table.hosts[row] for row in np.flatnonzero(self.is_spread).tolist()}
-        uuids = tuple(f"{self.request.instance_uuids[0]}-{number}" for number in range(MOST_BY_RUN))
+        hosts = {self.table.hosts[row] for row in rows.tolist()}
+        uuids = tuple(f"{self.request.instance_uuids[0]}-{number}" for number in range(most))
         world = self.world.only(hosts)
         trace = world_run(world, replace(self.request, instance_uuids=uuids, min_count=1), self.policy)
         for one in trace.selections:
             counts[self.table.row_by_uuid[one.selected.compute_node_uuid]] += 1
         for row, refusal in trace.refusals():
             reasons.put(self.table.row_by_uuid[world.table.uuids[row]], refusal)
-        return self.is_spread & (len(trace.selections) == MOST_BY_RUN)
+        return len(trace.selections) == most
 
     def _limits(self, counts: IntArray) -> "_Limits":
         """By row: what stops one more instance."""

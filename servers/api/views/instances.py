@@ -1,44 +1,31 @@
 """Instances: list, create, show, delete, act, console log, journey."""
 
 import uuid
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import (Iterable)
+from controlplane.identity.api.callers import (caller_of)
+from controlplane.kernel.errors import (Invalid, NotFound)
+from controlplane.kernel.ids import (parse_uuid)
+from drf_spectacular.types import (OpenApiTypes)
+from drf_spectacular.utils import (OpenApiParameter, extend_schema)
+from rest_framework import (status)
+from rest_framework.decorators import (action)
+from rest_framework.request import (Request)
+from rest_framework.response import (Response)
+from rest_framework.reverse import (reverse)
+from rest_framework.viewsets import (GenericViewSet)
+from servers.api.serializers.instances import (InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput)
+from servers.filtersets_instance import (InstanceFilterSet, instance_filters)
+from servers.instances.selectors.instances import (PendingFirst, console_log_tail, instance_get, instances_visible, journey, latest_faults, pending_instances)
+from servers.instances.services.create import (InstanceCreate, instances_create)
+from servers.instances.services.delete import (instance_delete)
+from servers.instances.services.power import (instance_act)
+from servers.instances.services.schedule_again import (instance_schedule_again)
+from servers.models import (Instance)
+from typing import (Any)
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status
-from rest_framework.decorators import action
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.reverse import reverse
-from rest_framework.viewsets import GenericViewSet
 
-from controlplane.identity.api.callers import caller_of
-from controlplane.kernel.errors import Invalid, NotFound
-from controlplane.kernel.ids import parse_uuid
-from servers.api.serializers.instances import (
-    InstanceActionInput,
-    InstanceInput,
-    InstanceOutput,
-    JourneyOutput,
-)
-from servers.filtersets_instance import InstanceFilterSet
-from servers.instances.selectors.instances import (
-    PendingFirst,
-    console_log_tail,
-    instance_get,
-    instances_visible,
-    journey,
-    latest_faults,
-    pending_instances,
-)
-from servers.instances.services.create import InstanceCreate, instances_create
-from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
-from servers.instances.services.schedule_again import instance_schedule_again
-from servers.models import Instance
-
-ORDERINGS = ["created_at", "name", "vm_state", "launched_at", "host"]
+ORDERINGS = ["created_at", "name", "vm_state", "launched_at"]
+OPERATOR_ORDERINGS = [*ORDERINGS, "host"]
 
 
 class InstanceViewSet(GenericViewSet[Instance]):
@@ -56,8 +43,19 @@ class InstanceViewSet(GenericViewSet[Instance]):
     }
     queryset = Instance.objects.none()
     serializer_class = InstanceOutput
-    filterset_class = InstanceFilterSet
-    ordering_fields = ORDERINGS
+
+    @property
+    def filterset_class(self) -> type[InstanceFilterSet]:
+        """Only operators may filter by host."""
+        return instance_filters(is_admin=self._shows_hosts())
+
+    @property
+    def ordering_fields(self) -> list[str]:
+        """Only operators may sort by host: an order of hosts would tell tenants which instances share one."""
+        return OPERATOR_ORDERINGS if self._shows_hosts() else ORDERINGS
+
+    def _shows_hosts(self) -> bool:
+        return getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin
 
     def list(self, request: Request) -> Response:
         """Newest first. Instances without a row in a cell yet come before all others."""
@@ -65,7 +63,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         everywhere = request.query_params.get("all_projects", "") in {"1", "true", "yes"}
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
         pending = pending_instances(caller=caller, all_projects=everywhere)
-        page = self.paginate_queryset(PendingFirst(pending, rows, InstanceFilterSet.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
+        page = self.paginate_queryset(PendingFirst(pending, rows, self.filterset_class.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
         return self.get_paginated_response(_shown(request, page or []))
 
     def retrieve(self, request: Request, pk: str) -> Response:

@@ -3,20 +3,13 @@
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import (Callable, Iterable)
+from controlplane.kernel.booleans import (is_boolean)
+from controlplane.kernel.cpu_list import (MAX_CPU, is_cpu_list)
+from dataclasses import (dataclass)
 
-from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.cpusets import parse_cpus
-
-BOOLEANS = frozenset(["1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"])
-"""What Nova reads as a truth value, in any case of letters."""
-TRUE_WORDS = frozenset(["1", "t", "true", "on", "y", "yes"])
-CPU_NUMBER_MAX = 65535
-"""CPUs of a guest are numbered up to this: a longer list would only be a way to fill memory."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
-_CPU_LIST = re.compile(r"\^?[0-9]{1,5}(-[0-9]{1,5})?(,\^?[0-9]{1,5}(-[0-9]{1,5})?)*")
 _PAGE_SIZE = re.compile(r"large|small|any|[0-9]{1,18}([kKMGT]i?)?(b|bit|B)?")
 _VERSIONS = re.compile(r"\s*(<=|>=|<|>|!=|==)\s*[0-9][\w.\-+]*\s*(,\s*(<=|>=|<|>|!=|==)\s*[0-9][\w.\-+]*\s*)*")
 
@@ -46,7 +39,7 @@ def any_text() -> Allowed:
 
 def boolean() -> Allowed:
     """A truth value as Nova reads it, refusing what is neither."""
-    return Allowed("yes or no (also true, false, on, off, 1, 0)", lambda value: value.strip().lower() in BOOLEANS)
+    return Allowed("yes or no (also true, false, on, off, 1, 0)", is_boolean)
 
 
 def choice(*words: str) -> Allowed:
@@ -85,7 +78,7 @@ def form(pattern: str, words: str) -> Allowed:
 
 def cpu_list() -> Allowed:
     """Numbers, ranges and `^` exclusions, as Nova's CPU masks are written."""
-    return Allowed(f"a list of CPUs from 0 to {CPU_NUMBER_MAX} such as 0-3,^1", _is_cpu_list)
+    return Allowed(f"a list of CPUs from 0 to {MAX_CPU} such as 0-3,^1", is_cpu_list)
 
 
 def page_size() -> Allowed:
@@ -108,23 +101,8 @@ def json_objects() -> Allowed:
     return Allowed("a list of objects as JSON", _is_list_of_objects)
 
 
-def is_true(value: str | None) -> bool:
-    """Whether a value is there and means yes."""
-    return value is not None and value.strip().lower() in TRUE_WORDS
-
-
 def _is_page_size(value: str) -> bool:
     return _PAGE_SIZE.fullmatch(value) is not None
-
-
-def _is_cpu_list(value: str) -> bool:
-    if not _CPU_LIST.fullmatch(value) or any(int(cpu) > CPU_NUMBER_MAX for cpu in re.findall("[0-9]+", value)):
-        return False
-    try:
-        parse_cpus(value)
-    except Invalid:
-        return False
-    return True
 
 
 def _is_uuid(value: str) -> bool:

@@ -1,18 +1,17 @@
 """Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
 
 import json
+import pytest
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
+from computeagent.drivers.base import (DriverError)
+from computeagent.protocol.conductor import (FailureClass, PowerState)
+from controlplane.kernel.cpu_list import (parse_cpus)
+from pathlib import (Path)
+from tests.e2e.drivers.conftest import (Hypervisor, IMAGE, WORDS, wait_for)
+from tests.fixtures.hypervisors import (answers_known)
 
-import pytest
-
-from computeagent.cpu_lists import cpus_parse
-from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, PowerState
-from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
-from tests.fixtures.hypervisors import answers_known
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 
@@ -70,7 +69,7 @@ def test_guest_pinned_to_a_cpu_and_a_numa_cell_boots(qemu: Hypervisor) -> None:
     cells = (qemu.driver.host_report().numa_topology or {}).get("cells")
     if not isinstance(cells, list):
         pytest.skip("this machine reports no NUMA cells")
-    cpu = min(cpus_parse(cells[0]["pcpuset"]))
+    cpu = min(parse_cpus(cells[0]["pcpuset"]))
     cell = {"id": 0, "cpuset": "", "pcpuset": "0", "memory_mib": 32, "pinning": [[0, cpu]], "page_size": 4}
     guest = qemu.build(qemu.guest(numa_topology={"cells": [cell | {"host_cell": cells[0]["id"]}]}))
 

@@ -1,20 +1,13 @@
 """CPU lists, and the JSON forms of hosts and placed guests; the scheduler reads and writes the same ones."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from computeagent.protocol.topology import (HostCell, PageStock, host_cells_from_json, host_cells_to_json, placed_guest_from_json)
+from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
+from controlplane.kernel.errors import (Invalid)
+from hypothesis import (given, strategies as st)
+from scheduling.topology.domain.numa.codec import (guest_to_dict, host_from_dict, host_to_dict)
+from scheduling.topology.domain.numa.guest import (CpuPolicy, EmulatorThreads, GuestCell, GuestTopology)
 
-from computeagent.cpu_lists import cpus_format, cpus_parse
-from computeagent.protocol.topology import (
-    HostCell,
-    PageStock,
-    host_cells_from_json,
-    host_cells_to_json,
-    placed_guest_from_json,
-)
-from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
 
 CELL = HostCell(
     id=0,
@@ -45,18 +38,18 @@ PLACED = GuestTopology(
 
 @pytest.mark.parametrize(("text", "cpus"), [("", set()), ("0-3,^2,8", {0, 1, 3, 8}), (" 4 , 2 ", {2, 4})])
 def test_cpu_list_gives_its_cpus(text: str, cpus: set[int]) -> None:
-    assert cpus_parse(text) == cpus
+    assert parse_cpus(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["a", "3-1", "1-", "-1", "0-99999999", "1;2", "²"])
 def test_text_that_is_no_cpu_list_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="no CPU number"):
-        cpus_parse(text)
+        parse_cpus(text)
 
 
 @given(st.frozensets(st.integers(0, 200)))
 def test_cpu_list_written_is_cpu_list_read(cpus: frozenset[int]) -> None:
-    assert cpus_parse(cpus_format(cpus)) == cpus
+    assert parse_cpus(format_cpus(cpus)) == cpus
 
 
 def test_host_cells_are_read_by_the_scheduler_as_they_were_meant() -> None:

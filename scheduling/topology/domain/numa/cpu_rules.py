@@ -4,12 +4,12 @@ Source: Nova's rules of CPU pinning. Every error names the key to change.
 """
 
 import re
-from dataclasses import dataclass
+from controlplane.kernel.cpu_list import (format_cpus, parse_mask)
+from controlplane.kernel.errors import (Invalid)
+from dataclasses import (dataclass)
+from scheduling.topology.domain.flavor_keys import (Wishes, choice, flag)
+from scheduling.topology.domain.numa.guest import (CpuPolicy, EmulatorThreads, ThreadPolicy)
 
-from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.flavor_keys import Wishes, choice, flag
-from scheduling.topology.domain.numa.cpusets import format_cpus, parse_mask
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
 
@@ -49,13 +49,21 @@ def cpu_rules(wishes: Wishes) -> CpuRules:
     emulator = emulator_threads(wishes)
     realtime, dedicated = realtime_cpus(wishes, emulator), dedicated_cpus(wishes)
     policy = _with_explicit(wishes, policy, emulator)
-    threads = _with_trait(wishes, threads)
+    threads, threads_key = _with_trait(wishes, threads)
     if policy is CpuPolicy.DEDICATED:
         _check_no_mask(dedicated)
         return CpuRules(policy, threads, emulator, wishes.vcpus, realtime)
     if policy is CpuPolicy.MIXED:
         return CpuRules(policy, threads, emulator, _mixed(dedicated, realtime), realtime)
-    _check_shared(threads, emulator, dedicated, realtime)
+    needs_pinning = {
+        threads_key: threads is not None,
+        EMULATOR: emulator is EmulatorThreads.ISOLATE,
+        DEDICATED_MASK: bool(dedicated),
+        REALTIME: bool(realtime),
+    }
+    for field, is_asked in needs_pinning.items():
+        if is_asked:
+            raise Invalid(f"{field} needs pinned CPUs: {POLICY} must be dedicated or mixed", field=field)
     return CpuRules(policy, None, emulator, frozenset(), frozenset())
 
 
@@ -129,54 +137,42 @@ def explicit_amounts(wishes: Wishes) -> dict[str, int]:
 def _with_explicit(wishes: Wishes, policy: CpuPolicy | None, emulator: EmulatorThreads | None) -> CpuPolicy | None:
     amounts = explicit_amounts(wishes)
     vcpus, pcpus = amounts["VCPU"], amounts["PCPU"]
+    # The first key of each, to be named: an amount may stand in any group.
+    keys = {match[1]: key for key in reversed(tuple(wishes.flavor.extra_specs)) if (match := _EXPLICIT.match(key))}
     if policy is not None and (vcpus or pcpus):
-        named = "resources:VCPU" if vcpus else "resources:PCPU"
+        named = keys["VCPU"] if vcpus else keys["PCPU"]
         raise Invalid(f"{named} cannot be combined with {POLICY} or hw_cpu_policy; use one or the other", field=named)
     if vcpus and pcpus:
-        raise Invalid("resources:VCPU and resources:PCPU exclude each other", field="resources:PCPU")
+        raise Invalid(f"{keys['VCPU']} and {keys['PCPU']} exclude each other", field=keys["PCPU"])
     if pcpus:
-        _check_pcpus(pcpus, wishes.flavor.vcpus, emulator)
+        _check_pcpus(pcpus, wishes.flavor.vcpus, emulator, keys["PCPU"])
         return CpuPolicy.DEDICATED
     return CpuPolicy.SHARED if vcpus else policy
 
 
-def _check_pcpus(pcpus: int, vcpus: int, emulator: EmulatorThreads | None) -> None:
+def _check_pcpus(pcpus: int, vcpus: int, emulator: EmulatorThreads | None, key: str) -> None:
     isolated = emulator is EmulatorThreads.ISOLATE
     wanted = vcpus + isolated
     if pcpus != wanted:
         why = f"{vcpus} vCPUs and one for {EMULATOR}=isolate" if isolated else f"the flavor has {vcpus} vCPUs"
-        raise Invalid(f"resources:PCPU is {pcpus}, must be {wanted}: {why}", field="resources:PCPU")
+        raise Invalid(f"{key} is {pcpus}, must be {wanted}: {why}", field=key)
 
 
-def _with_trait(wishes: Wishes, threads: ThreadPolicy | None) -> ThreadPolicy | None:
-    value = _hyperthreading(wishes)
+def _with_trait(wishes: Wishes, threads: ThreadPolicy | None) -> tuple[ThreadPolicy | None, str]:
+    """The thread policy, which the trait may set in place of the policy's own key, and the key that sets it."""
+    key, value = _hyperthreading(wishes)
     if threads is not None and value:
-        field = f"trait:{HYPERTHREADING}"
-        raise Invalid(f"{field} cannot be combined with {THREADS} or hw_cpu_thread_policy", field=field)
-    return _THREADS_BY_TRAIT.get(value, threads)
+        raise Invalid(f"{key} cannot be combined with {THREADS} or hw_cpu_thread_policy", field=key)
+    if value in _THREADS_BY_TRAIT:
+        return _THREADS_BY_TRAIT[value], key
+    return threads, THREADS if wishes.of_flavor("cpu_thread_policy") else "hw_cpu_thread_policy"
 
 
-def _hyperthreading(wishes: Wishes) -> str:
-    by_flavor = (str(value) for key, value in wishes.flavor.extra_specs.items() if _TRAIT.match(key))
+def _hyperthreading(wishes: Wishes) -> tuple[str, str]:
+    """The key of the trait, in whatever group, and what it says of it."""
+    by_flavor = ((key, str(value)) for key, value in wishes.flavor.extra_specs.items() if _TRAIT.match(key))
     by_image = str(wishes.image.properties.get(f"trait:{HYPERTHREADING}", ""))
-    return next(by_flavor, "required" if by_image == "required" else "")
-
-
-def _check_shared(
-    threads: ThreadPolicy | None,
-    emulator: EmulatorThreads | None,
-    dedicated: frozenset[int],
-    realtime: frozenset[int],
-) -> None:
-    needs_pinning = {
-        THREADS: threads is not None,
-        EMULATOR: emulator is EmulatorThreads.ISOLATE,
-        DEDICATED_MASK: bool(dedicated),
-        REALTIME: bool(realtime),
-    }
-    for field, is_asked in needs_pinning.items():
-        if is_asked:
-            raise Invalid(f"{field} needs pinned CPUs: {POLICY} must be dedicated or mixed", field=field)
+    return next(by_flavor, (f"trait:{HYPERTHREADING}", "required" if by_image == "required" else ""))
 
 
 def _check_no_mask(dedicated: frozenset[int]) -> None:

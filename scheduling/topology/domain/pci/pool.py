@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from controlplane.kernel.booleans import is_true
+
 
 class DeviceType(StrEnum):
     """What a device is: a plain one, a physical function, a virtual function, or a vDPA device."""
@@ -54,7 +56,7 @@ class PciPool:
     @property
     def is_remote_managed(self) -> bool:
         """Whether another machine (a SmartNIC) manages it."""
-        return self.value("remote_managed") in ("true", "1", "yes", "on", "t", "y")
+        return is_true(self.value("remote_managed"))
 
 
 Pools = tuple[PciPool, ...]

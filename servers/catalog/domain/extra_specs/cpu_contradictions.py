@@ -4,17 +4,10 @@ What an image could still mend is left to the boot: an image may say which CPU p
 silent, so a thread policy alone is fine here.
 """
 
-from scheduling.topology.domain.numa.cpusets import parse_mask
-from servers.catalog.domain.allowed import CPU_NUMBER_MAX, is_true
-from servers.catalog.domain.extra_specs.facts import (
-    Contradiction,
-    Findings,
-    FlavorFacts,
-    explicit_cpu_keys,
-    explicit_cpus,
-    hyperthreading_keys,
-    settled_cpu_policy,
-)
+from controlplane.kernel.booleans import (is_true)
+from controlplane.kernel.cpu_list import (MAX_CPU, parse_mask)
+from servers.catalog.domain.extra_specs.facts import (Contradiction, Findings, FlavorFacts, explicit_cpu_keys, explicit_cpus, hyperthreading_keys, settled_cpu_policy)
+
 
 POLICY, THREADS, EMULATOR = "hw:cpu_policy", "hw:cpu_thread_policy", "hw:emulator_threads_policy"
 DEDICATED_MASK, REALTIME, REALTIME_MASK = "hw:cpu_dedicated_mask", "hw:cpu_realtime", "hw:cpu_realtime_mask"
@@ -107,7 +100,7 @@ def _hyperthreading(flavor: FlavorFacts) -> Findings:
 
 def _mask_cpus(flavor: FlavorFacts, mask: str | None, key: str) -> frozenset[int] | None:
     # A flavor larger than any mask can name is not counted out CPU by CPU.
-    if mask is None or flavor.vcpus > CPU_NUMBER_MAX + 1:
+    if mask is None or flavor.vcpus > MAX_CPU + 1:
         return None
     return parse_mask(mask, flavor.vcpus, key)
 

@@ -16,7 +16,10 @@ pytestmark = pytest.mark.django_db
 def instances() -> None:
     """Two on h1, one of them without an image."""
     project = Project.objects.create(name="p")
-    for image in ({"properties": {"os_type": "linux", "hw_cpu_cores": 2}}, {}):
+    for image in (
+        {"properties": {"os_type": "linux", "hw_cpu_cores": 2, "architecture": "amd64", "my_property": "a"}},
+        {},
+    ):
         Instance.objects.create(
             project_id=project.pk,
             user_id=uuid.uuid4(),
@@ -32,7 +35,11 @@ def instances() -> None:
 def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
     policy_create(body={"weighers": {"ImagePropertiesWeigher": 1.0}}, activate=True)
     facts = fleet_facts(RequestSpec(body={}))
-    assert facts.of("h1").image_properties == {("os_type", "linux"): 1, ("hw_cpu_cores", "2"): 1}
+    assert facts.of("h1").image_properties == {
+        ("os_type", "linux"): 1,
+        ("hw_cpu_cores", "2"): 1,
+        ("hw_architecture", "x86_64"): 1,
+    }
 
 
 def test_image_properties_are_not_read_while_the_weigher_is_off() -> None:

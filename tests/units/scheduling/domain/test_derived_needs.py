@@ -43,9 +43,22 @@ def test_key_requires_its_traits_of_flavor_and_image_alike(specs: dict[str, str]
     assert by_flavor.required == by_image.required == traits
 
 
-def test_stateless_firmware_of_the_image_requires_its_trait() -> None:
-    needs = derive_resources(flavor(), ImageSnapshot(properties={"hw_firmware_stateless": True}))
-    assert needs.required == {"COMPUTE_SECURITY_STATELESS_FIRMWARE"}
+@pytest.mark.parametrize(
+    ("properties", "is_required"),
+    [
+        ({"hw_firmware_stateless": True, "hw_firmware_type": "uefi"}, True),
+        ({"hw_firmware_stateless": "yes", "hw_firmware_type": "uefi"}, True),
+        ({"hw_firmware_stateless": "no", "hw_firmware_type": "uefi"}, False),
+        ({"hw_firmware_stateless": "yes", "hw_firmware_type": "bios"}, False),
+        ({"hw_firmware_stateless": "yes"}, False),
+        ({"hw_firmware_type": "uefi"}, False),
+    ],
+)
+def test_stateless_firmware_is_the_images_word_and_counts_with_uefi_only(
+    properties: dict[str, object], is_required: bool
+) -> None:
+    needs = derive_resources(flavor(), ImageSnapshot(properties=properties))
+    assert needs.required == ({"COMPUTE_SECURITY_STATELESS_FIRMWARE"} if is_required else set())
 
 
 def test_memory_encryption_takes_one_context() -> None:

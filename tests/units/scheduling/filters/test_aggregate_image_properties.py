@@ -87,3 +87,28 @@ def test_runs_on_rebuild() -> None:
 def test_older_names_stand_for_known_ones() -> None:
     assert set(EARLIER_NAMES.values()) <= KNOWN
     assert not KNOWN.intersection(EARLIER_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("key", "of_image", "of_aggregate", "passes"),
+    [
+        ("hw_architecture", "amd64", "x86_64", True),
+        ("hw_architecture", "X86_64", "x86_64", True),
+        ("hw_architecture", "i386", "i686", True),
+        ("hw_architecture", "amd64", "amd64", False),
+        ("img_hv_type", "xapi", "xen", True),
+        ("hw_vm_mode", "pv", "xen", True),
+        ("hw_vif_model", "VIRTIO", "virtio", True),
+        ("os_type", "Windows", "windows", True),
+        ("hw_boot_menu", "true", "True", True),
+        ("hw_boot_menu", "yes", "True", True),
+        ("hw_boot_menu", "true", "true", False),
+        ("hw_boot_menu", "no", "True", True),  # not set, as Nova has it
+        ("hw_video_ram", "016", "16", True),
+        ("hw_machine_type", "Q35", "q35", False),
+    ],
+)
+def test_values_count_as_nova_reads_them(key: str, of_image: str, of_aggregate: str, passes: bool) -> None:
+    fleet = table(host("a"), aggregates=(aggregate("x", "a", **{key: of_aggregate}),))
+    found = refused(AggregateImagePropertiesIsolation(), fleet, request(properties={key: of_image}))
+    assert (not found) is passes

@@ -2,7 +2,7 @@ import pytest
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.filters.compute_capabilities import ComputeCapabilitiesFilter
-from tests.units.scheduling.worlds import host, reasons, refused, request, table
+from tests.units.scheduling.worlds import aggregate, host, reasons, refused, request, table
 
 HOST = host(
     "a",
@@ -42,11 +42,24 @@ HOST = host(
         ("hw:maxphysaddr_bits", "48", True),
         ("hw:maxphysaddr_bits", "52", False),
         ("capabilities:cpu_info:vendor", ">= 3", False),  # no number: does not fit
+        ("enabled", "no", True),  # no attribute of Nova's host states: ignored without the namespace
+        ("is_up", "no", True),
+        ("traits", "x", True),
+        ("availability_zone", "az1", False),  # but this host's stats have one
+        ("availability_zone", "from-stats", True),
+        ("capabilities:enabled", "True", True),  # with it, it is asked of the host
+        ("capabilities:is_up", "no", False),
+        ("capabilities:host_ip", "s<= x", False),  # a host without an address has none
     ],
 )
 def test_extra_spec_is_asked_of_the_host(key: str, wanted: str, passes: bool) -> None:
     found = refused(ComputeCapabilitiesFilter(), table(HOST), request(specs={key: wanted}))
     assert (not found) is passes
+
+
+def test_zone_without_namespace_is_left_to_the_aggregates() -> None:
+    fleet = table(host("a"), host("b"), aggregates=(aggregate("north", "b", availability_zone="north"),))
+    assert refused(ComputeCapabilitiesFilter(), fleet, request(specs={"availability_zone": "south"})) == {}
 
 
 def test_unknown_capability_is_told_from_a_wrong_one() -> None:

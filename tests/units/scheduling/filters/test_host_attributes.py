@@ -23,3 +23,9 @@ def test_column_has_the_values_of_the_host_states(name: str) -> None:
 def test_name_that_host_states_do_not_have_is_none() -> None:
     assert attribute_column(every(FLEET), "__class__") is None
     assert attribute_column(every(FLEET), "rack") is None
+
+
+def test_host_without_an_address_has_none() -> None:
+    column = attribute_column(every(FLEET), "host_ip")
+    assert column is not None
+    assert [column[row] for row in range(2)] == ["10.0.0.1", None]

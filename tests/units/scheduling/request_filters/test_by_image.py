@@ -49,6 +49,9 @@ def test_image_metadata_counts_only_when_switched_on() -> None:
         ("hw_architecture", "x86_64", "HW_ARCH_X86_64"),
         ("hw_emulation_architecture", "aarch64", "COMPUTE_ARCH_AARCH64"),
         ("hw_viommu_model", "virtio", "COMPUTE_VIOMMU_MODEL_VIRTIO"),
+        ("hw_architecture", "amd64", "HW_ARCH_X86_64"),
+        ("architecture", "AMD64", "HW_ARCH_X86_64"),
+        ("hw_vif_model", "VirtualE1000e", "COMPUTE_NET_VIF_MODEL_E1000E"),
     ],
 )
 def test_image_property_becomes_its_trait(name: str, value: str, trait: str) -> None:

@@ -68,3 +68,13 @@ def test_instances_of_the_batch_count() -> None:
     asked = request(3, properties={"os_type": "linux"})
     fleet = table(host("a"), host("b"), host("c"))
     assert chosen(run(fleet, asked, policy(weighers={WEIGHER: -1.0}))) == ["a", "b", "c"]
+
+
+def test_older_names_and_spellings_count_as_those_of_today() -> None:
+    fleet = table(host("a", image_properties={("hw_architecture", "x86_64"): 1, ("hw_boot_menu", "True"): 1}))
+    assert raw(fleet, request(properties={"architecture": "amd64", "hw_boot_menu": "yes"})) == [2]
+
+
+def test_properties_that_nova_does_not_know_count_nothing() -> None:
+    fleet = table(host("a", image_properties={("my_property", "a"): 3, LINUX: 1}))
+    assert raw(fleet, request(properties={"my_property": "a", "os_type": "linux"})) == [1]

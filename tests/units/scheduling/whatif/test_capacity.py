@@ -1,17 +1,18 @@
 """How many more fit, by zone, what binds, and what is left with the largest host lost."""
 
-from dataclasses import replace
-from uuid import UUID
-
 import pytest
+from controlplane.kernel.errors import (Invalid)
+from dataclasses import (replace)
+from scheduling.engine import (HostRow, InventoryRow, PolicyOptions)
+from scheduling.topology.domain.numa.codec import (host_to_dict)
+from scheduling.whatif.domain.capacity import (MOST_BY_RUN, Room, capacity)
+from scheduling.whatif.domain.world import (World)
+from tests.units.scheduling.answer_worlds import (world)
+from tests.units.scheduling.placement_worlds import (child, pool, usage)
+from tests.units.scheduling.topology.numa import (topologies)
+from tests.units.scheduling.worlds import (aggregate, flavor, host, policy, request)
+from uuid import (UUID)
 
-from controlplane.kernel.errors import Invalid
-from scheduling.engine import InventoryRow, PolicyOptions
-from scheduling.whatif.domain.capacity import Room, capacity
-from scheduling.whatif.domain.world import World
-from tests.units.scheduling.answer_worlds import world
-from tests.units.scheduling.placement_worlds import child, pool, usage
-from tests.units.scheduling.worlds import aggregate, flavor, host, policy, request
 
 SMALL = flavor(vcpus=2, memory_mib=1024, root_gib=1)
 
@@ -102,6 +103,34 @@ def test_room_in_children_is_counted_by_placing() -> None:
     found = capacity(where, asked, policy()).total
     assert (found.count, found.is_least) == (3, False)
     assert "VGPU" in found.limits
+
+
+def test_zone_that_the_cut_off_count_did_not_reach_is_counted_by_itself() -> None:
+    """Hosts are filled in the order of their names: of a large fleet the count ends in the first zones."""
+
+    def one_cell(name: str, cpus: int) -> HostRow:
+        return host(
+            name,
+            vcpu=InventoryRow(cpus),
+            ram=InventoryRow(10**6),
+            disk=InventoryRow(10**4),
+            numa_topology=host_to_dict(topologies.host(topologies.cell(cpus=cpus, memory_mib=10**6))),
+        )
+
+    many = [one_cell(f"a{number:03}", 4) for number in range(130)]
+    few = [one_cell("b", 4), one_cell("c", 1), one_cell("d", 400)]
+    zones = [aggregate(one.host, one.host, availability_zone=f"zone-{one.host}") for one in few]
+    asked = request(flavor=replace(SMALL, extra_specs={"hw:numa_nodes": "1"}))
+
+    found = capacity(world(*many, *few, aggregates=zones), asked, policy())
+
+    counts = {zone: (one.count, one.is_least) for zone, one in found.zones.items()}
+    assert counts["nova"] == (MOST_BY_RUN, True)
+    assert counts["zone-b"] == (2, False)
+    assert counts["zone-c"] == (0, False)
+    assert found.zones["zone-c"].binds == "VCPU"
+    assert counts["zone-d"] == (MOST_BY_RUN // 4, True)
+    assert not any(one.is_least and not one.count for one in found.zones.values())
 
 
 def test_pool_that_hosts_share_is_counted_once() -> None:

@@ -210,3 +210,32 @@ def test_realtime_mask_of_no_vcpu_is_refused() -> None:
 
 def test_realtime_mask_without_realtime_is_not_looked_at() -> None:
     assert rules(cpu_realtime_mask="9", **DEDICATED).realtime == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("specs", "properties", "field", "words"),
+    [
+        ({"trait_gpu:HW_CPU_HYPERTHREADING": "required"}, {}, "trait_gpu:HW_CPU_HYPERTHREADING", "needs pinned CPUs"),
+        ({"trait1:HW_CPU_HYPERTHREADING": "forbidden"}, {}, "trait1:HW_CPU_HYPERTHREADING", "needs pinned CPUs"),
+        ({}, {"trait:HW_CPU_HYPERTHREADING": "required"}, "trait:HW_CPU_HYPERTHREADING", "needs pinned CPUs"),
+        ({"hw:cpu_thread_policy": "require"}, {}, "hw:cpu_thread_policy", "needs pinned CPUs"),
+        ({}, {"hw_cpu_thread_policy": "require"}, "hw_cpu_thread_policy", "needs pinned CPUs"),
+        (
+            {"trait_gpu:HW_CPU_HYPERTHREADING": "required", "hw:cpu_thread_policy": "isolate"},
+            {},
+            "trait_gpu:HW_CPU_HYPERTHREADING",
+            "cannot be combined",
+        ),
+        ({"resources_gpu:PCPU": "1", "hw:cpu_policy": "dedicated"}, {}, "resources_gpu:PCPU", "cannot be combined"),
+        ({"resources_gpu:PCPU": "1"}, {}, "resources_gpu:PCPU", "is 1, must be 4"),
+        ({"resources:PCPU": "2", "resources_gpu:PCPU": "1"}, {}, "resources:PCPU", "is 3, must be 4"),
+        ({"resources1:VCPU": "2", "resources_gpu:PCPU": "1"}, {}, "resources_gpu:PCPU", "exclude each other"),
+    ],
+)
+def test_error_names_the_key_that_was_given(
+    specs: dict[str, str], properties: dict[str, str], field: str, words: str
+) -> None:
+    with pytest.raises(Invalid, match=words) as caught:
+        cpu_rules(others(specs=specs, properties=properties))
+    assert caught.value.field == field
+    assert field in caught.value.message

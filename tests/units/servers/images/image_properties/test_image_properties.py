@@ -1,15 +1,10 @@
 """Image properties (nova_features 5.5): each known one with what it takes and refuses; the rest are kept."""
 
 import pytest
+from scheduling.domain.request.image_property_names import (BOOLEANS, EARLIER_VALUES, KNOWN, NUMBERS, present_value)
+from servers.images.domain.image_properties import (EARLIER_NAMES, PROPERTY_RULES, image_property_problems, property_complaint)
+from servers.images.domain.image_rules import (image_problems)
 
-from scheduling.domain.request.image_property_names import KNOWN
-from servers.images.domain.image_properties import (
-    EARLIER_NAMES,
-    PROPERTY_RULES,
-    image_property_problems,
-    property_complaint,
-)
-from servers.images.domain.image_rules import image_problems
 
 NAMES = {rule.key.removesuffix(".{node}") for rule in PROPERTY_RULES}
 FINE_AND_BAD = {  # one value that is taken, one that is refused; None where any text is
@@ -175,3 +170,22 @@ def test_scheduler_knows_exactly_the_properties_that_are_judged_here() -> None:
     # Of a family (hw_numa_cpus.0) the scheduler knows the name before the number; required traits are one name there.
     judged = {rule.key.partition(".")[0] for rule in PROPERTY_RULES if not rule.key.startswith("trait:")}
     assert judged | {"traits_required"} == KNOWN
+
+
+def test_scheduler_reads_values_of_the_kinds_that_the_rules_allow() -> None:
+    """Three kinds are not compared to the letter: truth values, numbers, and words in any case of letters."""
+    rules = {rule.key: rule.allowed for rule in PROPERTY_RULES if not rule.is_family}
+    listed = {key: allowed.words.removeprefix("one of ").split(", ")[0] for key, allowed in rules.items()}
+    assert {key for key, allowed in rules.items() if allowed.words.startswith("yes or no")} == BOOLEANS
+    assert {key for key, allowed in rules.items() if allowed.words.startswith("a whole number")} == NUMBERS
+    assert {
+        key
+        for key, allowed in rules.items()
+        if allowed.words.startswith("one of ") and allowed.fits(listed[key].upper()) and listed[key].islower()
+    } == set(EARLIER_VALUES)
+
+
+@pytest.mark.parametrize(("key", "earlier"), [(key, one) for key, values in EARLIER_VALUES.items() for one in values])
+def test_earlier_values_are_allowed_and_become_allowed_ones(key: str, earlier: str) -> None:
+    assert property_complaint(key, earlier) == ""
+    assert property_complaint(key, present_value(key, earlier.upper())) == ""

@@ -1,9 +1,9 @@
-"""Rule 10 of the guest constraint: the grammar of CPU lists and masks."""
+"""The grammar of CPU lists and masks (rule 10 of the guest constraint)."""
 
 import pytest
 
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.cpusets import format_cpus, parse_cpus, parse_mask
 
 
 @pytest.mark.parametrize(

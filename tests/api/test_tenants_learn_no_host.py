@@ -1,0 +1,228 @@
+"""Members and readers learn the name of no host: in no answer of the API, on no page, by no filter and by no ordering.
+
+The routes are those of the resolver, so that a new one is walked as well.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from drf_spectacular.generators import SchemaGenerator
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.models import User
+from scheduling.models import SchedulingDecision
+from scheduling.services.aggregates import aggregate_create, aggregate_host_add
+from servers.models import Instance, InstanceFault
+from servers.services.instance_schedule_again import instance_schedule_again
+from servers.services.server_group import server_group_create
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FIRST, SECOND = "aa-planted-hypervisor", "zz-planted-hypervisor"
+PLANTED = re.compile("(?:aa|zz)-planted")
+ORDERINGS = ("host", "compute_node_uuid", "instances__host", "service__host", "decision_id", "hypervisor_hostname")
+TENANTS = ("member", "reader")
+SAMPLES = {"uuid": str(uuid.UUID(int=10)), "str": "x", "int": "1"}
+"""What a parameter of a page may be besides the ids of what is there."""
+
+
+@pytest.fixture
+def who() -> world.People:
+    """An instance on each of two hosts, one that failed on both, one that finds no host, one without a row."""
+    found = world.cloud(FIRST, SECOND)
+    group = server_group_create(caller=found.member, name="apart", policy="anti-affinity")
+    for number in range(2):
+        world.active(found.member, f"vm-{number}", hints={"group": str(group.pk)})
+    failed = world.create(found.member, "retried")[0]
+    for _ in range(2):
+        world.pump()
+        world.fail_build(Instance.objects.get(pk=failed.pk).host)
+    world.pump()
+    instance_schedule_again(instance_id=failed.pk, actor=found.member)
+    world.pump()
+    world.flavor("huge", root_gib=5000)
+    world.create(found.member, "no-room", flavor="huge")
+    world.pump()
+    InstanceFault.objects.create(
+        instance_uuid=Instance.objects.get(name="no-room").pk, code=500, message="x", step="spawning", host=FIRST
+    )
+    world.create(found.admin, "forced", availability_zone=f"nova:{SECOND}")
+    world.pump()
+    aggregate_host_add(aggregate_id=aggregate_create(name="rack", metadata={"rack": "7"}).pk, host=FIRST)
+    world.create(found.member, "pending")
+    return found
+
+
+def _patterns(entries: list[URLPattern | URLResolver], prefix: str = "/") -> Iterator[str]:
+    for entry in entries:
+        here = prefix + str(entry.pattern).replace("^", "").replace("$", "").replace(r"\Z", "")
+        if isinstance(entry, URLResolver):
+            yield from _patterns(entry.url_patterns, here)
+        else:
+            yield here
+
+
+def _paths(prefix: str) -> list[str]:
+    found = {path for path in _patterns(get_resolver().url_patterns) if path.startswith(prefix)}
+    return sorted(
+        path for path in found if not path.startswith(("/admin/", "/placement", "/metrics")) and "?:" not in path
+    )
+
+
+def _is_page(path: str) -> bool:
+    return not path.startswith("/api/")
+
+
+PARAMETER = re.compile(r"\(\?P<\w+>(?:\[[^\]]*\]|[^()\[\]])*\)|<(\w+):\w+>")
+
+
+def _names_of(body: Any) -> list[str]:
+    """What the rows of a list are called in the address of one."""
+    rows = body.get("results", []) if isinstance(body, dict) else body
+    keys = ("id", "uuid", "instance_uuid", "name", "host", "consumer_uuid")
+    return [str(row[key]) for row in rows if isinstance(row, dict) for key in keys if row.get(key)]
+
+
+def _addresses(client: Any, path: str) -> list[str]:
+    """The addresses that a route stands for, for all rows an admin finds in its list."""
+    match = PARAMETER.search(path)
+    if match is None:
+        return [path]
+    above = client.get(path[: match.start()] + "?page_size=100&all_projects=1")
+    names = _names_of(above.json()) if above.status_code == 200 else []
+    return [PARAMETER.sub(name, path) for name in names]
+
+
+def _page_addresses(path: str) -> list[str]:
+    kind = (PARAMETER.search(path) or [None, None])[1]
+    if kind is None:
+        return [path]
+    ids = [*Instance.objects.values_list("pk", flat=True), *SchedulingDecision.objects.values_list("pk", flat=True)]
+    names = [str(one) for one in ids] if kind == "uuid" else [FIRST, SECOND]
+    return [PARAMETER.sub(name, path) for name in (*names, SAMPLES[kind])]
+
+
+def _browser(caller: Caller) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(pk=caller.user_id))
+    return client
+
+
+def _hidden(text: str, *, but: str = "") -> list[str]:
+    """Where a planted name stands in an answer, apart from the words that the caller sent itself."""
+    text = text.replace(but, "") if but else text
+    return [text[max(0, at.start() - 80) : at.end() + 40] for at in PLANTED.finditer(text)]
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_no_answer_of_the_api_names_a_host(person: str, who: world.People) -> None:
+    admin, tenant = world.client_of(who.admin), world.client_of(getattr(who, person))
+    opened, named_to_admins, found = 0, 0, {}
+    for path in _paths("/api/"):
+        for address in _addresses(admin, path):
+            answer = tenant.get(address)
+            opened += answer.status_code == 200
+            text = "" if answer.streaming else answer.content.decode()
+            asked = next((name for name in (FIRST, SECOND) if name in address), "")
+            if places := _hidden(text, but=asked):
+                found[address] = places
+            if answer.status_code == 200 and not answer.streaming:
+                named_to_admins += bool(_hidden(admin.get(address).content.decode()))
+    assert found == {}
+    assert opened > 30
+    assert named_to_admins > 5, "the same addresses name hosts to admins, so the walk looks at the right things"
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_no_page_names_a_host(person: str, who: world.People) -> None:
+    browser, opened, found = _browser(getattr(who, person)), 0, {}
+    for path in filter(_is_page, _paths("/")):
+        for address in _page_addresses(path):
+            answer = browser.get(address)
+            opened += answer.status_code == 200
+            asked = next((name for name in (FIRST, SECOND) if name in address), "")
+            if places := _hidden(answer.content.decode(), but=asked):
+                found[address] = places
+    assert found == {}
+    assert opened > 10
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_seed_of_a_decision_is_shown_to_admins_only(person: str, who: world.People) -> None:
+    decision = SchedulingDecision.objects.filter(outcome="selected").latest("created_at")
+    tenant, admin = getattr(who, person), who.admin
+    for path in ("/api/decisions/", f"/api/decisions/{decision.pk}/"):
+        assert (
+            '"seed"' in world.client_of(tenant).get(path).text,
+            '"seed"' in world.client_of(admin).get(path).text,
+        ) == (
+            False,
+            True,
+        )
+    page = f"/decisions/{decision.pk}/"
+    assert (
+        str(decision.seed) in _browser(tenant).get(page).text,
+        str(decision.seed) in _browser(admin).get(page).text,
+    ) == (
+        False,
+        True,
+    )
+
+
+def _lists(client: Any) -> dict[str, set[str]]:
+    """The lists of the API with the names of all their filters, those for operators among them."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    found = {}
+    for path, verbs in schema["paths"].items():
+        if "get" in verbs and "{" not in path and client.get(path).status_code == 200:
+            found[path] = {one["name"] for one in verbs["get"].get("parameters", ()) if one["in"] == "query"}
+    return found
+
+
+def _shown(answer: Any) -> tuple[int, list[str]]:
+    """The ids in an answer, in their order. The answer to an error has none but that of the request."""
+    return answer.status_code, [] if answer.status_code >= 400 else re.findall(
+        "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}", answer.content.decode()
+    )
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_no_filter_of_the_api_tells_one_host_from_another(person: str, who: world.People) -> None:
+    tenant, telling = world.client_of(getattr(who, person)), []
+    lists = _lists(tenant)
+    assert {"host", "refused_host"} <= set().union(*lists.values())
+    for path, names in lists.items():
+        for name in names | {"host", "refused_host", "node", "instances__host"}:
+            answers = [_shown(tenant.get(path, {name: host})) for host in (FIRST, SECOND, "no-such-host")]
+            if answers[0] != answers[1] or answers[0] != answers[2]:
+                telling.append((path, name))
+    assert telling == []
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_no_filter_of_a_page_tells_one_host_from_another(person: str, who: world.People) -> None:
+    browser, telling = _browser(getattr(who, person)), []
+    for path in filter(_is_page, _paths("/")):
+        if PARAMETER.search(path) or browser.get(path).status_code != 200:
+            continue
+        for name in ("host", "refused_host", "node", "q", "search"):
+            answers = [_shown(browser.get(path, {name: host})) for host in (FIRST, SECOND, "no-such-host")]
+            if answers[0] != answers[1] or answers[0] != answers[2]:
+                telling.append((path, name))
+    assert telling == []
+
+
+@pytest.mark.parametrize("person", TENANTS)
+def test_no_list_of_the_api_is_ordered_by_host(person: str, who: world.People) -> None:
+    tenant = world.client_of(getattr(who, person))
+
+    def tells(path: str, name: str) -> bool:
+        return _shown(tenant.get(path, {"ordering": name})) != _shown(tenant.get(path, {"ordering": f"-{name}"}))
+
+    assert [(path, name) for path in _lists(tenant) for name in ORDERINGS if tells(path, name)] == []
