@@ -4,11 +4,18 @@ The control plane claims cells, CPUs, pages and devices; what it cannot know is 
 report. Amounts that other guests use are not looked at: they were claimed.
 """
 
-from collections.abc import (Iterator)
-from computeagent.protocol.conductor import (GuestSpec, HostReport)
-from computeagent.protocol.topology import (HostCell, PlacedCell, PlacedGuest, host_cells_from_json, placed_guest_from_json)
-from controlplane.kernel.cpu_list import (format_cpus)
-from controlplane.kernel.errors import (Invalid)
+from collections.abc import Iterator
+
+from computeagent.protocol.conductor import GuestSpec, HostReport
+from computeagent.protocol.topology import (
+    HostCell,
+    PlacedCell,
+    PlacedGuest,
+    host_cells_from_json,
+    placed_guest_from_json,
+)
+from controlplane.kernel.cpu_list import format_cpus
+from controlplane.kernel.errors import Invalid
 
 
 def placed_on(guest: GuestSpec) -> PlacedGuest | None:

@@ -1,13 +1,14 @@
 """AggregateImagePropertiesIsolation: aggregates kept for images with certain properties."""
 
-from collections.abc import (Mapping)
-from controlplane.kernel.reasons import (Refusal, RefusalReason)
-from scheduling.domain.hosts.aggregates import (metadata_values)
-from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup)
-from scheduling.domain.request.image_property_names import (present_properties)
-from scheduling.domain.request.request_spec import (RequestSpec)
-from scheduling.filters.base import (Filter)
-from typing import (Any, ClassVar)
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.hosts.aggregates import metadata_values
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
+from scheduling.domain.request.image_property_names import present_properties
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.filters.base import Filter
 
 
 class AggregateImagePropertiesIsolation(Filter):

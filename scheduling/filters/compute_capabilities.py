@@ -1,20 +1,21 @@
 """ComputeCapabilitiesFilter: the flavor's extra specs against what the hypervisor can do."""
 
 import json
-import numpy as np
-from collections.abc import (Iterator, Mapping)
-from controlplane.kernel.reasons import (Refusal, RefusalReason)
-from dataclasses import (dataclass)
-from functools import (partial)
-from scheduling.domain.columns import (Interned)
-from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup, refuse_in_turn)
-from scheduling.domain.hosts.host_state import (OWN_ATTRIBUTES)
-from scheduling.domain.request.request_spec import (RequestSpec)
-from scheduling.filters.base import (Filter)
-from scheduling.filters.extra_specs_ops import (match)
-from scheduling.filters.host_attributes import (attribute_column)
-from typing import (Any, ClassVar)
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
 
+import numpy as np
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.columns import Interned
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.hosts.host_state import OWN_ATTRIBUTES
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.filters.base import Filter
+from scheduling.filters.extra_specs_ops import match
+from scheduling.filters.host_attributes import attribute_column
 
 SCOPE = "capabilities"
 MAXPHYSADDR_KEY = "hw:maxphysaddr_bits"

@@ -1,18 +1,19 @@
 """ImagePropertiesFilter: what the image asks of the hypervisor."""
 
-import numpy as np
 import operator
 import re
-from collections.abc import (Callable, Mapping)
-from controlplane.kernel.reasons import (Refusal, RefusalReason)
-from functools import (partial)
-from scheduling.domain.columns import (Interned)
-from scheduling.domain.hosts.host_slice import (Hosts, RefusalGroup, refuse_in_turn)
-from scheduling.domain.request.image_property_names import (present_value)
-from scheduling.domain.request.request_spec import (RequestSpec)
-from scheduling.filters.base import (Filter)
-from typing import (Any, ClassVar)
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar
 
+import numpy as np
+
+from controlplane.kernel.reasons import Refusal, RefusalReason
+from scheduling.domain.columns import Interned
+from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
+from scheduling.domain.request.image_property_names import present_value
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.filters.base import Filter
 
 _COMPARE = {
     ">=": operator.ge,

@@ -1,10 +1,10 @@
 """Request filters that turn the image into traits: its format, and the devices its properties name."""
 
 import os_traits
-from scheduling.domain.request.image_property_names import (present_properties)
-from scheduling.domain.request.schedule_request import (ScheduleRequest)
-from scheduling.request_filters.base import (Addition, NOTHING, Surroundings)
 
+from scheduling.domain.request.image_property_names import present_properties
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.request_filters.base import NOTHING, Addition, Surroundings
 
 PROPERTY_TRAITS = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS_",

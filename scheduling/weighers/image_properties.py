@@ -1,12 +1,13 @@
 """ImagePropertiesWeigher: packs servers of like images (spreads them at a negative multiplier)."""
 
 import numpy as np
-from scheduling.domain.columns import (FloatArray)
-from scheduling.domain.hosts.host_slice import (Hosts)
-from scheduling.domain.hosts.host_table import (HostTable)
-from scheduling.domain.request.image_property_names import (present_properties)
-from scheduling.domain.request.request_spec import (RequestSpec)
-from scheduling.weighers.base import (Multiplier, Weigher)
+
+from scheduling.domain.columns import FloatArray
+from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.request.image_property_names import present_properties
+from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.weighers.base import Multiplier, Weigher
 
 
 class ImagePropertiesWeigher(Weigher):

@@ -1,17 +1,18 @@
 """From an instance's row, and what it was given of its host, to what a driver needs to make the guest."""
 
-from computeagent.protocol.conductor import (GuestFacts, GuestSpec, PortSpec)
-from controlplane.kernel.cpu_list import (format_cpus)
-from controlplane.kernel.errors import (Invalid)
-from dataclasses import (dataclass)
-from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
-from scheduling.topology.domain.flavor_keys import (Wishes)
-from scheduling.topology.domain.numa.cpu_rules import (cpu_rules)
-from scheduling.topology.domain.numa.cpu_topology import (best_cpu_topology)
-from scheduling.topology.domain.numa.memory_rules import (locked_memory)
-from scheduling.topology.selectors.claims import (PlacedTopology)
-from servers.instances.services.state import (GuestState)
-from servers.models import (Instance, Port)
+from dataclasses import dataclass
+
+from computeagent.protocol.conductor import GuestFacts, GuestSpec, PortSpec
+from controlplane.kernel.cpu_list import format_cpus
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.numa.cpu_rules import cpu_rules
+from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
+from scheduling.topology.domain.numa.memory_rules import locked_memory
+from scheduling.topology.selectors.claims import PlacedTopology
+from servers.instances.services.state import GuestState
+from servers.models import Instance, Port
 
 
 @dataclass(frozen=True, slots=True)

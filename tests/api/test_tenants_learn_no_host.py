@@ -15,11 +15,11 @@ from drf_spectacular.generators import SchemaGenerator
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.models import User
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import SchedulingDecision
-from scheduling.services.aggregates import aggregate_create, aggregate_host_add
+from servers.catalog.services.server_group import server_group_create
+from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Instance, InstanceFault
-from servers.services.instance_schedule_again import instance_schedule_again
-from servers.services.server_group import server_group_create
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,18 +1,20 @@
 """The capacity matrix: what it counts, how it is narrowed and sorted, what it says while there is nothing."""
 
-import pytest
 import re
-from collections.abc import (Callable)
-from controlplane.dashboard.capacity.table import (limit_words)
-from controlplane.dashboard.capacity.views import (LATER_FROM_S, expected_seconds)
-from controlplane.identity.domain import (Caller)
-from django.test import (Client)
-from scheduling.fleet.services.aggregates import (aggregate_create, aggregate_host_add)
-from scheduling.fleet.services.service_states import (service_disable)
-from scheduling.policies.services.policies import (policy_create)
-from servers.models import (Flavor)
-from tests.worlds.cloud import (People, flavor, host, people as only_people)
+from collections.abc import Callable
 
+import pytest
+from django.test import Client
+
+from controlplane.dashboard.capacity.table import limit_words
+from controlplane.dashboard.capacity.views import LATER_FROM_S, expected_seconds
+from controlplane.identity.domain import Caller
+from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
+from scheduling.fleet.services.service_states import service_disable
+from scheduling.policies.services.policies import policy_create
+from servers.models import Flavor
+from tests.worlds.cloud import People, flavor, host
+from tests.worlds.cloud import people as only_people
 
 AsPerson = Callable[[Caller], Client]
 HTMX = {"HX-Request": "true"}

@@ -4,13 +4,13 @@ Source of the rules: Nova's libvirt guests with NUMA, pinning, huge pages and PC
 """
 
 import re
-from computeagent.drivers.base import (DriverError)
-from computeagent.protocol.conductor import (FailureClass, GuestSpec)
-from computeagent.protocol.topology import (HostCell, PlacedCell, PlacedGuest, placed_guest_from_json)
-from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
-from controlplane.kernel.errors import (Invalid)
-from dataclasses import (dataclass, replace)
+from dataclasses import dataclass, replace
 
+from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
+from controlplane.kernel.errors import Invalid
 
 REALTIME_PRIORITY = 1
 """Of the guest's real-time vCPUs under SCHED_FIFO; Nova's default."""

@@ -7,15 +7,21 @@ what XML cannot carry at all (control characters, lone surrogates).
 import re
 import uuid
 import xml.etree.ElementTree as ET
-from computeagent.drivers.base import (DriverError)
-from computeagent.drivers.libvirt.guest_tuning import (GuestTuning)
-from computeagent.drivers.libvirt.tuning_xml import (add_cpu_shape, add_cpu_tuning, add_memory_backing, add_numa_tuning, host_device)
-from computeagent.protocol.conductor import (GuestSpec)
-from controlplane.kernel.cpu_list import (format_cpus)
-from controlplane.kernel.ids import (parse_uuid)
-from dataclasses import (dataclass, field)
-from pathlib import (Path)
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_tuning import GuestTuning
+from computeagent.drivers.libvirt.tuning_xml import (
+    add_cpu_shape,
+    add_cpu_tuning,
+    add_memory_backing,
+    add_numa_tuning,
+    host_device,
+)
+from computeagent.protocol.conductor import GuestSpec
+from controlplane.kernel.cpu_list import format_cpus
+from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"
 ET.register_namespace("kilonova", MARK_NAMESPACE)

@@ -1,15 +1,17 @@
 """The refused hosts of a decision, grouped by stage and reason, filtered, and written out only as far as one looks."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import overload
+
 import numpy as np
-from collections.abc import (Sequence)
-from controlplane.kernel.natural import (natural_key)
-from controlplane.kernel.reasons import (RefusalReason)
-from dataclasses import (dataclass)
-from itertools import (groupby)
-from scheduling.domain.columns import (BoolArray, IntArray)
-from scheduling.domain.hosts.host_slice import (RefusalGroup)
-from scheduling.domain.trace.trace import (Trace)
-from typing import (overload)
+
+from controlplane.kernel.natural import natural_key
+from controlplane.kernel.reasons import RefusalReason
+from scheduling.domain.columns import BoolArray, IntArray
+from scheduling.domain.hosts.host_slice import RefusalGroup
+from scheduling.domain.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,27 @@
 
 import time
 import uuid
-from collections.abc import (Mapping)
-from controlplane.dashboard.decisions.filter import (OUTCOMES, decision_wish, reasons_on_offer, stages_on_offer)
-from controlplane.dashboard.decisions.funnel import (asked_for, funnel, placed, time_steps)
-from controlplane.dashboard.decisions.refused_hosts import (RefusedHosts, RefusedWish, rule_counts)
-from controlplane.dashboard.decisions.score_table import (score_table)
-from controlplane.dashboard.pages import (filter_text, is_htmx, page, show)
-from controlplane.identity.domain import (Caller)
-from controlplane.kernel.errors import (KilonovaError)
-from controlplane.kernel.natural import (natural_key)
-from django.core.paginator import (Paginator)
-from django.http import (HttpRequest, HttpResponse)
-from django.urls import (reverse)
-from django.views.decorators.http import (require_POST, require_safe)
-from scheduling.decisions.selectors.context import (decision_context)
-from scheduling.decisions.selectors.decisions import (DecisionContent, decision_content, decision_get)
-from scheduling.decisions.services.replay import (decision_replay)
-from scheduling.domain.trace.explanation import (Explanation, why_not)
-from servers.trials.decision_help import (decision_help)
-from typing import (Any)
+from collections.abc import Mapping
+from typing import Any
 
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from controlplane.dashboard.decisions.filter import OUTCOMES, decision_wish, reasons_on_offer, stages_on_offer
+from controlplane.dashboard.decisions.funnel import asked_for, funnel, placed, time_steps
+from controlplane.dashboard.decisions.refused_hosts import RefusedHosts, RefusedWish, rule_counts
+from controlplane.dashboard.decisions.score_table import score_table
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.natural import natural_key
+from scheduling.decisions.selectors.context import decision_context
+from scheduling.decisions.selectors.decisions import DecisionContent, decision_content, decision_get
+from scheduling.decisions.services.replay import decision_replay
+from scheduling.domain.trace.explanation import Explanation, why_not
+from servers.trials.decision_help import decision_help
 
 PAGE_SIZE = 25
 HOSTS_PAGE_SIZE = 25

@@ -1,19 +1,19 @@
 """Pages of hosts, for admins: who is up, what is promised of each, and switching one off."""
 
-from controlplane.dashboard.hosts.outcome_rows import (fate_rows)
-from controlplane.dashboard.pages import (filter_text, page, show)
-from controlplane.identity.domain import (Caller)
-from controlplane.kernel.errors import (Invalid)
-from django.contrib import (messages)
-from django.core.paginator import (Paginator)
-from django.http import (HttpRequest, HttpResponse)
-from django.shortcuts import (redirect)
-from django.views.decorators.http import (require_POST, require_safe)
-from scheduling.decisions.selectors.host_record import (host_record)
-from scheduling.fleet.selectors.hosts import (host_get, host_nodes_listed, host_overviews)
-from scheduling.fleet.services.service_states import (service_disable, service_enable)
-from servers.instances.selectors.instances import (instances_on)
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
 
+from controlplane.dashboard.hosts.outcome_rows import fate_rows
+from controlplane.dashboard.pages import filter_text, page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Invalid
+from scheduling.decisions.selectors.host_record import host_record
+from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
+from scheduling.fleet.services.service_states import service_disable, service_enable
+from servers.instances.selectors.instances import instances_on
 
 PAGE_SIZE = 50
 

@@ -2,40 +2,48 @@
 
 import hashlib
 import uuid
-from controlplane.dashboard.form_errors import (errors_add)
-from controlplane.dashboard.instances.console_text import (console_text)
-from controlplane.dashboard.instances.forms import (InstanceForm)
-from controlplane.dashboard.instances.journey.chapters import (chapters)
-from controlplane.dashboard.instances.timeline import (is_changing, later, progress)
-from controlplane.dashboard.pages import (is_htmx, page, show)
-from controlplane.dashboard.simulate.trial import (create_try, simulate_query)
-from controlplane.identity.domain import (Caller)
-from controlplane.identity.selectors import (projects_of_user)
-from controlplane.kernel.errors import (KilonovaError, NotFound)
-from django.contrib import (messages)
-from django.core.paginator import (Paginator)
-from django.http import (HttpRequest, HttpResponse)
-from django.shortcuts import (redirect)
-from django.utils import (timezone)
-from django.views.decorators.http import (require_POST, require_http_methods, require_safe)
-from scheduling.fleet.selectors.zones import (zone_list)
-from servers.catalog.selectors.flavor import (flavors_visible)
-from servers.catalog.selectors.keypair import (keypairs_of)
-from servers.catalog.selectors.quota import (quota_state)
-from servers.catalog.selectors.server_group import (server_groups_visible)
-from servers.filtersets_instance import (instance_filters)
-from servers.images.selectors import (images_visible)
-from servers.instances.domain.power_actions import (allowed_actions)
-from servers.instances.domain.schedule_again import (schedule_again_refusal)
-from servers.instances.selectors.instances import (PendingFirst, console_log_tail, instance_get, instances_visible, latest_faults, pending_instances)
-from servers.instances.selectors.journey import (journey_told)
-from servers.instances.services.create import (InstanceCreate, instances_create)
-from servers.instances.services.delete import (instance_delete)
-from servers.instances.services.power import (instance_act)
-from servers.instances.services.schedule_again import (instance_schedule_again)
-from servers.states import (STATUSES, api_status)
-from typing import (Any)
+from typing import Any
 
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.instances.console_text import console_text
+from controlplane.dashboard.instances.forms import InstanceForm
+from controlplane.dashboard.instances.journey.chapters import chapters
+from controlplane.dashboard.instances.timeline import is_changing, later, progress
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.simulate.trial import create_try, simulate_query
+from controlplane.identity.domain import Caller
+from controlplane.identity.selectors import projects_of_user
+from controlplane.kernel.errors import KilonovaError, NotFound
+from scheduling.fleet.selectors.zones import zone_list
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.catalog.selectors.keypair import keypairs_of
+from servers.catalog.selectors.quota import quota_state
+from servers.catalog.selectors.server_group import server_groups_visible
+from servers.filtersets_instance import instance_filters
+from servers.images.selectors import images_visible
+from servers.instances.domain.power_actions import allowed_actions
+from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.selectors.instances import (
+    PendingFirst,
+    console_log_tail,
+    instance_get,
+    instances_visible,
+    latest_faults,
+    pending_instances,
+)
+from servers.instances.selectors.journey import journey_told
+from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.schedule_again import instance_schedule_again
+from servers.states import STATUSES, api_status
 
 PAGE_SIZE = 25
 CONSOLE_LINES = 200

@@ -1,21 +1,22 @@
 """The page that simulates, for admins: a request on the fleet as it is, or as it might be."""
 
-from controlplane.dashboard.form_errors import (errors_add)
-from controlplane.dashboard.pages import (is_htmx, page, show)
-from controlplane.dashboard.simulate.form import (FIELD_NAMES, OWN, SimulateForm)
-from controlplane.dashboard.simulate.trial import (trial_run)
-from controlplane.identity.domain import (Caller)
-from controlplane.kernel.errors import (KilonovaError)
-from django.http import (HttpRequest, HttpResponse)
-from django.views.decorators.http import (require_safe)
-from scheduling.fleet.selectors.hosts import (host_nodes_listed)
-from scheduling.fleet.selectors.zones import (zone_list)
-from scheduling.policies.selectors.policies import (policy_list)
-from servers.catalog.selectors.flavor import (flavors_visible)
-from servers.catalog.selectors.server_group import (server_groups_visible)
-from servers.images.selectors import (images_visible)
-from typing import (Any)
+from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.simulate.form import FIELD_NAMES, OWN, SimulateForm
+from controlplane.dashboard.simulate.trial import trial_run
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import KilonovaError
+from scheduling.fleet.selectors.hosts import host_nodes_listed
+from scheduling.fleet.selectors.zones import zone_list
+from scheduling.policies.selectors.policies import policy_list
+from servers.catalog.selectors.flavor import flavors_visible
+from servers.catalog.selectors.server_group import server_groups_visible
+from servers.images.selectors import images_visible
 
 # Names offered while typing; all hosts can be written.
 HOSTS_OFFERED = 500

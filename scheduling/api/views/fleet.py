@@ -1,22 +1,38 @@
 """Cells, host mappings, services, compute nodes, hosts and zones."""
 
-from controlplane.identity.api.callers import (caller_of)
-from django.db.models import (QuerySet)
-from drf_spectacular.utils import (extend_schema)
-from rest_framework.decorators import (action)
-from rest_framework.mixins import (ListModelMixin, RetrieveModelMixin)
-from rest_framework.request import (Request)
-from rest_framework.response import (Response)
-from rest_framework.viewsets import (GenericViewSet, ViewSet)
-from scheduling.api.serializers.fleet import (CellOutput, ComputeNodeOutput, HostMappingOutput, HostOutput, ServiceDisableInput, ServiceForceDownInput, ServiceOutput, ZoneOutput)
-from scheduling.filtersets import (CellFilterSet, ComputeNodeFilterSet, HostFilterSet, HostMappingFilterSet, ServiceFilterSet)
-from scheduling.fleet.selectors.hosts import (host_get, host_nodes_listed, host_overviews)
-from scheduling.fleet.selectors.liveness import (with_is_up)
-from scheduling.fleet.selectors.zones import (zone_list)
-from scheduling.fleet.services.service_states import (service_disable, service_enable, service_force_down)
-from scheduling.models import (Cell, ComputeNode, HostMapping, Service)
-from typing import (Any)
+from typing import Any
 
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.mixins import ListModelMixin, RetrieveModelMixin
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet, ViewSet
+
+from controlplane.identity.api.callers import caller_of
+from scheduling.api.serializers.fleet import (
+    CellOutput,
+    ComputeNodeOutput,
+    HostMappingOutput,
+    HostOutput,
+    ServiceDisableInput,
+    ServiceForceDownInput,
+    ServiceOutput,
+    ZoneOutput,
+)
+from scheduling.filtersets import (
+    CellFilterSet,
+    ComputeNodeFilterSet,
+    HostFilterSet,
+    HostMappingFilterSet,
+    ServiceFilterSet,
+)
+from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
+from scheduling.fleet.selectors.liveness import with_is_up
+from scheduling.fleet.selectors.zones import zone_list
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
+from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
 READ = {"list": "hosts:read", "retrieve": "hosts:read"}
 UUID_PATTERN = "[0-9a-fA-F-]{32,36}"

@@ -5,12 +5,12 @@ not contradict each other is checked when an instance is asked for.
 """
 
 import re
-from collections import (Counter)
-from collections.abc import (Mapping)
-from controlplane.kernel.booleans import (is_true)
-from dataclasses import (dataclass, field)
-from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from controlplane.kernel.booleans import is_true
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 _NO_NAME = re.compile(r"[^A-Z0-9]+")
 _ENCRYPTION_MODELS = {

@@ -1,12 +1,13 @@
 """What cannot be of a host's cells and devices: given twice, or in use by nobody."""
 
-from collections.abc import (Iterator, Mapping, Sequence)
-from controlplane.kernel.cpu_list import (format_cpus)
-from dataclasses import (dataclass)
-from scheduling.topology.domain.numa.codec import (host_to_dict)
-from scheduling.topology.domain.numa.guest import (GuestTopology)
-from scheduling.topology.domain.numa.host import (HostCell, HostTopology)
-from scheduling.topology.domain.numa.occupancy import (occupied)
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from controlplane.kernel.cpu_list import format_cpus
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.topology.domain.numa.guest import GuestTopology
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.occupancy import occupied
 
 
 @dataclass(frozen=True, slots=True)

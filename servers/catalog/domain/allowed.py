@@ -3,11 +3,11 @@
 import json
 import re
 import uuid
-from collections.abc import (Callable, Iterable)
-from controlplane.kernel.booleans import (is_boolean)
-from controlplane.kernel.cpu_list import (MAX_CPU, is_cpu_list)
-from dataclasses import (dataclass)
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
+from controlplane.kernel.booleans import is_boolean
+from controlplane.kernel.cpu_list import MAX_CPU, is_cpu_list
 
 _NUMBER = re.compile(r"-?[0-9]{1,19}")
 _PAGE_SIZE = re.compile(r"large|small|any|[0-9]{1,18}([kKMGT]i?)?(b|bit|B)?")

@@ -5,15 +5,15 @@ makes the guest of them; the rest stands here. Values that are not in order by t
 the rules have, are left out of the comparison.
 """
 
-from collections.abc import (Callable, Iterator, Mapping)
-from controlplane.kernel.booleans import (is_true)
-from controlplane.kernel.errors import (Invalid)
-from scheduling.domain.request.image_property_names import (present_names)
-from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
-from scheduling.topology.domain.numa.constraint import (guest_topology)
-from servers.catalog.domain.extra_specs import (extra_spec_complaint)
-from servers.images.domain.image_properties import (image_contradictions, property_complaint)
+from collections.abc import Callable, Iterator, Mapping
 
+from controlplane.kernel.booleans import is_true
+from controlplane.kernel.errors import Invalid
+from scheduling.domain.request.image_property_names import present_names
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.constraint import guest_topology
+from servers.catalog.domain.extra_specs import extra_spec_complaint
+from servers.images.domain.image_properties import image_contradictions, property_complaint
 
 Pairs = Mapping[str, str]
 

@@ -1,28 +1,29 @@
 """What the scheduler must know of instances: the request made from its spec, and who lives on which host."""
 
 import uuid
-from collections import (Counter, defaultdict)
-from collections.abc import (Collection, Iterable, Mapping, Sequence)
-from dataclasses import (replace)
-from django.db.models import (Count, Q, QuerySet)
-from scheduling.destinations.selectors.claimed_hosts import (claimed_hosts)
-from scheduling.domain.policy import (Policy)
-from scheduling.domain.request.image_property_names import (present_properties)
-from scheduling.domain.request.schedule_request import (GroupSnapshot, ScheduleRequest)
-from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
-from scheduling.filters.trusted import (TRUST_KEY)
-from scheduling.filters.type_affinity import (TypeAffinityFilter)
-from scheduling.fleet.cache.attestation import (trust_levels)
-from scheduling.fleet.cache.changes import (Heard, change_feed)
-from scheduling.fleet.cache.host_loads import (host_loads, load_source_register)
-from scheduling.fleet.facts import (FleetFacts, HostFacts, NOTHING)
-from scheduling.policies.selectors.policies import (attempts_allowed, policy_active)
-from scheduling.topology.domain.pci.codec import (requests_from_list)
-from scheduling.weighers.image_properties import (ImagePropertiesWeigher)
-from servers.models import (Instance, RequestSpec, ServerGroup, ServerGroupMember)
-from servers.states import (TaskState, VmState)
-from typing import (Any)
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from django.db.models import Count, Q, QuerySet
+
+from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
+from scheduling.domain.policy import Policy
+from scheduling.domain.request.image_property_names import present_properties
+from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.filters.trusted import TRUST_KEY
+from scheduling.filters.type_affinity import TypeAffinityFilter
+from scheduling.fleet.cache.attestation import trust_levels
+from scheduling.fleet.cache.changes import Heard, change_feed
+from scheduling.fleet.cache.host_loads import host_loads, load_source_register
+from scheduling.fleet.facts import NOTHING, FleetFacts, HostFacts
+from scheduling.policies.selectors.policies import attempts_allowed, policy_active
+from scheduling.topology.domain.pci.codec import requests_from_list
+from scheduling.weighers.image_properties import ImagePropertiesWeigher
+from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
+from servers.states import TaskState, VmState
 
 TYPE_AFFINITY = TypeAffinityFilter.__name__
 IMAGE_PROPERTIES = ImagePropertiesWeigher.__name__

@@ -1,17 +1,18 @@
 """Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
 
 import json
-import pytest
 import subprocess
 import sys
 import tempfile
-from computeagent.drivers.base import (DriverError)
-from computeagent.protocol.conductor import (FailureClass, PowerState)
-from controlplane.kernel.cpu_list import (parse_cpus)
-from pathlib import (Path)
-from tests.e2e.drivers.conftest import (Hypervisor, IMAGE, WORDS, wait_for)
-from tests.fixtures.hypervisors import (answers_known)
+from pathlib import Path
 
+import pytest
+
+from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, PowerState
+from controlplane.kernel.cpu_list import parse_cpus
+from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
+from tests.fixtures.hypervisors import answers_known
 
 pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 

@@ -1,22 +1,24 @@
 """What the scheduler places, an agent can build: both sides read the same report and the same placed guest."""
 
 import xml.etree.ElementTree as ET
-from computeagent.agent.topology_check import (topology_complaints)
-from computeagent.drivers.fake import (FakeDriver)
-from computeagent.drivers.fake_hardware import (FakeSizes)
-from computeagent.drivers.host_options import (HostOptions)
-from computeagent.drivers.libvirt.guest_tuning import (HostView, guest_tuning)
-from computeagent.drivers.libvirt.guest_xml import (GuestDefinition, guest_mark, guest_xml)
-from computeagent.protocol.conductor import (GuestSpec)
-from computeagent.protocol.topology import (host_cells_from_json)
-from controlplane.kernel.cpu_list import (parse_cpus)
-from controlplane.kernel.reasons import (Refusal)
-from hypothesis import (assume, given, strategies as st)
-from scheduling.domain.snapshots import (FlavorSnapshot, ImageSnapshot)
-from scheduling.topology.domain.numa.codec import (guest_to_dict, host_from_dict)
-from scheduling.topology.domain.numa.constraint import (guest_topology)
-from scheduling.topology.domain.numa.fit import (fit)
 
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from computeagent.agent.topology_check import topology_complaints
+from computeagent.drivers.fake import FakeDriver
+from computeagent.drivers.fake_hardware import FakeSizes
+from computeagent.drivers.host_options import HostOptions
+from computeagent.drivers.libvirt.guest_tuning import HostView, guest_tuning
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
+from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.topology import host_cells_from_json
+from controlplane.kernel.cpu_list import parse_cpus
+from controlplane.kernel.reasons import Refusal
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict
+from scheduling.topology.domain.numa.constraint import guest_topology
+from scheduling.topology.domain.numa.fit import fit
 
 CPUS = 16
 MEMORY_MIB = 2048

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from controlplane.kernel.cpu_list import MAX_CPU, format_cpus, is_cpu_list, parse_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
-from servers.domain.allowed import cpu_list
+from servers.catalog.domain.allowed import cpu_list
 
 CPUS = st.integers(0, MAX_CPU)
 SETS = st.frozensets(st.integers(0, 300) | CPUS, max_size=40)

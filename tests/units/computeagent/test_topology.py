@@ -1,13 +1,20 @@
 """CPU lists, and the JSON forms of hosts and placed guests; the scheduler reads and writes the same ones."""
 
 import pytest
-from computeagent.protocol.topology import (HostCell, PageStock, host_cells_from_json, host_cells_to_json, placed_guest_from_json)
-from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
-from controlplane.kernel.errors import (Invalid)
-from hypothesis import (given, strategies as st)
-from scheduling.topology.domain.numa.codec import (guest_to_dict, host_from_dict, host_to_dict)
-from scheduling.topology.domain.numa.guest import (CpuPolicy, EmulatorThreads, GuestCell, GuestTopology)
+from hypothesis import given
+from hypothesis import strategies as st
 
+from computeagent.protocol.topology import (
+    HostCell,
+    PageStock,
+    host_cells_from_json,
+    host_cells_to_json,
+    placed_guest_from_json,
+)
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
+from controlplane.kernel.errors import Invalid
+from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
 
 CELL = HostCell(
     id=0,

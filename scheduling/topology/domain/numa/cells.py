@@ -1,10 +1,10 @@
 """How vCPUs and memory are split into guest cells. Source: Nova's rules of `numa_nodes`, `numa_cpus`, `numa_mem`."""
 
-from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
-from controlplane.kernel.errors import (Invalid)
-from dataclasses import (dataclass)
-from scheduling.topology.domain.flavor_keys import (Wishes, whole)
+from dataclasses import dataclass
 
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
+from controlplane.kernel.errors import Invalid
+from scheduling.topology.domain.flavor_keys import Wishes, whole
 
 NODES, CPUS, MEMORY = "hw:numa_nodes", "hw:numa_cpus", "hw:numa_mem"
 MOST_NODES = 128

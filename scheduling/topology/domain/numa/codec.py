@@ -3,12 +3,12 @@
 What is zero, empty or unknown is left out, so that rows stay small.
 """
 
-from collections.abc import (Iterable, Mapping)
-from controlplane.kernel.cpu_list import (format_cpus, parse_cpus)
-from scheduling.topology.domain.numa.guest import (CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy)
-from scheduling.topology.domain.numa.host import (HostCell, HostTopology, Pages)
-from typing import (Any, TypeVar)
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -1,13 +1,13 @@
 """The cells of a host as it reports them: checked, and without the usage, which is not the host's to say."""
 
-from collections.abc import (Mapping)
-from controlplane.kernel.cpu_list import (format_cpus)
-from controlplane.kernel.errors import (Invalid)
-from scheduling.topology.domain.numa.codec import (host_from_dict)
-from scheduling.topology.domain.numa.host import (HostCell, HostTopology)
-from scheduling.topology.domain.numa.occupancy import (emptied)
-from typing import (Any)
+from collections.abc import Mapping
+from typing import Any
 
+from controlplane.kernel.cpu_list import format_cpus
+from controlplane.kernel.errors import Invalid
+from scheduling.topology.domain.numa.codec import host_from_dict
+from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from scheduling.topology.domain.numa.occupancy import emptied
 
 FIELD = "numa_topology"
 

@@ -1,10 +1,11 @@
 """What a placed guest takes of its host's cells, and gives back. Source: Nova's NUMA usage."""
 
-from controlplane.kernel.cpu_list import (format_cpus)
-from controlplane.kernel.errors import (Conflict)
-from dataclasses import (replace)
-from scheduling.topology.domain.numa.guest import (GuestCell, GuestTopology, ThreadPolicy)
-from scheduling.topology.domain.numa.host import (HostCell, HostTopology, Pages)
+from dataclasses import replace
+
+from controlplane.kernel.cpu_list import format_cpus
+from controlplane.kernel.errors import Conflict
+from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology, ThreadPolicy
+from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 
 class PinningConflict(Conflict):

@@ -4,10 +4,17 @@ What an image could still mend is left to the boot: an image may say which CPU p
 silent, so a thread policy alone is fine here.
 """
 
-from controlplane.kernel.booleans import (is_true)
-from controlplane.kernel.cpu_list import (MAX_CPU, parse_mask)
-from servers.catalog.domain.extra_specs.facts import (Contradiction, Findings, FlavorFacts, explicit_cpu_keys, explicit_cpus, hyperthreading_keys, settled_cpu_policy)
-
+from controlplane.kernel.booleans import is_true
+from controlplane.kernel.cpu_list import MAX_CPU, parse_mask
+from servers.catalog.domain.extra_specs.facts import (
+    Contradiction,
+    Findings,
+    FlavorFacts,
+    explicit_cpu_keys,
+    explicit_cpus,
+    hyperthreading_keys,
+    settled_cpu_policy,
+)
 
 POLICY, THREADS, EMULATOR = "hw:cpu_policy", "hw:cpu_thread_policy", "hw:emulator_threads_policy"
 DEDICATED_MASK, REALTIME, REALTIME_MASK = "hw:cpu_dedicated_mask", "hw:cpu_realtime", "hw:cpu_realtime_mask"

@@ -3,14 +3,14 @@
 A flavor is complete by itself here: if it lists CPUs or memory of nodes, it lists both, for every node.
 """
 
-from collections import (Counter)
-from controlplane.kernel.booleans import (is_true)
-from controlplane.kernel.cpu_list import (MAX_CPU, format_cpus, parse_cpus)
-from controlplane.kernel.errors import (Invalid)
-from scheduling.topology.domain.numa.memory_rules import (parse_page_size)
-from servers.catalog.domain.extra_specs.facts import (Contradiction, Findings, FlavorFacts, indexed)
-from servers.catalog.domain.extra_specs.hw_cpu import (NUMA_NODES_MAX)
+from collections import Counter
 
+from controlplane.kernel.booleans import is_true
+from controlplane.kernel.cpu_list import MAX_CPU, format_cpus, parse_cpus
+from controlplane.kernel.errors import Invalid
+from scheduling.topology.domain.numa.memory_rules import parse_page_size
+from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts, indexed
+from servers.catalog.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
 
 NODES, CPUS, MEMORY = "hw:numa_nodes", "hw:numa_cpus", "hw:numa_mem"
 PAGE_SIZE, LOCKED = "hw:mem_page_size", "hw:locked_memory"

@@ -1,11 +1,11 @@
 """What Placement would refuse of a flavor's groups and traits, whatever the image."""
 
 import re
-from collections.abc import (Iterable, Mapping)
-from controlplane.kernel.booleans import (is_true)
-from servers.catalog.domain.extra_specs.facts import (Contradiction, Findings, FlavorFacts)
-from servers.catalog.domain.extra_specs.rules import (SUFFIX)
+from collections.abc import Iterable, Mapping
 
+from controlplane.kernel.booleans import is_true
+from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
+from servers.catalog.domain.extra_specs.rules import SUFFIX
 
 _GROUPED = re.compile(rf"(?P<kind>resources|trait)(?P<group>{SUFFIX}):.*")
 _IMPLIED = {

@@ -1,9 +1,9 @@
 """Properties that cannot go together, whatever the flavor: Nova refuses every boot of such an image."""
 
-from collections.abc import (Callable, Iterator, Mapping)
-from controlplane.kernel.booleans import (is_true)
-from scheduling.domain.request.image_property_names import (present_names)
+from collections.abc import Callable, Iterator, Mapping
 
+from controlplane.kernel.booleans import is_true
+from scheduling.domain.request.image_property_names import present_names
 
 Findings = Iterator[tuple[str, str]]
 

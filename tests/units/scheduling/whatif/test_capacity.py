@@ -1,18 +1,19 @@
 """How many more fit, by zone, what binds, and what is left with the largest host lost."""
 
-import pytest
-from controlplane.kernel.errors import (Invalid)
-from dataclasses import (replace)
-from scheduling.engine import (HostRow, InventoryRow, PolicyOptions)
-from scheduling.topology.domain.numa.codec import (host_to_dict)
-from scheduling.whatif.domain.capacity import (MOST_BY_RUN, Room, capacity)
-from scheduling.whatif.domain.world import (World)
-from tests.units.scheduling.answer_worlds import (world)
-from tests.units.scheduling.placement_worlds import (child, pool, usage)
-from tests.units.scheduling.topology.numa import (topologies)
-from tests.units.scheduling.worlds import (aggregate, flavor, host, policy, request)
-from uuid import (UUID)
+from dataclasses import replace
+from uuid import UUID
 
+import pytest
+
+from controlplane.kernel.errors import Invalid
+from scheduling.engine import HostRow, InventoryRow, PolicyOptions
+from scheduling.topology.domain.numa.codec import host_to_dict
+from scheduling.whatif.domain.capacity import MOST_BY_RUN, Room, capacity
+from scheduling.whatif.domain.world import World
+from tests.units.scheduling.answer_worlds import world
+from tests.units.scheduling.placement_worlds import child, pool, usage
+from tests.units.scheduling.topology.numa import topologies
+from tests.units.scheduling.worlds import aggregate, flavor, host, policy, request
 
 SMALL = flavor(vcpus=2, memory_mib=1024, root_gib=1)
 

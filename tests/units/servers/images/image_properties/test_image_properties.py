@@ -1,10 +1,15 @@
 """Image properties (nova_features 5.5): each known one with what it takes and refuses; the rest are kept."""
 
 import pytest
-from scheduling.domain.request.image_property_names import (BOOLEANS, EARLIER_VALUES, KNOWN, NUMBERS, present_value)
-from servers.images.domain.image_properties import (EARLIER_NAMES, PROPERTY_RULES, image_property_problems, property_complaint)
-from servers.images.domain.image_rules import (image_problems)
 
+from scheduling.domain.request.image_property_names import BOOLEANS, EARLIER_VALUES, KNOWN, NUMBERS, present_value
+from servers.images.domain.image_properties import (
+    EARLIER_NAMES,
+    PROPERTY_RULES,
+    image_property_problems,
+    property_complaint,
+)
+from servers.images.domain.image_rules import image_problems
 
 NAMES = {rule.key.removesuffix(".{node}") for rule in PROPERTY_RULES}
 FINE_AND_BAD = {  # one value that is taken, one that is refused; None where any text is
