@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from controlplane.identity.forms import AdminLoginForm, UserForm
 from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
 from controlplane.identity.services import is_last_superuser, token_revoke
-from controlplane.infra.admin import ReadOnlyAdmin
+from controlplane.infra.admin import ReadOnlyAdmin, destructive
 
 admin.site.login_form = AdminLoginForm
 
@@ -82,7 +82,11 @@ class TokenAdmin(PrunableAdmin):
     fields = ["id", "user", "project", "created_at", "expires_at", "last_used_at", "revoked"]
     actions = ["revoke"]
 
-    @admin.action(description="Revoke the chosen tokens")
+    @destructive(
+        description="Revoke the chosen tokens",
+        permissions=["operate"],
+        question="Whoever uses these tokens is refused from the next call on.",
+    )
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
         """Through the service."""
         ended = sum(token_revoke(token_id=token.pk) for token in queryset)

@@ -15,9 +15,11 @@ class InfraConfig(AppConfig):
 
     def ready(self) -> None:
         """Register checks, declare the clean-ups; models cannot be imported before all apps are loaded."""
+        from controlplane.infra.admin.work import queue_rows_hide  # noqa: PLC0415
         from controlplane.infra.notifications.jobs import chores_register  # noqa: PLC0415
 
         checks.register_all()
         chores_register()
+        queue_rows_hide()
         if is_on():
             kill_points.install()

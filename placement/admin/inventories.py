@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from controlplane.infra.admin import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin import ReadOnlyAdmin, destructive, run_on_each
 from controlplane.kernel.errors import Conflict, KilonovaError
 from placement.domain import InventorySpec
 from placement.models import Inventory
@@ -70,7 +70,11 @@ class InventoryAdmin(ReadOnlyAdmin):
         """What a claim can still get."""
         return max(0, row.capacity - row.used)
 
-    @admin.action(description="Remove inventories that nobody uses", permissions=["operate"])
+    @destructive(
+        description="Remove inventories that nobody uses",
+        permissions=["operate"],
+        question="These inventories are removed where nobody uses them; an agent reports its host's own ones anew.",
+    )
     def remove_unused(self, request: HttpRequest, queryset: QuerySet[Inventory]) -> None:
         """Through the service, which refuses what is in use."""
         rows = queryset.select_related("provider", "resource_class")

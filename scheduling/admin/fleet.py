@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin import ReadOnlyAdmin, destructive, run_on_each
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
 from scheduling.selectors.liveness import with_is_up
 from scheduling.services.cells import cell_set_disabled
@@ -70,7 +70,11 @@ class ServiceAdmin(ReadOnlyAdmin):
         reason = f"disabled in the admin by {request.user.get_username()}"
         run_on_each(self, request, queryset, lambda row: service_disable(host=row.host, reason=reason))
 
-    @admin.action(description="Force down: the host is dead", permissions=["operate"])
+    @destructive(
+        description="Force down: the host is dead",
+        permissions=["operate"],
+        question="These hosts count as dead. Say so only where no guest can still run: another may take their place.",
+    )
     def force_down(self, request: HttpRequest, queryset: QuerySet[Service]) -> None:
         """Through the service."""
         run_on_each(self, request, queryset, lambda row: service_force_down(host=row.host, forced_down=True))

@@ -1,6 +1,22 @@
 """Admin: what every app's stands on, and the ground floor's own rows."""
 
+from django.contrib import admin
+
 from controlplane.infra.admin import heals, notifications, work
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.confirmation import delete_selected, destructive
 
-__all__ = ["ReadOnlyAdmin", "ReadOnlyInline", "ThroughServicesAdmin", "heals", "notifications", "run_on_each", "work"]
+# Django's own deletion of chosen rows asks too, but one click answers it for however many rows.
+admin.site.disable_action("delete_selected")
+admin.site.add_action(delete_selected, "delete_selected")
+
+__all__ = [
+    "ReadOnlyAdmin",
+    "ReadOnlyInline",
+    "ThroughServicesAdmin",
+    "destructive",
+    "heals",
+    "notifications",
+    "run_on_each",
+    "work",
+]

@@ -71,6 +71,10 @@ class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not gene
 class ThroughServicesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """Rows that are edited, each save and deletion being a service; refusals are shown instead of failing."""
 
+    def has_operate_permission(self, request: HttpRequest) -> bool:
+        """Who may use the actions, also where no row is edited by hand: see ReadOnlyAdmin."""
+        return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
+
     def service_delete(self, obj: Any) -> None:
         """Delete one row. May raise KilonovaError."""
         raise NotImplementedError

@@ -8,6 +8,7 @@ from controlplane.identity.models import Project, Token, User
 from controlplane.identity.selectors import caller_for_token
 from controlplane.identity.services import token_issue
 from tests.worlds import cloud as world
+from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
 NO_ROLES = {"role_assignments-TOTAL_FORMS": "0", "role_assignments-INITIAL_FORMS": "0"}
@@ -80,7 +81,7 @@ def test_token_is_read_only_hides_its_digest_and_can_be_revoked(admin: Client) -
     page = admin.get(f"/admin/identity/token/{token.pk}/change/")
     assert token.digest.encode() not in page.content
     assert admin.get("/admin/identity/token/add/").status_code == 403
-    admin.post("/admin/identity/token/", {"action": "revoke", "_selected_action": [str(token.pk)]})
+    ask_and_confirm(admin, "/admin/identity/token/", "revoke", [str(token.pk)])
     assert caller_for_token(issued.token) is None
 
 

@@ -9,6 +9,7 @@ from controlplane.identity.models import User
 from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
 from scheduling.services import NoValidHost, aggregate_create, aggregate_host_add, destinations_select
 from tests.services.scheduling.fleet_world import NO_FACTS, fleet, request
+from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -60,7 +61,9 @@ def test_service_is_disabled_and_enabled_by_actions(browser: Client) -> None:
 
 def test_service_is_forced_down_by_an_action(browser: Client) -> None:
     fleet(1)
-    act(browser, "service", "force_down", Service.objects.get().pk)
+    ask_and_confirm(
+        browser, reverse("admin:scheduling_service_changelist"), "force_down", [str(Service.objects.get().pk)]
+    )
     assert Service.objects.get().forced_down
 
 
