@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin import actions as django_actions
 from django.contrib.admin import helpers
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -72,7 +73,8 @@ def delete_selected(model_admin: Any, request: HttpRequest, queryset: "QuerySet[
         posted["post"] = "yes"
         request.POST = posted  # type: ignore[assignment]  # mutable
     try:
-        return django_actions.delete_selected(model_admin, request, queryset)
+        with transaction.atomic():  # else the log would tell of a deletion that was refused
+            return django_actions.delete_selected(model_admin, request, queryset)
     except KilonovaError as error:
         model_admin.message_user(request, error.message, messages.ERROR)
         return None

@@ -148,7 +148,9 @@ def test_network_is_added_as_the_new_default(browser):
 
 def test_who_may_only_look_changes_no_flavor_and_no_image(browser):
     staff = User.objects.create_user(username="looker", password="x", is_staff=True)
-    staff.user_permissions.set(Permission.objects.filter(content_type__app_label="servers", codename__startswith="view"))
+    staff.user_permissions.set(
+        Permission.objects.filter(content_type__app_label="servers", codename__startswith="view")
+    )
     looker = Client()
     looker.force_login(staff)
     flavor, image = cloud.flavor(), cloud.image()
