@@ -3,7 +3,13 @@
 from django.contrib import admin
 
 from controlplane.infra.admin import heals, notifications, work
-from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.bases import (
+    ReadOnlyAdmin,
+    ReadOnlyInline,
+    RefusalsAtFields,
+    ThroughServicesAdmin,
+    run_on_each,
+)
 from controlplane.infra.admin.confirmation import delete_selected, destructive
 
 # Django's own deletion of chosen rows asks too, but one click answers it for however many rows.
@@ -13,6 +19,7 @@ admin.site.add_action(delete_selected, "delete_selected")
 __all__ = [
     "ReadOnlyAdmin",
     "ReadOnlyInline",
+    "RefusalsAtFields",
     "ThroughServicesAdmin",
     "destructive",
     "heals",

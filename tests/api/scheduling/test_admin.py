@@ -90,3 +90,19 @@ def test_aggregate_with_hosts_is_not_deleted(browser: Client) -> None:
     aggregate_host_add(aggregate_id=made.pk, host="cmp-00")
     browser.post(reverse("admin:scheduling_aggregate_delete", args=[made.pk]), {"post": "yes"})
     assert Aggregate.objects.filter(pk=made.pk).exists()
+
+
+def test_refused_aggregate_keeps_what_was_typed(browser: Client) -> None:
+    fleet(1)
+    first = aggregate_create(name="first", metadata={"availability_zone": "az1"})
+    aggregate_host_add(aggregate_id=first.pk, host="cmp-00")
+    second = aggregate_create(name="second", metadata={"availability_zone": "az2"})
+    body = {"name": "typed", "metadata": '{"availability_zone": "az2", "mine": "1"}', "hosts": "cmp-00"}
+    page = browser.post(reverse("admin:scheduling_aggregate_change", args=[second.pk]), body)
+    assert page.status_code == 200
+    form = page.context["adminform"].form
+    assert "is in availability zone az1" in str(form.errors)
+    assert (form["name"].value(), form["hosts"].value()) == ("typed", "cmp-00")
+    assert "mine" in page.content.decode()
+    second.refresh_from_db()
+    assert second.name == "second"
