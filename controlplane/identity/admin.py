@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from controlplane.identity.domain import Role
 from controlplane.identity.forms import AdminLoginForm, UserForm
-from controlplane.identity.models import LoginFailure, Project, RoleAssignment, Token, User
+from controlplane.identity.models import KnownAddress, LoginFailure, Project, RoleAssignment, Token, User
 from controlplane.identity.selectors import may_operate
 from controlplane.identity.services import is_last_superuser, token_revoke, users_delete
 from controlplane.infra.admin import ReadOnlyAdmin, destructive
@@ -182,5 +182,15 @@ class TokenAdmin(PrunableAdmin):
 class LoginFailureAdmin(PrunableAdmin):
     """Failed log-ins of the last minutes."""
 
-    list_display = ["username", "address", "failures", "last_failed_at"]
+    list_display = ["bucket", "username", "address", "failures", "last_failed_at"]
+    list_filter = ["bucket"]
     search_fields = ["username", "address"]
+
+
+@admin.register(KnownAddress)
+class KnownAddressAdmin(PrunableAdmin):
+    """Where users log in from."""
+
+    list_display = ["user", "address", "last_login_at"]
+    list_select_related = ["user"]
+    search_fields = ["user__username", "address"]

@@ -35,6 +35,7 @@ MADE_BY_HAND = {
     "InvalidFields": lambda kind: kind({"name": ["is missing"]}),
     "LoginRefused": lambda kind: kind(),
     "LoginThrottled": lambda kind: kind(3),
+    "LoginsBusy": lambda kind: kind(),
     "NoValidHost": lambda kind: kind("0/3 hosts", decision_id=UUID(int=1)),
     "ClaimsExhausted": lambda kind: kind("0/3 hosts", decision_id=UUID(int=1)),
 }

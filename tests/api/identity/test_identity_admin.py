@@ -45,6 +45,7 @@ def login(client: Client, password: str, name: str = "chief", **more: str) -> in
         "roleassignment/add/",
         "token/",
         "loginfailure/",
+        "knownaddress/",
     ],
 )
 def test_page_opens(admin: Client, page: str) -> None:
