@@ -20,4 +20,14 @@ LIMIT_SETTINGS: dict[str, Any] = {
         "Passwords that one web process checks at once; twice as many wait, and further log-ins are refused (503).",
         least=1,
     ),
+    "ANSWER_SECONDS_A_MINUTE": env.number(
+        "ANSWER_SECONDS_A_MINUTE",
+        20.0,
+        "Seconds a minute that one project may have a web process work out explanations, what would help, and replays, "
+        "one of them at a time; 0: no bound.",
+        least=0.0,
+    ),
+    "READY_CACHE_S": env.number(
+        "READY_CACHE_S", 1.0, "Seconds for which a web process answers /readyz with what it has.", least=0.0
+    ),
 }

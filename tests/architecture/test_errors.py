@@ -27,6 +27,7 @@ STATUS = {
     "Fenced": 409,
     "NoCapacity": 409,
     "Unavailable": 503,
+    "Throttled": 429,
     "KilonovaError": 400,
 }
 SHAPE = {"code", "message", "field", "reasons", "request_id"}
