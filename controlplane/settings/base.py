@@ -65,6 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "controlplane.infra.nul_characters.NulRefused",
 ]
 
 # Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.

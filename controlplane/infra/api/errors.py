@@ -6,7 +6,8 @@
 import logging
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions, status
@@ -45,6 +46,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, (OperationalError, InterfaceError)):
         log.warning("the database failed in %s", context.get("view"), exc_info=error)
         error = errors.Unavailable("The database does not answer now. Try again in a moment.")
+    if isinstance(error, RequestDataTooBig):
+        error = errors.TooLarge(f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     if isinstance(error, errors.KilonovaError):
         return Response(kernel_body(error), status=status_of(error), headers=_headers(error))
     if isinstance(error, Http404):
