@@ -257,3 +257,18 @@ def test_bootstrap_never_prints_a_given_password(db: None, tmp_path: Path, capsy
     call_command("identity_bootstrap", password_file=path)
     assert WORD not in capsys.readouterr().out
     assert credentials_check(username="admin", password=WORD, address="").is_superuser
+
+
+def test_bootstrap_gives_nothing_back_that_operators_took(db: None) -> None:
+    admin_ensure(WORD)
+    admin = User.objects.get(username="admin")
+    user_update(user=user_create(username="chief", password=WORD), is_superuser=True)
+    user_update(user=admin, is_superuser=False)
+    RoleAssignment.objects.all().delete()
+    Project.objects.all().delete()
+    assert not admin_ensure().created
+    assert not RoleAssignment.objects.exists()
+    assert not Project.objects.exists()
+    admin.delete()
+    assert not admin_ensure().created
+    assert not User.objects.filter(username="admin").exists()
