@@ -62,7 +62,7 @@ architecture:
 
 deploy-check: ## Django's own checks of the production settings, with values as an installation has them
 	SECRET_KEY="$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))')" \
-	DATABASE_URL=postgres://kilonova@localhost/kilonova ALLOWED_HOSTS=kilonova.example.org \
+	DATABASE_URL=postgres://kilonova@localhost/kilonova ALLOWED_HOSTS=kilonova.example.org TRUSTED_PROXIES=1 \
 	DJANGO_SETTINGS_MODULE=controlplane.settings.prod \
 	$(PY) manage.py check --deploy --fail-level WARNING
 

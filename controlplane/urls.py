@@ -2,10 +2,10 @@
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
-from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.dashboard.api_docs import ApiDocs
 from controlplane.infra.api.no_such_route import no_such_route
+from controlplane.infra.api.schema import CachedSchema
 from placement.openstack.door import serve as placement_door
 
 api: list[URLPattern | URLResolver] = [
@@ -14,7 +14,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("scheduling.api.urls")),
     path("", include("servers.api.urls")),
     path("", include("controlplane.notifications.api.urls")),
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("schema/", CachedSchema.as_view(), name="api-schema"),
     path("docs/", ApiDocs.as_view(url_name="api-schema"), name="api-docs"),
     # Last. Without its closing slash a path is first sent to the one that has it.
     re_path(r"^(?:.*/)?$", no_such_route, name="api-no-such-route"),

@@ -67,6 +67,7 @@ HEADINGS = {
     403: "This is not open to you",
     404: "There is no such thing",
     409: "That is not possible now",
+    429: "Too much at once",
     503: "Not available now",
 }
 

@@ -1,6 +1,7 @@
 """The identity app."""
 
 from django.apps import AppConfig
+from django.core import checks
 
 
 class IdentityConfig(AppConfig):
@@ -11,5 +12,8 @@ class IdentityConfig(AppConfig):
     verbose_name = "Users and projects"
 
     def ready(self) -> None:
-        """Tell the OpenAPI schema of our ways to log in."""
+        """Tell the OpenAPI schema of our ways to log in, and register the check of the proxies."""
         import controlplane.identity.api.openapi  # noqa: F401, PLC0415
+        from controlplane.identity.checks import check_proxies_for_deploy  # noqa: PLC0415
+
+        checks.register(check_proxies_for_deploy, "identity", deploy=True)

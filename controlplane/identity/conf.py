@@ -10,11 +10,15 @@ from controlplane.identity.domain import QuotaLimits
 
 @dataclass(frozen=True, slots=True)
 class IdentityOptions:
-    """`token_lifetime_s`: longest and usual life of a token; `trusted_proxies`: proxies whose word is taken."""
+    """`token_lifetime_s`: longest and usual life of a token; `trusted_proxies`: proxies whose word is taken.
+
+    `login_hashes`: passwords that one process hashes at once.
+    """
 
     token_lifetime_s: float
     default_quota: QuotaLimits
     trusted_proxies: int
+    login_hashes: int
 
 
 def identity_options() -> IdentityOptions:
@@ -28,4 +32,5 @@ def identity_options() -> IdentityOptions:
             ram_mib=int(own["DEFAULT_QUOTA_RAM_MIB"]),
         ),
         trusted_proxies=int(own.get("TRUSTED_PROXIES", 0)),
+        login_hashes=int(own["LOGIN_HASHES"]),
     )

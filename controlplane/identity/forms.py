@@ -7,7 +7,7 @@ from django.contrib.auth.forms import AuthenticationForm, UserChangeForm
 from django.core.exceptions import ValidationError
 
 from controlplane.identity.addresses import address_of
-from controlplane.identity.domain import LoginRefused, LoginThrottled
+from controlplane.identity.domain import LoginRefused, LoginsBusy, LoginThrottled
 from controlplane.identity.models import User
 from controlplane.identity.services import credentials_check, is_last_superuser
 
@@ -23,7 +23,7 @@ class LoginForm(AuthenticationForm):
         address = address_of(self.request.META) if self.request is not None else ""
         try:
             user = credentials_check(username=username, password=password, address=address)
-        except (LoginRefused, LoginThrottled) as error:
+        except (LoginRefused, LoginThrottled, LoginsBusy) as error:
             raise ValidationError(error.message, code=error.code) from error
         self.user_cache = user
         self.confirm_login_allowed(user)

@@ -83,6 +83,13 @@ class Unavailable(KilonovaError):
     retryable = True
 
 
+class Throttled(KilonovaError):
+    """Too many or too dear for now; `extra` has `wait_s`, after which it may be asked again."""
+
+    code = "throttled"
+    retryable = True
+
+
 class TooLarge(Invalid):
     """More bytes than are accepted."""
 

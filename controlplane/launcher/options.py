@@ -42,8 +42,8 @@ class UpOptions:
         """Refuse numbers that cannot work, naming the option."""
         if not 1 <= self.port <= 65535:
             raise Invalid(f"--port must be 1 to 65535, not {self.port}", field="port")
-        if not 1 <= self.hypervisors <= 100:
-            raise Invalid(f"--hypervisors must be 1 to 100, not {self.hypervisors}", field="hypervisors")
+        if not 0 <= self.hypervisors <= 100:
+            raise Invalid(f"--hypervisors must be 0 to 100, not {self.hypervisors}", field="hypervisors")
         if not 1 <= self.workers <= 64:
             raise Invalid(f"--workers must be 1 to 64, not {self.workers}", field="workers")
 

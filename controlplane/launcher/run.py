@@ -8,8 +8,10 @@ from types import FrameType
 
 from django.db import connections
 
+from controlplane.identity.services import AdminBootstrap
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
+from controlplane.launcher.demo_image.sources import packages_missing
 from controlplane.launcher.hypervisors import Hypervisor, hypervisors_prepare
 from controlplane.launcher.options import HypervisorKind, UpOptions, choose_kind
 from controlplane.launcher.seed import (
@@ -71,8 +73,8 @@ def up_run(options: UpOptions, announcer: Announcer) -> None:
 
 
 def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tuple[Welcome, list[Hypervisor]]:
-    choice = choose_kind(options.kind)
-    if choice.because:
+    choice = choose_kind(options.kind) if options.hypervisors else None
+    if choice is not None and choice.because:
         announcer.warn(
             f"no real hypervisor here, so simulated ones ({choice.kind}). Missing: {'; '.join(choice.because)}"
         )
@@ -85,6 +87,8 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
     if admin.created and options.admin_password_file is None:
         # Now, because it is stored as a hash only and this start may still be cut off.
         announcer.line(f"  password of admin, told once: {admin.password}")
+    if choice is None:
+        return _prepared_alone(options, announcer, stop, admin), []
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
@@ -93,6 +97,19 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
     connections.close_all()  # nothing of ours stays open beside those who serve
     image = DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE
     return Welcome(options.port, admin, image, password_file=options.admin_password_file), hypervisors
+
+
+def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest, admin: AdminBootstrap) -> Welcome:
+    """Without hypervisors of this machine: the demo image is made where it can be, for those from elsewhere."""
+    image = None
+    if missing := packages_missing():
+        announcer.warn(f"no demo image. Missing: {', '.join(missing)}")
+    else:
+        image = DEMO_IMAGE
+        with _step(announcer, stop, "Demo image"):
+            demo_image_prepare(options.state_dir / "cache")
+    connections.close_all()
+    return Welcome(options.port, admin, image, password_file=options.admin_password_file, hypervisors=0)
 
 
 class _step:  # noqa: N801 - reads as a statement
@@ -121,7 +138,7 @@ def _run(
     supervisor = Supervisor(child_specs(options, hypervisors, child_environment(options)), on_death=report)
     try:
         supervisor.start()
-        _wait_until_ready(options.port, supervisor, announcer, stop)
+        _wait_until_ready(options, supervisor, announcer, stop)
         for line in welcome.lines():
             announcer.line(line)
         while not stop:
@@ -136,10 +153,13 @@ def _run(
             announcer.warn(f"killed, because they did not end in time: {', '.join(killed)}")
 
 
-def _wait_until_ready(port: int, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> None:
+def _wait_until_ready(options: UpOptions, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> None:
+    """Without hypervisors of this machine, hosts and images come later, from people."""
     started = told = time.monotonic()
-    with announcer.step("Waiting until a VM can be created") as doing:
-        while reasons := why_not_ready(port):
+    later = frozenset() if options.hypervisors else frozenset({"hosts", "images"})
+    what = "a VM can be created" if options.hypervisors else "hypervisors may come"
+    with announcer.step(f"Waiting until {what}") as doing:
+        while reasons := why_not_ready(options.port, but_not_for=later):
             if stop:
                 raise StoppedEarly
             doing("; ".join(reasons))

@@ -26,20 +26,22 @@ def require_free_port(port: int) -> None:
             raise PortInUse(f"port {port} cannot be used: {error.strerror}; choose another with --port") from error
 
 
-def why_not_ready(port: int) -> list[str]:
-    """Empty when `/readyz` answers 200, else its reasons."""
+def why_not_ready(port: int, *, but_not_for: frozenset[str] = frozenset()) -> list[str]:
+    """Empty when `/readyz` answers 200, else its reasons; those of the checks `but_not_for` do not count."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=PROBE_TIMEOUT_S):
             return []
     except urllib.error.HTTPError as error:
-        return _reasons(error)
+        return reasons_in(error.read(), but_not_for=but_not_for, status=error.code)
     except OSError:
         return ["the web server does not answer yet"]
 
 
-def _reasons(error: urllib.error.HTTPError) -> list[str]:
+def reasons_in(answer: bytes, *, but_not_for: frozenset[str] = frozenset(), status: int = 503) -> list[str]:
+    """The reasons in a body of `/readyz` that says no."""
     try:
-        reasons = json.loads(error.read())["reasons"]
+        failed = [check for check in json.loads(answer)["checks"] if check["state"] == "failed"]
+        reasons = [str(check["reason"]) for check in failed if check["name"] not in but_not_for]
     except (ValueError, KeyError, TypeError):
-        return [f"/readyz answers {error.code}"]
-    return [str(reason) for reason in reasons] or [f"/readyz answers {error.code}"]
+        return [f"/readyz answers {status}"]
+    return reasons if failed else [f"/readyz answers {status}"]

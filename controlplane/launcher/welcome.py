@@ -8,6 +8,8 @@ from pathlib import Path
 from controlplane.identity.services import AdminBootstrap
 from controlplane.launcher.seed import SeedImage
 
+NO_HYPERVISOR = "No hypervisor runs here. docs/hypervisor.md says how one comes."
+
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
@@ -15,9 +17,10 @@ class Welcome:
 
     port: int
     admin: AdminBootstrap
-    image: SeedImage
+    image: SeedImage | None
     flavor: str = "m1.nano"
     password_file: Path | None = None
+    hypervisors: int = 1
 
     @property
     def address(self) -> str:
@@ -32,6 +35,13 @@ class Welcome:
             f"  log in as       admin, password {self.password_text()}",
             f"  API and docs    {self.address}api/docs/",
             "",
+            *(self._first_vm() if self.hypervisors else [NO_HYPERVISOR]),
+            "",
+            "Ctrl-C stops everything. Guests keep running and are found again by the next start.",
+        ]
+
+    def _first_vm(self) -> list[str]:
+        return [
             "Create a VM:",
             "",
             f"  {self.token_command()}",
@@ -40,8 +50,6 @@ class Welcome:
             "and see it come up on its page, or with",
             "",
             f"  curl -s -H \"X-Auth-Token: $TOKEN\" '{self.address}api/instances/?name=first'",
-            "",
-            "Ctrl-C stops everything. Guests keep running and are found again by the next start.",
         ]
 
     def password_text(self) -> str:
@@ -53,14 +61,16 @@ class Welcome:
         return "as told by the first start (new one: manage.py changepassword admin)"
 
     def token_command(self) -> str:
-        """Shell that puts an API token into TOKEN."""
-        is_told = self.admin.created and self.password_file is None
-        password = self.admin.password if is_told and self.admin.password else "PASSWORD"
-        body = shlex.quote(json.dumps({"username": "admin", "password": password}))
-        read = shlex.quote("import json,sys; print(json.load(sys.stdin)['token'])")
-        return f"TOKEN=$(curl -s {self.address}api/tokens/ --json {body} | python3 -c {read})"
+        """Shell that puts an API token into TOKEN. It asks for the password: a shell keeps what is pasted."""
+        has_file = self.password_file is not None and self.password_file.exists()
+        password = f"open({str(self.password_file)!r}).readline().strip()" if has_file else "getpass.getpass()"
+        ask = f"import getpass,json; print(json.dumps({{'username': 'admin', 'password': {password}}}))"
+        read = "import json,sys; print(json.load(sys.stdin)['token'])"
+        send = f"curl -s {self.address}api/tokens/ --json @-"
+        return f"TOKEN=$(python3 -c {shlex.quote(ask)} | {send} | python3 -c {shlex.quote(read)})"
 
     def create_command(self) -> str:
         """Shell that creates a VM."""
-        body = shlex.quote(json.dumps({"name": "first", "flavor": self.flavor, "image": self.image.name}))
+        image = self.image.name if self.image else ""
+        body = shlex.quote(json.dumps({"name": "first", "flavor": self.flavor, "image": image}))
         return f'curl -s -H "X-Auth-Token: $TOKEN" {self.address}api/instances/ --json {body}'

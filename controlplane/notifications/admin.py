@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.notifications.fan_out import delivery_resend, event_resend
 from controlplane.notifications.models import Delivery, DeliveryAttempt, Notification, Webhook
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update

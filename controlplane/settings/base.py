@@ -9,6 +9,7 @@ from csp.constants import NONE, SELF
 
 from controlplane.settings import env, watching
 from controlplane.settings.hosts import HOST_SETTINGS
+from controlplane.settings.limits import LIMIT_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
@@ -67,6 +68,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "controlplane.infra.nul_characters.NulRefused",
 ]
 
 # Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.
@@ -394,5 +396,6 @@ KILONOVA: dict[str, Any] = {
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
+    **LIMIT_SETTINGS,
     **watching.WATCH_SETTINGS,
 }

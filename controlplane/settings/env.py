@@ -41,6 +41,11 @@ def _read(name: str, kind: str, default: T, parse: Callable[[str], T], help_text
         raise ImproperlyConfigured(f"{name} must be {kind}, not {raw!r}: {error}") from error
 
 
+def is_given(name: str) -> bool:
+    """Whether the environment has a value that counts."""
+    return bool(os.environ.get(name))
+
+
 def text(name: str, default: str, help_text: str) -> str:
     """A string, as it stands."""
     return _read(name, "text", default, str, help_text)

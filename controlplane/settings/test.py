@@ -18,4 +18,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 # Who looks whether a webhook wants an event would add a query now and then, where tests count them.
 KILONOVA["NOTIFICATION_FORMAT"] = "none"
+# A test sees what it has just changed.
+KILONOVA["READY_CACHE_S"] = 0.0
 ALLOWED_HOSTS = ["*"]

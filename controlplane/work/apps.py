@@ -13,5 +13,8 @@ class WorkConfig(AppConfig):
     verbose_name = "Work and queues"
 
     def ready(self) -> None:
-        """Register the checks of queues and leases."""
+        """Register the checks of queues and leases; django-q2's own rows are not shown in the admin."""
+        from controlplane.work.admin.work import queue_rows_hide  # noqa: PLC0415
+
         checks.register_all()
+        queue_rows_hide()

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin import RefusalsAtFields, destructive
+from controlplane.infra.admin.bases import ReadOnlyAdmin, run_on_each
 from controlplane.kernel.errors import Conflict, KilonovaError
 from placement.domain import InventorySpec
 from placement.models import Inventory
@@ -49,7 +50,7 @@ class InventoryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
 
 
 @admin.register(Inventory)
-class InventoryAdmin(ReadOnlyAdmin):
+class InventoryAdmin(RefusalsAtFields, ReadOnlyAdmin):
     """Inventories. Their numbers can be stated anew; usage is only shown."""
 
     form = InventoryForm
@@ -70,7 +71,11 @@ class InventoryAdmin(ReadOnlyAdmin):
         """What a claim can still get."""
         return max(0, row.capacity - row.used)
 
-    @admin.action(description="Remove inventories that nobody uses", permissions=["operate"])
+    @destructive(
+        description="Remove inventories that nobody uses",
+        permissions=["operate"],
+        question="These inventories are removed where nobody uses them; an agent reports its host's own ones anew.",
+    )
     def remove_unused(self, request: HttpRequest, queryset: QuerySet[Inventory]) -> None:
         """Through the service, which refuses what is in use."""
         rows = queryset.select_related("provider", "resource_class")
@@ -89,14 +94,14 @@ class InventoryAdmin(ReadOnlyAdmin):
         if CONFIRMED not in request.POST:
             asked = self._ask(request, object_id)
             return asked or super().changeform_view(request, object_id, form_url, extra_context)
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except Conflict:
-            told = "Something changed on this provider while you looked, so nothing was saved. This is the effect now."
-            return self._ask(request, object_id, told) or HttpResponseRedirect(request.get_full_path())
-        except KilonovaError as error:
-            self.message_user(request, error.message, messages.ERROR)
-            return HttpResponseRedirect(request.get_full_path())
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def refused(self, request: HttpRequest, object_id: str | None, error: KilonovaError) -> HttpResponse | None:
+        """A conflict is asked about again, with the effect of now."""
+        if object_id is None or not isinstance(error, Conflict):
+            return None
+        warning = "Something changed on this provider while you looked, so nothing was saved. This is the effect now."
+        return self._ask(request, object_id, warning)
 
     def _ask(self, request: HttpRequest, object_id: str, warning: str = "") -> HttpResponse | None:
         """The page with the effect; None where the ordinary form must answer (no right, no row, wrong numbers)."""

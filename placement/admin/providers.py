@@ -9,7 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin import destructive
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.ids import parse_uuid
 from placement.admin.consumers import AllocationInline
 from placement.admin.inventories import SPEC_FIELDS
@@ -24,12 +25,7 @@ from placement.models import (
     Trait,
 )
 from placement.selectors.providers import aggregate_uuids_of, trait_owners
-from placement.services import (
-    provider_aggregates_set,
-    provider_delete,
-    provider_status_disabled,
-    provider_traits_set,
-)
+from placement.services import provider_aggregates_set, provider_delete, provider_status_disabled, provider_traits_set
 
 
 class InventoryInline(ReadOnlyInline):
@@ -157,7 +153,11 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
         """Through the service."""
         run_on_each(self, request, queryset, lambda row: provider_status_disabled(row.uuid, False))
 
-    @admin.action(description="Delete providers that nobody uses", permissions=["operate"])
+    @destructive(
+        description="Delete providers that nobody uses",
+        permissions=["operate"],
+        question="These providers are deleted, with their inventories and traits, where nobody uses them.",
+    )
     def delete_unused(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
         """Through the service, which refuses what is in use."""
         run_on_each(self, request, queryset, lambda row: provider_delete(row.uuid))

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ThroughServicesAdmin
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
 from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.decisions.selectors.report import decision_report
 from scheduling.models import DecisionInstance, SchedulingDecision
 

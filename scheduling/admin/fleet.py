@@ -4,7 +4,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin import destructive
+from controlplane.infra.admin.bases import ReadOnlyAdmin, run_on_each
 from scheduling.fleet.selectors.liveness import with_is_up
 from scheduling.fleet.services.cells import cell_set_disabled
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
@@ -70,7 +71,11 @@ class ServiceAdmin(ReadOnlyAdmin):
         reason = f"disabled in the admin by {request.user.get_username()}"
         run_on_each(self, request, queryset, lambda row: service_disable(host=row.host, reason=reason))
 
-    @admin.action(description="Force down: the host is dead", permissions=["operate"])
+    @destructive(
+        description="Force down: the host is dead",
+        permissions=["operate"],
+        question="These hosts count as dead. Say so only where no guest can still run: another may take their place.",
+    )
     def force_down(self, request: HttpRequest, queryset: QuerySet[Service]) -> None:
         """Through the service."""
         run_on_each(self, request, queryset, lambda row: service_force_down(host=row.host, forced_down=True))

@@ -12,7 +12,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ThroughServicesAdmin
+from controlplane.infra.admin import destructive
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
 from scheduling.admin.policy_steps import STEPS, step_view, steps_for
 from scheduling.models import SchedulerPolicy, ShadowResult
 from scheduling.policies.selectors.shadow import shadow_report
@@ -110,7 +111,11 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         link = format_html('<a href="{}?policy__id__exact={}">every run</a>', results, policy.pk)
         return format_html("<table>{}</table>{}", rows, link)
 
-    @admin.action(description="Back to the defaults (no version active)", permissions=["change"])
+    @destructive(
+        description="Back to the defaults (no version active)",
+        permissions=["change"],
+        question="Whichever version is active is retired, and the defaults decide from the next request on.",
+    )
     def defaults(self, request: HttpRequest, queryset: QuerySet[SchedulerPolicy]) -> None:
         """Whatever is chosen."""
         policy_deactivate()

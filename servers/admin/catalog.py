@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.forms import BooleanField, ModelForm
 from django.http import HttpRequest
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.errors import Invalid
 from servers.admin.through_services import problems_of, problems_on_form
 from servers.catalog.domain.flavor_rules import flavor_problems
@@ -71,12 +71,12 @@ class FlavorAdmin(ThroughServicesAdmin):
         """Through the service."""
         flavor_delete(flavor_id=obj.pk)
 
-    @admin.action(description="Take no new instances")
+    @admin.action(description="Take no new instances", permissions=["operate"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Disable the chosen ones."""
         run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": True}))
 
-    @admin.action(description="Take new instances again")
+    @admin.action(description="Take new instances again", permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Enable the chosen ones."""
         run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": False}))
@@ -104,12 +104,12 @@ class ImageAdmin(ThroughServicesAdmin):
         """Through the service, with its file; a protected one is refused."""
         image_delete(caller=None, image_id=obj.pk)
 
-    @admin.action(description="Deactivate", permissions=["view"])
+    @admin.action(description="Deactivate", permissions=["operate"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
         """No new instances of them."""
         run_on_each(self, request, queryset, lambda one: image_deactivate(image_id=one.pk))
 
-    @admin.action(description="Reactivate", permissions=["view"])
+    @admin.action(description="Reactivate", permissions=["operate"])
     def reactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
         """Undo deactivate."""
         run_on_each(self, request, queryset, lambda one: image_reactivate(image_id=one.pk))

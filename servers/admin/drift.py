@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin
+from controlplane.infra.admin.bases import ReadOnlyAdmin
 from servers.models import DriftSighting, StrangeGuest
 
 

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from controlplane.identity.api.callers import caller_of
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
+from controlplane.infra.admin import destructive
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
@@ -41,22 +42,34 @@ class InstanceAdmin(ReadOnlyAdmin):
         """As the API shows it."""
         return api_status(instance.vm_state, instance.task_state)
 
-    @admin.action(description="Start the chosen instances")
+    @admin.action(description="Start the chosen instances", permissions=["operate"])
     def start(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
         """Through the service, which refuses what the state does not allow."""
         self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "start"))
 
-    @admin.action(description="Stop the chosen instances")
+    @destructive(
+        description="Stop the chosen instances",
+        permissions=["operate"],
+        question="These instances are shut down; whoever uses them loses them until they are started again.",
+    )
     def stop(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
         """See start."""
         self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "stop"))
 
-    @admin.action(description="Reboot the chosen instances")
+    @destructive(
+        description="Reboot the chosen instances",
+        permissions=["operate"],
+        question="These instances are rebooted; whatever runs in them is interrupted.",
+    )
     def reboot(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
         """See start."""
         self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "reboot"))
 
-    @admin.action(description="Delete the chosen instances and their disks")
+    @destructive(
+        description="Delete the chosen instances and their disks",
+        permissions=["operate"],
+        question="These instances and their disks are deleted for good.",
+    )
     def delete_instances(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
         """Begins the deletion; the rows stay as history."""
         self._each(

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin, ReadOnlyInline
+from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline
 from servers.models import (
     BuildRequest,
     InstanceAction,

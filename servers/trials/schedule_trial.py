@@ -10,8 +10,10 @@ from typing import Any
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
+from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
+from controlplane.work.conf import answer_seconds_a_minute
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
@@ -81,15 +83,16 @@ def trial_explain(
     if host is not None:
         require(caller, "schedule:explain:host")
     spec, request = _request(caller, wanted)
-    answer = schedule_explain(
-        request=request,
-        fleet_facts=fleet_facts(spec),
-        offers=_offers(caller),
-        host=host,
-        every_rule=every_rule,
-        policy=policy_wanted(wanted.policy),
-        edits=wanted.edits,
-    )
+    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+        answer = schedule_explain(
+            request=request,
+            fleet_facts=fleet_facts(spec),
+            offers=_offers(caller),
+            host=host,
+            every_rule=every_rule,
+            policy=policy_wanted(wanted.policy),
+            edits=wanted.edits,
+        )
     return answer_report(answer, redacted=not caller.is_admin)
 
 

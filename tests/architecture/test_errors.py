@@ -27,6 +27,7 @@ STATUS = {
     "Fenced": 409,
     "NoCapacity": 409,
     "Unavailable": 503,
+    "Throttled": 429,
     "KilonovaError": 400,
 }
 SHAPE = {"code", "message", "field", "reasons", "request_id"}
@@ -35,6 +36,7 @@ MADE_BY_HAND = {
     "InvalidFields": lambda kind: kind({"name": ["is missing"]}),
     "LoginRefused": lambda kind: kind(),
     "LoginThrottled": lambda kind: kind(3),
+    "LoginsBusy": lambda kind: kind(),
     "NoValidHost": lambda kind: kind("0/3 hosts", decision_id=UUID(int=1)),
     "ClaimsExhausted": lambda kind: kind("0/3 hosts", decision_id=UUID(int=1)),
 }

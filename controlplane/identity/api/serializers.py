@@ -6,9 +6,10 @@ from rest_framework import serializers
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models import Project, RoleAssignment, Token, User
+from controlplane.infra.api.strict import ClosedFields, StrictInput
 
 
-class TokenInput(serializers.Serializer[Any]):
+class TokenInput(StrictInput):
     """Credentials."""
 
     username = serializers.CharField(max_length=150)
@@ -52,7 +53,7 @@ class TokenBody(serializers.ModelSerializer[Token]):
         fields = ["id", "project", "created_at", "expires_at", "last_used_at"]
 
 
-class ProjectBody(serializers.ModelSerializer[Project]):
+class ProjectBody(ClosedFields, serializers.ModelSerializer[Project]):
     """A project."""
 
     class Meta:
@@ -69,7 +70,7 @@ class ProjectBody(serializers.ModelSerializer[Project]):
         ]
 
 
-class UserBody(serializers.ModelSerializer[User]):
+class UserBody(ClosedFields, serializers.ModelSerializer[User]):
     """A user. The password is never shown."""
 
     password = serializers.CharField(write_only=True, required=False, max_length=4096)
@@ -80,7 +81,7 @@ class UserBody(serializers.ModelSerializer[User]):
         extra_kwargs: ClassVar[dict[str, Any]] = {"username": {"validators": []}}
 
 
-class RoleAssignmentBody(serializers.ModelSerializer[RoleAssignment]):
+class RoleAssignmentBody(ClosedFields, serializers.ModelSerializer[RoleAssignment]):
     """Who has which role where."""
 
     role = serializers.ChoiceField(choices=[role.value for role in Role])

@@ -1,6 +1,13 @@
 """Refusals at the login. They name no reason that would tell a stranger which usernames exist."""
 
-from controlplane.kernel.errors import KilonovaError
+from controlplane.identity.domain.throttle import Bucket
+from controlplane.kernel.errors import KilonovaError, Unavailable
+
+OF_WHAT = {
+    Bucket.PAIR: "for this username from this address",
+    Bucket.ADDRESS: "from this address",
+    Bucket.NAME: "for this username",
+}
 
 
 class LoginRefused(KilonovaError):
@@ -13,13 +20,20 @@ class LoginRefused(KilonovaError):
 
 
 class LoginThrottled(KilonovaError):
-    """Too many wrong passwords for this username from this address; the next try is looked at in `wait_s`."""
+    """Too many wrong passwords in one of the buckets; the next try is looked at in `wait_s`."""
 
     code = "login_throttled"
     retryable = True
 
-    def __init__(self, wait_s: int) -> None:
-        super().__init__(
-            f"Too many failed logins for this username from this address: try again in {wait_s} s.", wait_s=wait_s
-        )
+    def __init__(self, wait_s: int, bucket: Bucket = Bucket.PAIR) -> None:
+        super().__init__(f"Too many failed logins {OF_WHAT[bucket]}: try again in {wait_s} s.", wait_s=wait_s)
         self.wait_s = wait_s
+
+
+class LoginsBusy(Unavailable):
+    """More log-ins at once than this process checks: hashing passwords must not take the time of everything else."""
+
+    code = "logins_busy"
+
+    def __init__(self) -> None:
+        super().__init__("Too many people log in at this moment: try again in a second.")

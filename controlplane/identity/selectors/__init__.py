@@ -70,6 +70,11 @@ def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
     return QuotaLimits(**limits)
 
 
+def may_operate(*, user: User) -> bool:
+    """Whether the user has power beyond a project: a superuser, one of staff, or one with the role admin."""
+    return user.is_superuser or user.is_staff or user.role_assignments.filter(role=Role.ADMIN.value).exists()
+
+
 def _roles(user: User, project: Project) -> frozenset[Role]:
     if user.is_superuser:
         return frozenset({Role.ADMIN})

@@ -12,7 +12,13 @@ from controlplane.identity.services.tokens import (
     token_used,
     tokens_purge_expired,
 )
-from controlplane.identity.services.users import is_last_superuser, user_create, user_password_set, user_update
+from controlplane.identity.services.users import (
+    is_last_superuser,
+    user_create,
+    user_password_set,
+    user_update,
+    users_delete,
+)
 
 __all__ = [
     "USE_NOTED_EACH_S",
@@ -33,4 +39,5 @@ __all__ = [
     "user_create",
     "user_password_set",
     "user_update",
+    "users_delete",
 ]

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models import Project, User
@@ -24,16 +25,16 @@ class AdminBootstrap:
 
 @transaction.atomic
 def admin_ensure(password: str | None = None) -> AdminBootstrap:
-    """User `admin` with the projects `admin` and `demo`, all or nothing; again, it changes nothing.
+    """User `admin` with the projects `admin` and `demo`, all or nothing; once somebody rules, it changes nothing.
 
-    An admin that is there keeps its password. Raises InvalidFields for a password that is too weak.
+    What operators changed since stays: roles that they took from `admin`, projects that they removed, and an `admin`
+    that they deleted in favour of another superuser. Raises InvalidFields for a password that is too weak.
     """
-    user = User.objects.filter(username=ADMIN).first()
-    created = user is None
-    if user is None:
-        password = password or secrets.token_urlsafe(12)
-        user = user_create(username=ADMIN, password=password, is_superuser=True)
+    if User.objects.filter(Q(username=ADMIN) | Q(is_superuser=True, is_active=True)).exists():
+        return AdminBootstrap(created=False, password=None)
+    password = password or secrets.token_urlsafe(12)
+    user = user_create(username=ADMIN, password=password, is_superuser=True)
     for name in (ADMIN, DEMO_PROJECT):
         project, _ = Project.objects.get_or_create(name=name)
         role_grant(user=user, project=project, role=Role.ADMIN)
-    return AdminBootstrap(created, password if created else None)
+    return AdminBootstrap(created=True, password=password)

@@ -1,5 +1,7 @@
 """Users."""
 
+import uuid
+from collections.abc import Collection
 from typing import TypedDict, Unpack
 
 from django.contrib.auth.password_validation import validate_password
@@ -66,6 +68,16 @@ def is_last_superuser(*, user: User) -> bool:
     """Whether nobody else is an active superuser. Locks them all while the caller's transaction lasts."""
     rows = User.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
     return list(rows.values_list("pk", flat=True)) == [user.pk]
+
+
+@transaction.atomic
+def users_delete(*, user_ids: Collection[uuid.UUID]) -> int:
+    """Delete these users, all or none. Raises Conflict where no active superuser would be left to undo it."""
+    rows = User.objects.select_for_update().filter(is_superuser=True, is_active=True).order_by("pk")
+    superusers = set(rows.values_list("pk", flat=True))
+    if superusers and superusers <= set(user_ids):
+        raise Conflict("Nobody was deleted: no active superuser would be left.", field="is_superuser")
+    return User.objects.filter(pk__in=user_ids).delete()[1].get(User._meta.label, 0)
 
 
 def user_password_set(*, user: User, password: str) -> None:

@@ -6,7 +6,8 @@
 import logging
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions, status
@@ -26,6 +27,7 @@ STATUS: list[tuple[type[errors.KilonovaError], int]] = [
     (errors.NoCapacity, status.HTTP_409_CONFLICT),
     (errors.Conflict, status.HTTP_409_CONFLICT),
     (errors.Unavailable, status.HTTP_503_SERVICE_UNAVAILABLE),
+    (errors.Throttled, status.HTTP_429_TOO_MANY_REQUESTS),
 ]
 CODES = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "throttled"}
@@ -44,8 +46,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, (OperationalError, InterfaceError)):
         log.warning("the database failed in %s", context.get("view"), exc_info=error)
         error = errors.Unavailable("The database does not answer now. Try again in a moment.")
+    if isinstance(error, RequestDataTooBig):
+        error = errors.TooLarge(f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     if isinstance(error, errors.KilonovaError):
-        return Response(kernel_body(error), status=status_of(error))
+        return Response(kernel_body(error), status=status_of(error), headers=_headers(error))
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
@@ -55,6 +59,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     log.error("unexpected failure in %s", context.get("view"), exc_info=error)
     message = "Something went wrong here; the request id finds it in the log."
     return Response(body("internal", message), status=status.HTTP_500_INTERNAL_SERVER_ERROR)
+
+
+def _headers(error: errors.KilonovaError) -> dict[str, str] | None:
+    return {"Retry-After": str(error.extra.get("wait_s", 1))} if isinstance(error, errors.Throttled) else None
 
 
 def kernel_body(error: errors.KilonovaError) -> dict[str, Any]:

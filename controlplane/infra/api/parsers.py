@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
 MOST_DEEP = 500
@@ -11,7 +11,7 @@ MOST_DEEP = 500
 
 
 class BodyParser(JSONParser):
-    """JSON, but neither nested without end nor with halves of characters, which no database stores."""
+    """JSON, but neither nested without end nor with NUL or halves of characters, which no database stores."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -22,7 +22,21 @@ class BodyParser(JSONParser):
         except RecursionError:
             raise ParseError("The body is nested too deeply.") from None
         _check(found)
+        _refuse_nul(found)
         return found
+
+
+def _refuse_nul(found: Any) -> None:
+    """PostgreSQL keeps no NUL in any text, so none comes in, wherever it stands. Names the field that has it."""
+    fields = list(found.items()) if isinstance(found, dict) else [("body", found)]
+    for field, value in fields:
+        todo = [field, value]
+        while todo:
+            part = todo.pop()
+            if isinstance(part, str) and "\x00" in part:
+                name = field.replace("\x00", "")[:80] or "body"
+                raise ValidationError({name: ["Has a NUL character, which no text may have."]})
+            todo += _parts(part)
 
 
 def _check(found: Any) -> None:

@@ -5,11 +5,18 @@ from typing import Any
 from rest_framework import serializers
 
 
-class StrictInput(serializers.Serializer[Any]):
-    """An unknown field is an error: a typo must not silently do something else. Rules of values are the services'."""
+class ClosedFields(serializers.Serializer[Any]):
+    """An unknown field is an error: a typo must not silently do something else. Also for serializers of models.
+
+    Fields that are only shown may be sent back, as clients do that change one field of what they read.
+    """
 
     def to_internal_value(self, data: Any) -> Any:
         """The fields' values; refuses names that are not fields."""
         if isinstance(data, dict) and (unknown := sorted(str(name) for name in data if name not in self.fields)):
             raise serializers.ValidationError({name[:80]: ["There is no such field."] for name in unknown})
         return super().to_internal_value(data)
+
+
+class StrictInput(ClosedFields):
+    """A body whose rules of values are the services'."""

@@ -1,8 +1,9 @@
 """What is to be done, and who does it."""
 
+from django.apps import apps
 from django.contrib import admin
 
-from controlplane.infra.admin_bases import ReadOnlyAdmin
+from controlplane.infra.admin.bases import ReadOnlyAdmin
 from controlplane.work.models import NamedLease, Wakeup, Work
 
 
@@ -39,3 +40,13 @@ class SoloLeaseAdmin(ReadOnlyAdmin):
     """Who does what periodic work now."""
 
     list_display = ["name", "owner", "until"]
+
+
+def queue_rows_hide() -> None:
+    """Take django-q2's own models out of the admin: nothing is ever kept in them, and their actions ask no permission.
+
+    They were registered before this runs, whichever app's admin was found first.
+    """
+    for model in apps.get_app_config("django_q").get_models():
+        if admin.site.is_registered(model):
+            admin.site.unregister(model)

@@ -1,9 +1,8 @@
 """Aggregates on the wire."""
 
-from typing import Any
-
 from rest_framework import serializers
 
+from controlplane.infra.api.strict import StrictInput
 from scheduling.models import Aggregate
 
 
@@ -23,7 +22,7 @@ class AggregateOutput(serializers.ModelSerializer[Aggregate]):
         return sorted(member.host for member in aggregate.members.all())
 
 
-class AggregateInput(serializers.Serializer[Any]):
+class AggregateInput(StrictInput):
     """A new aggregate. Lengths and the zone's rules are checked by the service."""
 
     name = serializers.CharField(max_length=10_000)
@@ -31,20 +30,20 @@ class AggregateInput(serializers.Serializer[Any]):
     metadata = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False, default=dict)
 
 
-class AggregateChange(serializers.Serializer[Any]):
+class AggregateChange(StrictInput):
     """Changes of an aggregate; metadata is merged, null removes a key."""
 
     name = serializers.CharField(required=False, max_length=10_000)
     metadata = serializers.DictField(child=serializers.CharField(allow_null=True, allow_blank=True), required=False)
 
 
-class AggregateMetadataInput(serializers.Serializer[Any]):
+class AggregateMetadataInput(StrictInput):
     """Metadata to merge; null removes a key."""
 
     metadata = serializers.DictField(child=serializers.CharField(allow_null=True, allow_blank=True))
 
 
-class AggregateHostInput(serializers.Serializer[Any]):
+class AggregateHostInput(StrictInput):
     """A host by its service host name."""
 
     host = serializers.CharField(max_length=255)

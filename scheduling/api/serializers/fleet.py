@@ -6,6 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from controlplane.infra.api.strict import StrictInput
 from scheduling.fleet.selectors.hosts import HostOverview
 from scheduling.fleet.selectors.zones import Zone
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
@@ -62,13 +63,13 @@ class ServiceOutput(serializers.ModelSerializer[Service]):
         return "disabled" if service.disabled else "enabled"
 
 
-class ServiceDisableInput(serializers.Serializer[Any]):
+class ServiceDisableInput(StrictInput):
     """Why no new instances shall go there."""
 
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
 
 
-class ServiceForceDownInput(serializers.Serializer[Any]):
+class ServiceForceDownInput(StrictInput):
     """Whether the host is to count as dead."""
 
     forced_down = serializers.BooleanField(default=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.infra.api.strict import StrictInput
 from scheduling.models import SchedulerPolicy, ShadowResult
 from scheduling.policies.selectors.preview import MOST_DECISIONS
 
@@ -36,7 +37,7 @@ class PolicyOutput(serializers.ModelSerializer[SchedulerPolicy]):
         ]
 
 
-class PolicyInput(serializers.Serializer[Any]):
+class PolicyInput(StrictInput):
     """A new draft: the body as given, or that of an older version (`copy_of`)."""
 
     name = serializers.CharField(default="default", max_length=64)
@@ -51,7 +52,7 @@ class PolicyInput(serializers.Serializer[Any]):
         return attrs
 
 
-class PolicyChange(serializers.Serializer[Any]):
+class PolicyChange(StrictInput):
     """Changes of a draft. With `revision` only if nobody changed it since."""
 
     body = serializers.JSONField(required=False)
@@ -59,19 +60,19 @@ class PolicyChange(serializers.Serializer[Any]):
     revision = serializers.IntegerField(required=False, min_value=1)
 
 
-class ReplacesInput(serializers.Serializer[Any]):
+class ReplacesInput(StrictInput):
     """Compare and set: `replaces` is the version that shall be active until now, null: none."""
 
     replaces = serializers.UUIDField(required=False, allow_null=True)
 
 
-class ShareInput(serializers.Serializer[Any]):
+class ShareInput(StrictInput):
     """How much a shadow sees."""
 
     share = serializers.FloatField(min_value=0.0, max_value=1.0, help_text="Part of the requests.")
 
 
-class PreviewInput(serializers.Serializer[Any]):
+class PreviewInput(StrictInput):
     """How many decisions to replay."""
 
     last = serializers.IntegerField(default=50, min_value=1, max_value=MOST_DECISIONS)

@@ -8,13 +8,18 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import NotFound
+from controlplane.infra.answer_budget import RecentResults, answer_budget
+from controlplane.kernel.errors import NotFound, Throttled
+from controlplane.work.conf import answer_seconds_a_minute
 from scheduling.decisions.ledger.trace_pack import times_of, with_times
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.selectors.store import decision_record_of
 from scheduling.domain.trace.explanation import Explanation, why_not
 from scheduling.domain.trace.trace import Trace
 from scheduling.models import SchedulingDecision
+
+MAX_REPLAYS_KEPT = 16
+_replayed: RecentResults[Trace] = RecentResults(MAX_REPLAYS_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +63,14 @@ def decisions_of_instance(*, instance_uuid: UUID) -> QuerySet[SchedulingDecision
 def decision_content(*, decision: SchedulingDecision) -> DecisionContent:
     """The unpacked content. What was too large to be stored is had again by a replay, while its fleet is kept.
 
+    The replay is bounded, and its answer is kept.
+
     Raises ValueError for a format this version does not know.
     """
     record = decision_record_of(decision=decision)
-    whole = replay_of(decision=decision) if record.keep is not None else None
-    if whole is not None and whole.state is ReplayState.SAME and whole.trace is not None and record.trace is not None:
-        record = replace(record, trace=with_times(whole.trace, times_of(record.trace)), keep=None, ranked=())
+    whole = _replayed_trace(decision) if record.keep is not None else None
+    if whole is not None and record.trace is not None:
+        record = replace(record, trace=with_times(whole, times_of(record.trace)), keep=None, ranked=())
     return DecisionContent(
         request=record.request,
         policy=record.policy,
@@ -72,6 +79,26 @@ def decision_content(*, decision: SchedulingDecision) -> DecisionContent:
         kept=record.keep,
         ranked=record.ranked,
     )
+
+
+def _replayed_trace(decision: SchedulingDecision) -> Trace | None:
+    """The whole trace by a replay, made once; None without its fleet, or while the project may not have another one.
+
+    A decision never changes, so its replay is good for ever; who looks meanwhile is shown what was stored.
+    """
+    key = f"{decision.pk}:{decision.trace_digest}"
+    kept = _replayed.get(key)
+    if kept is not None:
+        return kept
+    try:
+        with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+            replay = replay_of(decision=decision)
+    except Throttled:
+        return None
+    if replay.state is not ReplayState.SAME or replay.trace is None:
+        return None
+    _replayed.put(key, replay.trace)
+    return replay.trace
 
 
 def decision_trace(*, decision: SchedulingDecision) -> Trace | None:

@@ -4,11 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.infra.api.strict import StrictInput
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
 
 
-class InstanceInput(serializers.Serializer[Any]):
+class InstanceInput(StrictInput):
     """The body of a create. Values are checked by the service, so that every door has the same rules."""
 
     name = serializers.CharField(trim_whitespace=False, max_length=100_000)
@@ -38,15 +39,13 @@ class InstanceInput(serializers.Serializer[Any]):
     description = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
 
     def to_internal_value(self, data: Any) -> Any:
-        """Unknown fields are an error: a typo must not silently change what is built."""
-        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
-            raise serializers.ValidationError({str(name)[:80]: ["There is no such field."] for name in unknown})
+        """The fields' values, with the hints of both names."""
         values: dict[str, Any] = super().to_internal_value(data)
         values["hints"] = {**values["hints"], **values.pop("scheduler_hints", {})}
         return values
 
 
-class InstanceActionInput(serializers.Serializer[Any]):
+class InstanceActionInput(StrictInput):
     """The body of an action."""
 
     action = serializers.CharField(help_text="start, stop or reboot", max_length=100)

@@ -14,6 +14,7 @@ from placement.models import Inventory, ResourceClass, ResourceProvider, Trait
 from placement.selectors import fleet_usage, provider_find, provider_get, provider_traits_by_uuid
 from placement.selectors.providers import aggregate_uuids_of, trait_owners
 from placement.services import allocations_claim, provider_traits_set
+from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
 PROJECT = UUID(int=7)
@@ -127,9 +128,7 @@ def test_who_may_only_look_gets_no_effect_page(db, world):
 def test_unused_inventories_are_removed_by_action_and_used_ones_stay(browser, world):
     pks = list(Inventory.objects.values_list("pk", flat=True))
 
-    page = browser.post(
-        url("inventory", "changelist"), {"action": "remove_unused", "_selected_action": pks}, follow=True
-    )
+    page = ask_and_confirm(browser, url("inventory", "changelist"), "remove_unused", [str(pk) for pk in pks])
 
     assert set(fleet_usage()[world.first]) == {"VCPU", "MEMORY_MB"}
     assert fleet_usage()[world.second] == {}
@@ -204,9 +203,7 @@ def test_providers_are_disabled_and_enabled_by_action(browser, world):
 def test_provider_in_use_survives_the_delete_action_and_the_other_goes(browser, world):
     pks = list(ResourceProvider.objects.values_list("pk", flat=True))
 
-    answer = browser.post(
-        url("resourceprovider", "changelist"), {"action": "delete_unused", "_selected_action": pks}, follow=True
-    )
+    answer = ask_and_confirm(browser, url("resourceprovider", "changelist"), "delete_unused", [str(pk) for pk in pks])
 
     assert "hold allocations" in answer.content.decode()
     assert provider_find(world.first) is not None

@@ -11,6 +11,7 @@ from scheduling.errors import NoValidHost
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +63,9 @@ def test_service_is_disabled_and_enabled_by_actions(browser: Client) -> None:
 
 def test_service_is_forced_down_by_an_action(browser: Client) -> None:
     fleet(1)
-    act(browser, "service", "force_down", Service.objects.get().pk)
+    ask_and_confirm(
+        browser, reverse("admin:scheduling_service_changelist"), "force_down", [str(Service.objects.get().pk)]
+    )
     assert Service.objects.get().forced_down
 
 
@@ -89,3 +92,19 @@ def test_aggregate_with_hosts_is_not_deleted(browser: Client) -> None:
     aggregate_host_add(aggregate_id=made.pk, host="cmp-00")
     browser.post(reverse("admin:scheduling_aggregate_delete", args=[made.pk]), {"post": "yes"})
     assert Aggregate.objects.filter(pk=made.pk).exists()
+
+
+def test_refused_aggregate_keeps_what_was_typed(browser: Client) -> None:
+    fleet(1)
+    first = aggregate_create(name="first", metadata={"availability_zone": "az1"})
+    aggregate_host_add(aggregate_id=first.pk, host="cmp-00")
+    second = aggregate_create(name="second", metadata={"availability_zone": "az2"})
+    body = {"name": "typed", "metadata": '{"availability_zone": "az2", "mine": "1"}', "hosts": "cmp-00"}
+    page = browser.post(reverse("admin:scheduling_aggregate_change", args=[second.pk]), body)
+    assert page.status_code == 200
+    form = page.context["adminform"].form
+    assert "is in availability zone az1" in str(form.errors)
+    assert (form["name"].value(), form["hosts"].value()) == ("typed", "cmp-00")
+    assert "mine" in page.content.decode()
+    second.refresh_from_db()
+    assert second.name == "second"

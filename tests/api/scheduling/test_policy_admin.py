@@ -14,6 +14,7 @@ from scheduling.models import SchedulerPolicy
 from scheduling.policies.selectors.policies import policy_active
 from scheduling.policies.services.policies import policy_create, policy_validate
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -143,7 +144,7 @@ def test_retired_active_version_leaves_the_defaults(browser: Client) -> None:
 
 def test_action_brings_the_defaults_back(browser: Client) -> None:
     made = policy_create(body={}, activate=True)
-    browser.post(reverse(LIST), {"action": "defaults", "_selected_action": [str(made.pk)]})
+    ask_and_confirm(browser, reverse(LIST), "defaults", [str(made.pk)])
     assert policy_active().version == "defaults"
 
 

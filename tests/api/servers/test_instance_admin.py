@@ -1,11 +1,14 @@
 """Instances in the Django admin: actions go through the services, states are never edited."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.models import Instance
+from servers.models import Flavor, Instance
 from tests.worlds import cloud as world
+from tests.worlds.admin_actions import ask, confirm
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIST = "/admin/servers/instance/"
@@ -21,7 +24,8 @@ def client() -> Client:
 
 
 def act(client: Client, action: str, *instances: Instance) -> str:
-    answer = client.post(LIST, {"action": action, "_selected_action": [str(one.pk) for one in instances]}, follow=True)
+    answer = ask(client, LIST, action, [str(one.pk) for one in instances])
+    answer = confirm(client, LIST, answer) if answer.status_code == 200 else client.get(answer["Location"])
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -67,3 +71,60 @@ def test_staff_without_a_role_is_refused(client: Client) -> None:
     assert other.login(username="temp", password=world.PASSWORD)
     act(other, "stop", instance)
     assert world.instance_of(instance.pk).task_state == ""
+
+
+def test_delete_asks_first_with_names_and_number(client: Client) -> None:
+    instances = [world.active(owner(), name=name) for name in ("web-1", "web-2")]  # type: ignore[arg-type]
+    asked = ask(client, LIST, "delete_instances", [str(one.pk) for one in instances])
+    page = asked.content.decode()
+    assert "web-1" in page
+    assert "web-2" in page
+    assert "2 instances" in page
+    assert {world.instance_of(one.pk).task_state for one in instances} == {""}
+    confirm(client, LIST, asked)
+    assert {world.instance_of(one.pk).task_state for one in instances} == {"deleting"}
+
+
+@pytest.mark.parametrize(("typed", "state"), [("", "error"), ("11", "error"), ("12", "deleted")])
+def test_deleting_many_needs_their_number_typed(client: Client, typed: str, state: str) -> None:
+    instances = many(12)
+    asked = ask(client, LIST, "delete_instances", [str(one.pk) for one in instances])
+    confirm(client, LIST, asked, typed=typed)
+    assert {row.vm_state for row in Instance.objects.all()} == {state}
+
+
+def test_rows_that_came_meanwhile_are_asked_about_again(client: Client) -> None:
+    many(1)
+    asked = ask(client, LIST, "delete_instances", [str(Instance.objects.get().pk)], select_across="1")
+    many(1)
+    page = confirm(client, LIST, asked).content.decode()
+    assert "The chosen rows changed meanwhile" in page
+    assert {row.vm_state for row in Instance.objects.all()} == {"error"}
+
+
+def test_django_deletion_of_many_rows_needs_their_number_typed(client: Client) -> None:
+    flavors = [world.flavor(f"f{number}") for number in range(11)]
+    url = "/admin/servers/flavor/"
+    asked = ask(client, url, "delete_selected", [str(one.pk) for one in flavors])
+    confirm(client, url, asked, typed="1")
+    assert Flavor.objects.filter(name__startswith="f").count() == 11
+    confirm(client, url, asked, typed="11")
+    assert not Flavor.objects.filter(name__startswith="f").exists()
+
+
+def many(count: int) -> list[Instance]:
+    """Failed instances without a host, cheaper than built ones."""
+    caller: Any = owner()
+    rows = [
+        Instance(
+            name=f"vm-{number}",
+            project_id=caller.project_id,
+            user_id=caller.user_id,
+            flavor={},
+            vcpus=1,
+            memory_mib=1,
+            vm_state="error",
+        )
+        for number in range(count)
+    ]
+    return Instance.objects.bulk_create(rows)

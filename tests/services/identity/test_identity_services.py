@@ -52,7 +52,7 @@ def wrong(times: int, username: str = "mary", address: str = "10.0.0.1") -> None
 def test_right_password_forgets_the_wrong_ones(mary: User) -> None:
     wrong(4)
     credentials_check(username="mary", password=WORD, address="10.0.0.1")
-    assert not LoginFailure.objects.exists()
+    assert not LoginFailure.objects.filter(bucket="pair").exists()
 
 
 def test_refused_try_does_not_lengthen_the_wait(mary: User) -> None:
@@ -60,7 +60,7 @@ def test_refused_try_does_not_lengthen_the_wait(mary: User) -> None:
     for _ in range(3):
         with pytest.raises(LoginThrottled):
             credentials_check(username="mary", password="wrong", address="10.0.0.1")
-    assert LoginFailure.objects.get().failures == 5
+    assert LoginFailure.objects.get(bucket="pair").failures == 5
 
 
 def test_failures_from_elsewhere_do_not_lock_the_user_out(mary: User) -> None:
@@ -72,7 +72,9 @@ def test_old_failures_are_forgotten_and_removed(mary: User) -> None:
     wrong(5)
     LoginFailure.objects.update(last_failed_at=now_plus(-3600))
     wrong(1, username="somebody else")
-    assert [(row.username, row.failures) for row in LoginFailure.objects.all()] == [("somebody else", 1)]
+    assert [(row.username, row.failures) for row in LoginFailure.objects.filter(bucket="pair")] == [
+        ("somebody else", 1)
+    ]
 
 
 def test_unknown_user_is_counted_like_a_known_one(db: None) -> None:
@@ -255,3 +257,18 @@ def test_bootstrap_never_prints_a_given_password(db: None, tmp_path: Path, capsy
     call_command("identity_bootstrap", password_file=path)
     assert WORD not in capsys.readouterr().out
     assert credentials_check(username="admin", password=WORD, address="").is_superuser
+
+
+def test_bootstrap_gives_nothing_back_that_operators_took(db: None) -> None:
+    admin_ensure(WORD)
+    admin = User.objects.get(username="admin")
+    user_update(user=user_create(username="chief", password=WORD), is_superuser=True)
+    user_update(user=admin, is_superuser=False)
+    RoleAssignment.objects.all().delete()
+    Project.objects.all().delete()
+    assert not admin_ensure().created
+    assert not RoleAssignment.objects.exists()
+    assert not Project.objects.exists()
+    admin.delete()
+    assert not admin_ensure().created
+    assert not User.objects.filter(username="admin").exists()

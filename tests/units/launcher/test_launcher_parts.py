@@ -1,7 +1,10 @@
 """The launcher's parts that need no running process."""
 
 import io
+import json
+import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,13 +18,13 @@ from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
 from controlplane.launcher.state_lock import StateInUse, StateLock
-from controlplane.launcher.web_door import PortInUse, require_free_port, why_not_ready
+from controlplane.launcher.web_door import PortInUse, reasons_in, require_free_port, why_not_ready
 from controlplane.launcher.welcome import Welcome
 from tests.fixtures.servers import free_port
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("port", 0), ("port", 70000), ("hypervisors", 0), ("hypervisors", 101), ("workers", 0)]
+    ("field", "value"), [("port", 0), ("port", 70000), ("hypervisors", -1), ("hypervisors", 101), ("workers", 0)]
 )
 def test_number_out_of_range_is_refused_by_its_option(tmp_path: Path, field: str, value: int) -> None:
     with pytest.raises(Invalid) as refusal:
@@ -86,11 +89,47 @@ def test_one_process_each_for_web_conductor_and_agents(tmp_path: Path) -> None:
     assert {spec.env["KILONOVA_STATE"] for spec in specs.values()} == {str(tmp_path)}
 
 
-def test_new_password_is_told_and_put_into_the_commands() -> None:
-    text = "\n".join(Welcome(8000, AdminBootstrap(created=True, password="s3cret"), DEMO_IMAGE).lines())
+def test_new_password_is_told_once_and_put_into_no_command() -> None:
+    """What is pasted stands in the shell's history, and in the list of processes while it runs."""
+    welcome = Welcome(8000, AdminBootstrap(created=True, password="s3cret"), DEMO_IMAGE)
+    text = "\n".join(welcome.lines())
     assert "admin, password s3cret" in text
-    assert '"password": "s3cret"' in text
+    assert text.count("s3cret") == 1
+    assert "getpass" in welcome.token_command()
     assert '"image": "kilonova-demo"' in text
+
+
+def test_command_for_a_token_reads_the_password_file(tmp_path: Path) -> None:
+    """Run by a shell as it stands, with a stand-in for curl that shows what it was sent."""
+    file = tmp_path / "pass word"
+    file.write_text('s3"cret\n')
+    curl = tmp_path / "curl"
+    curl.write_text('#!/bin/sh\ncat >"$SENT"\necho \'{"token": "kn_1"}\'\n')
+    curl.chmod(0o700)
+    welcome = Welcome(8000, AdminBootstrap(created=True, password='s3"cret'), DEMO_IMAGE, password_file=file)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SENT": str(tmp_path / "sent")}
+    shell = f"{welcome.token_command()}\necho $TOKEN"
+    done = subprocess.run(["/bin/sh", "-c", shell], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "kn_1\n"
+    assert json.loads((tmp_path / "sent").read_text()) == {"username": "admin", "password": 's3"cret'}
+
+
+def test_without_hypervisors_neither_hosts_nor_images_are_waited_for() -> None:
+    checks = [
+        {"name": "database", "state": "ok", "reason": ""},
+        {"name": "hosts", "state": "failed", "reason": "no compute host is enabled and up"},
+        {"name": "images", "state": "failed", "reason": "there is no active image"},
+        {"name": "conductor", "state": "failed", "reason": "no conductor answers"},
+    ]
+    body = json.dumps({"reasons": [one["reason"] for one in checks if one["reason"]], "checks": checks}).encode()
+    assert reasons_in(body, but_not_for=frozenset({"hosts", "images"})) == ["no conductor answers"]
+    assert len(reasons_in(body)) == 3
+
+
+def test_welcome_without_hypervisors_says_how_one_comes() -> None:
+    text = "\n".join(Welcome(8000, AdminBootstrap(created=True, password="s3cret"), None, hypervisors=0).lines())
+    assert "docs/hypervisor.md" in text
+    assert "Create a VM" not in text
 
 
 def test_old_password_is_not_told() -> None:

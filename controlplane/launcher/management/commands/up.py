@@ -26,7 +26,9 @@ class Command(BaseCommand):
         """See --help."""
         parser.add_argument("--state", type=Path, help="directory of all that is written (default: KILONOVA_STATE)")
         parser.add_argument("--port", type=int, default=8000, help="TCP port on 127.0.0.1 (default: 8000)")
-        parser.add_argument("--hypervisors", type=int, default=3, help="how many, each with an agent (default: 3)")
+        parser.add_argument(
+            "--hypervisors", type=int, default=3, help="how many, each with an agent; 0: none here (default: 3)"
+        )
         parser.add_argument(
             "--driver",
             type=HypervisorKind,

@@ -1,6 +1,7 @@
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.test import Client
 
 from controlplane.identity.models import User
@@ -143,3 +144,18 @@ def test_network_is_added_as_the_new_default(browser):
     Network.objects.create(name="old", hypervisor_network="default", is_default=True)
     browser.post("/admin/servers/network/add/", {"name": "new", "hypervisor_network": "default", "make_default": "on"})
     assert list(Network.objects.filter(is_default=True).values_list("name", flat=True)) == ["new"]
+
+
+def test_who_may_only_look_changes_no_flavor_and_no_image(browser):
+    staff = User.objects.create_user(username="looker", password="x", is_staff=True)
+    staff.user_permissions.set(
+        Permission.objects.filter(content_type__app_label="servers", codename__startswith="view")
+    )
+    looker = Client()
+    looker.force_login(staff)
+    flavor, image = cloud.flavor(), cloud.image()
+    looker.post("/admin/servers/flavor/", {"action": "disable", "_selected_action": [str(flavor.pk)]})
+    looker.post("/admin/servers/image/", {"action": "deactivate", "_selected_action": [str(image.pk)]})
+    flavor.refresh_from_db()
+    image.refresh_from_db()
+    assert (flavor.disabled, image.status) == (False, "active")

@@ -11,6 +11,7 @@ import pytest
 
 from bench.scheduler_engine import fleet as bench_fleet
 from bench.scheduler_engine import request as bench_request
+from controlplane.infra.answer_budget import answer_budget
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.selectors.decisions import decision_content, decision_trace, decision_why_not
 from scheduling.decisions.selectors.report import decision_report
@@ -179,3 +180,13 @@ def older_blob(decision: SchedulingDecision) -> Any:
         "trace": trace_to_dict(content.trace),
     }
     return zlib.compress(json.dumps(data).encode())
+
+
+def test_replay_of_a_cut_decision_is_made_once_and_not_above_the_budget(settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "ANSWER_SECONDS_A_MINUTE": 20.0}
+    decision = stored(fleets("mixed"), bench_request())
+    with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=20.0):
+        assert decision_content(decision=decision).kept is not None
+    assert decision_content(decision=decision).kept is None
+    with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=20.0):
+        assert decision_content(decision=decision).kept is None
