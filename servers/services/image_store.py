@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import Conflict, Invalid, KilonovaError, NotFound, TooLarge, Unavailable
+from controlplane.kernel.errors import Conflict, Forbidden, Invalid, KilonovaError, NotFound, TooLarge, Unavailable
 from servers.conf import server_options
 from servers.domain.disk_header import HEADER_BYTES, virtual_size_of
 from servers.domain.fields import refuse_if
@@ -177,13 +177,18 @@ def _abandon(image_id: uuid.UUID, upload_id: uuid.UUID, error: BaseException) ->
     )
 
 
-def image_chunks(image_id: uuid.UUID) -> Iterator[bytes]:
-    """The bytes of an image that has some. NotFound, Conflict and Unavailable are raised at once, not while reading."""
+def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None) -> Iterator[bytes]:
+    """The bytes of an image that has some; of a deactivated one for admins and the installation (None) only.
+
+    NotFound, Forbidden, Conflict and Unavailable are raised at once, not while reading.
+    """
     image = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED).first()
     if image is None:
         raise NotFound(f"Image {image_id} does not exist.")
     if image.status not in READABLE or image.upload_id is None:
         raise Conflict(f"Image {image.name} is {image.status}; it has no data yet.", status=image.status)
+    if image.status == ImageStatus.DEACTIVATED and caller is not None and not caller.is_admin:
+        raise Forbidden(f"Image {image.name} is deactivated: only administrators may read it.", status=image.status)
     try:
         file = _path(image_id, image.upload_id).open("rb")
     except OSError as error:

@@ -284,7 +284,10 @@ def test_only_admins_deactivate(admin, member):
     put(member, image_id, qcow2())
     error(member.post(f"/api/images/{image_id}/deactivate/"), 403)
     assert admin.post(f"/api/images/{image_id}/deactivate/").json()["status"] == "deactivated"
+    error(member.get(f"/api/images/{image_id}/file/"), 403)
+    assert b"".join(admin.get(f"/api/images/{image_id}/file/").streaming_content) == qcow2()
     assert admin.post(f"/api/images/{image_id}/reactivate/").json()["status"] == "active"
+    assert b"".join(member.get(f"/api/images/{image_id}/file/").streaming_content) == qcow2()
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,16 @@ def test_lost_file_is_unavailable(store):
         image_chunks(done.pk)
 
 
+def test_deactivated_image_is_read_by_admins_and_agents_only():
+    who, done = people(), upload(image(), qcow2())
+    image_deactivate(image_id=done.pk)
+    for caller in (who.member, who.reader, who.stranger):
+        with pytest.raises(Forbidden, match="deactivated"):
+            image_chunks(done.pk, caller=caller)
+    assert b"".join(image_chunks(done.pk, caller=who.admin)) == qcow2()
+    assert b"".join(image_chunks(done.pk)) == qcow2()
+
+
 def test_deleted_image_is_gone_with_its_file(store, django_capture_on_commit_callbacks):
     done = upload(image(), qcow2())
     with django_capture_on_commit_callbacks(execute=True):
