@@ -17,6 +17,7 @@ class ServerOptions:
     server_groups_per_project: int
     server_group_members: int
     upload_stale_s: float
+    image_unknown_days: float
 
 
 def server_options() -> ServerOptions:
@@ -29,4 +30,5 @@ def server_options() -> ServerOptions:
         server_groups_per_project=ours.get("QUOTA_SERVER_GROUPS", 10),
         server_group_members=ours.get("QUOTA_SERVER_GROUP_MEMBERS", 10),
         upload_stale_s=ours.get("UPLOAD_STALE_S", 3600.0),
+        image_unknown_days=ours["IMAGE_UNKNOWN_DAYS"],
     )

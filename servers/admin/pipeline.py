@@ -5,6 +5,7 @@ from django.contrib import admin
 from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline
 from servers.models import (
     BuildRequest,
+    ImageStore,
     InstanceAction,
     InstanceActionEvent,
     InstanceMapping,
@@ -65,3 +66,10 @@ class ProjectQuotaLockAdmin(ReadOnlyAdmin):
 
     list_display = ["project", "taken"]
     list_select_related = ["project"]
+
+
+@admin.register(ImageStore)
+class ImageStoreAdmin(ReadOnlyAdmin):
+    """The id that the marker file in IMAGE_DIR must carry."""
+
+    list_display = ["marker"]

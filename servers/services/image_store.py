@@ -7,6 +7,7 @@ the other finds no row and removes its own file; a crash at any point leaves `sa
 
 import contextlib
 import hashlib
+import logging
 import os
 import time
 import uuid
@@ -27,7 +28,9 @@ from servers.domain.image_rules import checksum_reasons
 from servers.domain.images import UPLOADABLE, DiskFormat, ImageStatus
 from servers.models import Image
 from servers.services.image import image_owned
+from servers.services.image_directory import TRASH, image_directory_claim, image_directory_is_ours, stored_files
 
+log = logging.getLogger(__name__)
 CHUNK_BYTES = 1024 * 1024
 TAKEN_OVER = "The image was deleted, or another upload of it began later."
 READABLE = (ImageStatus.ACTIVE, ImageStatus.DEACTIVATED)
@@ -98,7 +101,7 @@ def _receive(stream: Readable, part: Path, declared_bytes: int | None) -> Receiv
     limit = server_options().image_max_bytes
     if declared_bytes is not None and declared_bytes > limit:
         raise _too_large(declared_bytes, limit)
-    part.parent.mkdir(parents=True, exist_ok=True)
+    image_directory_claim(part.parent)
     with part.open("wb") as file:
         received = _copy(stream, file.write, limit)
         file.flush()
@@ -214,23 +217,38 @@ def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:
 
 
 def image_files_sweep() -> int:
-    """Remove files that no row names and that nobody wrote to for `upload_stale_s`. Returns how many went."""
-    directory, stale_before = server_options().image_dir, time.time() - server_options().upload_stale_s
-    if not directory.is_dir():
+    """Remove what uploads and deletions left half done for `upload_stale_s`. Returns how many files went.
+
+    A whole file that no row explains is not removed: a database restored from a backup does not know the images that
+    were uploaded since. It waits `image_unknown_days` and is moved to the directory `trash`.
+    """
+    options, now_s = server_options(), time.time()
+    if not options.image_dir.is_dir() or not image_directory_is_ours(options.image_dir):
         return 0
-    readable = Image.objects.filter(status__in=READABLE).values_list("pk", "upload_id")
-    kept = {_path(image_id, upload_id).name for image_id, upload_id in readable if upload_id}
-    stale = [path for path in directory.iterdir() if path.name not in kept and _is_older(path, stale_before)]
-    for path in stale:
-        path.unlink(missing_ok=True)
-    return len(stale)
+    old = [file for file in stored_files(options.image_dir) if file.modified_at_s < now_s - options.upload_stale_s]
+    rows = Image.objects.filter(pk__in={file.image_id for file in old})
+    known = {pk: (status, upload_id) for pk, status, upload_id in rows.values_list("pk", "status", "upload_id")}
+    went = 0
+    for file in old:
+        status, upload_id = known.get(file.image_id, ("", None))
+        if status in READABLE and upload_id == file.upload_id and not file.is_part:
+            continue
+        if file.is_part or status in READABLE or status == ImageStatus.DELETED:
+            file.path.unlink(missing_ok=True)
+        elif 0 < options.image_unknown_days < (now_s - file.modified_at_s) / 86400.0:
+            _to_trash(file.path)
+        else:
+            continue
+        went += 1
+    return went
 
 
-def _is_older(path: Path, moment_s: float) -> bool:
-    try:
-        return path.is_file() and path.stat().st_mtime < moment_s
-    except FileNotFoundError:
-        return False
+def _to_trash(path: Path) -> None:
+    trash = path.parent / TRASH
+    trash.mkdir(exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        path.replace(trash / path.name)
+        log.warning("no image has the file %s: it was moved to %s", path.name, trash)
 
 
 def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
@@ -238,10 +256,12 @@ def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
 
 
 def _remove_files(image_id: uuid.UUID, *, keep: uuid.UUID | None) -> None:
-    kept = f"{image_id}.{keep}" if keep else ""
-    for path in server_options().image_dir.glob(f"{image_id}.*"):
-        if path.name != kept:
-            path.unlink(missing_ok=True)
+    directory = server_options().image_dir
+    if not directory.is_dir():
+        return
+    for file in stored_files(directory):
+        if file.image_id == image_id and (file.is_part or file.upload_id != keep):
+            file.path.unlink(missing_ok=True)
 
 
 def _sync_directory(directory: Path) -> None:
