@@ -26,6 +26,9 @@ def identity_options() -> IdentityOptions:
             instances=int(own["DEFAULT_QUOTA_INSTANCES"]),
             cores=int(own["DEFAULT_QUOTA_CORES"]),
             ram_mib=int(own["DEFAULT_QUOTA_RAM_MIB"]),
+            images=int(own["DEFAULT_QUOTA_IMAGES"]),
+            image_bytes=int(own["DEFAULT_QUOTA_IMAGE_BYTES"]),
+            image_uploads=int(own["DEFAULT_QUOTA_IMAGE_UPLOADS"]),
         ),
         trusted_proxies=int(own.get("TRUSTED_PROXIES", 0)),
     )

@@ -9,7 +9,7 @@ from csp.constants import NONE, SELF
 
 from controlplane.settings import env, watching
 from controlplane.settings.hosts import HOST_SETTINGS
-from controlplane.settings.storage import STORAGE_SETTINGS
+from controlplane.settings.limits import LIMIT_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
@@ -232,9 +232,6 @@ KILONOVA: dict[str, Any] = {
     "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0),
     "IMAGE_DIR": Path(env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")),
     "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1),
-    "DEFAULT_QUOTA_INSTANCES": env.integer("DEFAULT_QUOTA_INSTANCES", 20, "Instances a project may have."),
-    "DEFAULT_QUOTA_CORES": env.integer("DEFAULT_QUOTA_CORES", 40, "vCPUs a project may have."),
-    "DEFAULT_QUOTA_RAM_MIB": env.integer("DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB."),
     "TRUSTED_PROXIES": env.integer(
         "TRUSTED_PROXIES", 0, "Proxies before the web server whose X-Forwarded-For is believed."
     ),
@@ -392,6 +389,6 @@ KILONOVA: dict[str, Any] = {
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
-    **STORAGE_SETTINGS,
+    **LIMIT_SETTINGS,
     **watching.WATCH_SETTINGS,
 }

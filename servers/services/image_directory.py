@@ -5,6 +5,7 @@ of an operator's own, a share of two installations, and the files of a database 
 lose nothing: only names of our own form are ever touched, and what no row explains is moved, never removed.
 """
 
+import logging
 import os
 import re
 import uuid
@@ -14,9 +15,11 @@ from pathlib import Path
 
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.ids import parse_uuid
+from servers.conf import server_options
 from servers.models import ImageStore
 from servers.models.image_store import ONLY
 
+log = logging.getLogger(__name__)
 MARKER = ".kilonova-image-store"
 TRASH = "trash"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -75,6 +78,20 @@ def image_directory_claim(directory: Path) -> None:
 def image_directory_is_ours(directory: Path) -> bool:
     """Whether this installation may clean up there."""
     return _marker_read(directory) == _installation_id()
+
+
+def space_check(directory: Path, more_bytes: int) -> None:
+    """Raises Unavailable when so many bytes more would go below the reserve of free space, whoever writes them."""
+    facts, reserve = os.statvfs(directory), server_options().image_reserve_bytes
+    free = facts.f_bavail * facts.f_frsize
+    if free - max(0, more_bytes) < reserve:
+        log.warning(
+            "IMAGE_DIR has %d bytes free and keeps %d of them; an upload of %d more was refused",
+            free,
+            reserve,
+            more_bytes,
+        )
+        raise Unavailable("The image store has no room for it now. Try again later, or ask an administrator.")
 
 
 def _installation_id() -> uuid.UUID:

@@ -7,7 +7,7 @@ from controlplane.dashboard.views.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
 from scheduling.selectors.hosts import fleet_stats
 from servers.selectors.activity import recent_activity, status_counts
-from servers.selectors.quota import quota_state
+from servers.selectors.quota import image_quota_state, quota_state
 
 RECENT = 12
 
@@ -22,7 +22,7 @@ def overview(request: HttpRequest, caller: Caller) -> HttpResponse:
         "counts": counts,
         "total": sum(counts.values()),
         "fleet": fleet_stats() if caller.is_admin else None,
-        "quota": quota_state(project_id=caller.project_id),
+        "quota": quota_state(project_id=caller.project_id) + image_quota_state(project_id=caller.project_id),
         "activity": activity,
         "is_live": "BUILD" in counts or any(not one.action.result for one in activity),
     }

@@ -65,6 +65,9 @@ class ProjectBody(serializers.ModelSerializer[Project]):
             "quota_instances",
             "quota_cores",
             "quota_ram_mib",
+            "quota_images",
+            "quota_image_bytes",
+            "quota_image_uploads",
             "created_at",
         ]
 
