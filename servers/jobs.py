@@ -1,6 +1,7 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
 from controlplane.identity.services import tokens_purge_expired
+from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.infra.heals import heals_prune
 from controlplane.infra.jobs import chore_register, kind_register
 from controlplane.infra.work_prune import work_prune
@@ -15,6 +16,7 @@ from servers.services.conductor_build import (
     schedule_and_build,
     schedule_and_build_overdue,
 )
+from servers.services.deleted_prune import deleted_images_prune, deleted_instances_prune
 from servers.services.drift import guest_drift_round, placement_drift_round
 from servers.services.drift_sources import drift_sources_register
 from servers.services.image_store import image_files_sweep
@@ -44,5 +46,9 @@ def kinds_register() -> None:
     chore_register("old work", every_s=3600.0, run=work_prune)
     chore_register("image files", every_s=600.0, run=image_files_sweep)
     chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
+    chore_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
+    chore_register("deleted images", every_s=3600.0, run=deleted_images_prune)
+    chore_register("expired sessions", every_s=3600.0, run=sessions_prune)
+    chore_register("admin log", every_s=86400.0, run=admin_log_prune)
     for kind in (kinds.START, kinds.STOP, kinds.REBOOT):
         kind_register(kind, handler=None, overdue=action_overdue)

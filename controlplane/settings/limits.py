@@ -1,4 +1,4 @@
-"""What a project may have, what images may take of the control plane's disk, and for how long rows of what is gone are kept."""
+"""What a project may have, what images may take of the disk, and for how long rows of what is gone are kept."""
 
 from typing import Any
 
@@ -23,6 +23,19 @@ LIMIT_SETTINGS: dict[str, Any] = {
         "IMAGE_RESERVE_BYTES",
         2**30,
         "Free bytes that uploads leave on the file system of IMAGE_DIR; 0: none.",
+    ),
+    "DELETED_RETENTION_DAYS": env.number(
+        "DELETED_RETENTION_DAYS",
+        30.0,
+        "Days for which a deleted instance, with all that happened to it, and the record of a deleted image are kept; "
+        "0: for ever.",
+        least=0.0,
+    ),
+    "ADMIN_LOG_RETENTION_DAYS": env.number(
+        "ADMIN_LOG_RETENTION_DAYS",
+        365.0,
+        "Days for which the log of what was done in the Django admin is kept; 0: for ever.",
+        least=0.0,
     ),
     "IMAGE_UNKNOWN_DAYS": env.number(
         "IMAGE_UNKNOWN_DAYS",
