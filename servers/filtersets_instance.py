@@ -1,12 +1,13 @@
 """Filters of instance lists, for the API and the page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import django_filters
 from django.db.models import Q, QuerySet
 
-from servers.domain.states import api_status, status_states
-from servers.models import Instance
+from controlplane.kernel.ids import parse_uuid
+from servers.domain.states import status_states
+from servers.models import BuildRequest, Instance
 
 
 class InstanceFilterSet(django_filters.FilterSet):
@@ -32,28 +33,33 @@ class InstanceFilterSet(django_filters.FilterSet):
         return rows.filter(wanted)
 
     @staticmethod
-    def keeper(params: Mapping[str, str]) -> Callable[[Instance], bool]:
-        """The same filters for instances that have no row yet: which of them to show.
+    def pending(rows: QuerySet[BuildRequest], params: Mapping[str, str]) -> QuerySet[BuildRequest]:
+        """The same filters for instances that have no row yet.
 
         Filters on what only a row has (host, tags, times) hide them.
         """
-        known = {"name", "status", "vm_state", "flavor", "image", "reservation_id", "request_id"}
         ignored = {"page", "page_size", "ordering", "all_projects", "project"}
         given = {key: value for key, value in params.items() if value and key not in ignored}
+        for key, value in given.items():
+            if key in _OF_A_BODY:
+                rows = rows.filter(**{f"instance_body__{_OF_A_BODY[key]}": value})
+            elif key == "status":
+                wanted = Q(pk__in=[])
+                for vm_state, task_state in status_states(value.upper()):
+                    wanted |= Q(instance_body__vm_state=vm_state, instance_body__task_state=task_state)
+                rows = rows.filter(wanted)
+            elif key == "request_id":
+                rows = rows.filter(request_id__iexact=value)
+            elif key == "reservation_id" and (reservation := parse_uuid(value)):
+                rows = rows.filter(reservation_id=reservation)
+            else:
+                return rows.none()
+        return rows
 
-        def keep(instance: Instance) -> bool:
-            shown = {
-                "status": api_status(instance.vm_state, instance.task_state),
-                "vm_state": instance.vm_state,
-                "flavor": instance.flavor.get("name", ""),
-                "image": str(instance.image_id),
-                "reservation_id": str(instance.reservation_id),
-                "request_id": instance.request_id,
-            }
-            if set(given) - known:
-                return False
-            if given.get("name", "").lower() not in instance.name.lower():
-                return False
-            return all(shown[key].lower() == value.lower() for key, value in given.items() if key != "name")
 
-        return keep
+_OF_A_BODY = {
+    "name": "name__icontains",
+    "vm_state": "vm_state__iexact",
+    "flavor": "flavor__name__iexact",
+    "image": "image_id__iexact",
+}

@@ -58,9 +58,8 @@ def instance_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Filter, page, and live states: the rows ask again every few seconds while one of them changes."""
     everywhere = caller.is_admin and request.GET.get("all_projects") == "1"
     filters = InstanceFilterSet(request.GET, queryset=instances_visible(caller=caller, all_projects=everywhere))
-    rows = PendingFirst(
-        pending_instances(caller=caller, all_projects=everywhere), filters.qs, InstanceFilterSet.keeper(request.GET)
-    )
+    waiting = pending_instances(caller=caller, all_projects=everywhere)
+    rows = PendingFirst(InstanceFilterSet.pending(waiting, request.GET), filters.qs)
     here = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": here,
