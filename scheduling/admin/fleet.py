@@ -15,7 +15,7 @@ from scheduling.services.service_states import service_disable, service_enable, 
 class CellAdmin(ReadOnlyAdmin):
     """Cells; new instances can be kept out of one."""
 
-    list_display = ["name", "id", "database", "disabled", "created_at"]
+    list_display = ["name", "id", "disabled", "created_at"]
     list_filter = ["disabled"]
     search_fields = ["name", "id"]
     actions = ["disable", "enable"]

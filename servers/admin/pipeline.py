@@ -54,8 +54,8 @@ class BuildRequestAdmin(ReadOnlyAdmin):
 class InstanceMappingAdmin(ReadOnlyAdmin):
     """Which instance is in which cell."""
 
-    list_display = ["instance_uuid", "cell_id", "project", "queued_for_delete", "created_at"]
-    list_filter = ["queued_for_delete", "cell_id"]
+    list_display = ["instance_uuid", "cell_id", "project", "created_at"]
+    list_filter = ["cell_id"]
     search_fields = ["instance_uuid", "cell_id"]
     list_select_related = ["project"]
 

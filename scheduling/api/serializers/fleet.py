@@ -12,7 +12,7 @@ from scheduling.selectors.zones import Zone
 
 
 class CellOutput(serializers.ModelSerializer[Cell]):
-    """A cell. The database's alias stays inside."""
+    """A cell."""
 
     class Meta:
         model = Cell
