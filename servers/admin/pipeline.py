@@ -1,6 +1,9 @@
 """What a request went through, to look at."""
 
+import json
+
 from django.contrib import admin
+from django.utils.html import format_html
 
 from controlplane.infra.admin import ReadOnlyAdmin, ReadOnlyInline
 from servers.models import (
@@ -48,6 +51,14 @@ class BuildRequestAdmin(ReadOnlyAdmin):
     list_filter = ["project"]
     search_fields = ["instance_uuid", "reservation_id", "request_id"]
     list_select_related = ["project"]
+    exclude = ["instance_body"]
+    readonly_fields = ["instance"]
+
+    @admin.display(description="Instance")
+    def instance(self, request: BuildRequest) -> str:
+        """As the API will show it, without the user data: that is its owner's."""
+        shown = {name: value for name, value in request.instance_body.items() if name != "user_data"}
+        return format_html("<pre>{}</pre>", json.dumps(shown, indent=2, sort_keys=True))
 
 
 @admin.register(InstanceMapping)

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.models import Instance
+from servers.models import BuildRequest, ConsoleLog, Instance
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,3 +67,20 @@ def test_staff_without_a_role_is_refused(client: Client) -> None:
     assert other.login(username="temp", password=world.PASSWORD)
     act(other, "stop", instance)
     assert world.instance_of(instance.pk).task_state == ""
+
+
+def test_what_only_its_owner_may_read_stands_on_no_page_of_the_admin(client: Client) -> None:
+    user_data = "cGFzc3dvcmQ6IHNlY3JldA=="
+    instance = world.active(owner(), user_data=user_data)  # type: ignore[arg-type]
+    world.create(owner(), "waits", user_data=user_data)  # type: ignore[arg-type]
+    request = BuildRequest.objects.get()
+    ConsoleLog.objects.create(instance_uuid=instance.pk, output="login: root password: hunter2")
+    pages = {
+        row: client.get(f"/admin/servers/{row._meta.model_name}/{row.pk}/change/").text
+        for row in (instance, request, ConsoleLog.objects.get())
+    }
+    assert "waits" in pages[request]
+    assert "m1.tiny" in pages[request]
+    for row, page in pages.items():
+        assert user_data not in page, row
+        assert "hunter2" not in page, row
