@@ -17,6 +17,8 @@ class ServerOptions:
     server_groups_per_project: int
     server_group_members: int
     upload_stale_s: float
+    image_unknown_days: float
+    image_reserve_bytes: int
 
 
 def server_options() -> ServerOptions:
@@ -29,4 +31,6 @@ def server_options() -> ServerOptions:
         server_groups_per_project=ours.get("QUOTA_SERVER_GROUPS", 10),
         server_group_members=ours.get("QUOTA_SERVER_GROUP_MEMBERS", 10),
         upload_stale_s=ours.get("UPLOAD_STALE_S", 3600.0),
+        image_unknown_days=ours["IMAGE_UNKNOWN_DAYS"],
+        image_reserve_bytes=ours["IMAGE_RESERVE_BYTES"],
     )

@@ -1,12 +1,13 @@
 """Filters of instance lists, for the API and the page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import django_filters
 from django.db.models import Q, QuerySet
 
-from servers.models import Instance
-from servers.states import api_status, status_states
+from controlplane.kernel.ids import parse_uuid
+from servers.models import BuildRequest, Instance
+from servers.states import status_states
 
 
 class InstanceFilterSet(django_filters.FilterSet):
@@ -32,30 +33,27 @@ class InstanceFilterSet(django_filters.FilterSet):
         return rows.filter(wanted)
 
     @classmethod
-    def keeper(cls, params: Mapping[str, str]) -> Callable[[Instance], bool]:
-        """The same filters for instances that have no row yet: which of them to show.
+    def pending(cls, rows: QuerySet[BuildRequest], params: Mapping[str, str]) -> QuerySet[BuildRequest]:
+        """The same filters for instances that have no row yet.
 
         Filters on what only a row has (host, tags, times) hide them; what is no filter hides nothing, as with rows.
         """
-        known = {"name", "status", "vm_state", "flavor", "image", "reservation_id", "request_id"}
         given = {key: value for key, value in params.items() if value and key in cls.base_filters}
-
-        def keep(instance: Instance) -> bool:
-            shown = {
-                "status": api_status(instance.vm_state, instance.task_state),
-                "vm_state": instance.vm_state,
-                "flavor": instance.flavor.get("name", ""),
-                "image": str(instance.image_id),
-                "reservation_id": str(instance.reservation_id),
-                "request_id": instance.request_id,
-            }
-            if set(given) - known:
-                return False
-            if given.get("name", "").lower() not in instance.name.lower():
-                return False
-            return all(shown[key].lower() == value.lower() for key, value in given.items() if key != "name")
-
-        return keep
+        for key, value in given.items():
+            if key in _OF_A_BODY:
+                rows = rows.filter(**{f"instance_body__{_OF_A_BODY[key]}": value})
+            elif key == "status":
+                wanted = Q(pk__in=[])
+                for vm_state, task_state in status_states(value.upper()):
+                    wanted |= Q(instance_body__vm_state=vm_state, instance_body__task_state=task_state)
+                rows = rows.filter(wanted)
+            elif key == "request_id":
+                rows = rows.filter(request_id__iexact=value)
+            elif key == "reservation_id" and (reservation := parse_uuid(value)):
+                rows = rows.filter(reservation_id=reservation)
+            else:
+                return rows.none()
+        return rows
 
 
 class OperatorInstanceFilterSet(InstanceFilterSet):
@@ -68,3 +66,11 @@ class OperatorInstanceFilterSet(InstanceFilterSet):
 def instance_filters(*, is_admin: bool) -> type[InstanceFilterSet]:
     """The filters that a caller may use: to a tenant the answer to `?host=` would tell where its instances run."""
     return OperatorInstanceFilterSet if is_admin else InstanceFilterSet
+
+
+_OF_A_BODY = {
+    "name": "name__icontains",
+    "vm_state": "vm_state__iexact",
+    "flavor": "flavor__name__iexact",
+    "image": "image_id__iexact",
+}

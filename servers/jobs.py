@@ -1,6 +1,7 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
 from controlplane.identity.services import tokens_purge_expired
+from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.work.heals import heals_prune
 from controlplane.work.jobs import chore_register, kind_register
 from controlplane.work.prune import work_prune
@@ -12,6 +13,7 @@ from servers.instances import work_kinds
 from servers.instances.services.build_outcome import build_overdue
 from servers.instances.services.delete import delete_overdue
 from servers.instances.services.power import action_overdue
+from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
 from servers.repair.services.claim_sweep import orphan_claims_free
 from servers.repair.services.drift import guest_drift_round, placement_drift_round
 from servers.repair.services.drift_sources import drift_sources_register
@@ -39,5 +41,9 @@ def kinds_register() -> None:
     chore_register("old work", every_s=3600.0, run=work_prune)
     chore_register("image files", every_s=600.0, run=image_files_sweep)
     chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
+    chore_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
+    chore_register("deleted images", every_s=3600.0, run=deleted_images_prune)
+    chore_register("expired sessions", every_s=3600.0, run=sessions_prune)
+    chore_register("admin log", every_s=86400.0, run=admin_log_prune)
     for kind in (work_kinds.START, work_kinds.STOP, work_kinds.REBOOT):
         kind_register(kind, handler=None, overdue=action_overdue)

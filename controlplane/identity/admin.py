@@ -125,6 +125,11 @@ class ProjectAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic a
     list_display = ["name", "enabled", "quota_instances", "quota_cores", "quota_ram_mib", "created_at"]
     list_filter = ["enabled"]
     search_fields = ["name", "id", "description"]
+    fieldsets = [
+        (None, {"fields": ["name", "description", "enabled"]}),
+        ("Quota of instances", {"fields": ["quota_instances", "quota_cores", "quota_ram_mib"]}),
+        ("Quota of images", {"fields": ["quota_images", "quota_image_bytes", "quota_image_uploads"]}),
+    ]
     inlines = [RoleInline]
 
 

@@ -236,9 +236,6 @@ KILONOVA: dict[str, Any] = {
     "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0),
     "IMAGE_DIR": Path(env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")),
     "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1),
-    "DEFAULT_QUOTA_INSTANCES": env.integer("DEFAULT_QUOTA_INSTANCES", 20, "Instances a project may have."),
-    "DEFAULT_QUOTA_CORES": env.integer("DEFAULT_QUOTA_CORES", 40, "vCPUs a project may have."),
-    "DEFAULT_QUOTA_RAM_MIB": env.integer("DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB."),
     "TRUSTED_PROXIES": env.integer(
         "TRUSTED_PROXIES", 0, "Proxies before the web server whose X-Forwarded-For is believed."
     ),

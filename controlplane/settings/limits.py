@@ -1,4 +1,4 @@
-"""What one caller, or everybody together, may take of a web process; and what it promises of HTTPS."""
+"""What callers and projects may take, for how long rows of what is gone are kept, and what is promised of HTTPS."""
 
 from typing import Any
 
@@ -29,5 +29,44 @@ LIMIT_SETTINGS: dict[str, Any] = {
     ),
     "READY_CACHE_S": env.number(
         "READY_CACHE_S", 1.0, "Seconds for which a web process answers /readyz with what it has.", least=0.0
+    ),
+    "DEFAULT_QUOTA_INSTANCES": env.integer(
+        "DEFAULT_QUOTA_INSTANCES", 20, "Instances a project may have; -1, here and in the next five: any.", least=-1
+    ),
+    "DEFAULT_QUOTA_CORES": env.integer("DEFAULT_QUOTA_CORES", 40, "vCPUs a project may have.", least=-1),
+    "DEFAULT_QUOTA_RAM_MIB": env.integer(
+        "DEFAULT_QUOTA_RAM_MIB", 51200, "Memory a project may have, in MiB.", least=-1
+    ),
+    "DEFAULT_QUOTA_IMAGES": env.integer("DEFAULT_QUOTA_IMAGES", 100, "Images a project may have.", least=-1),
+    "DEFAULT_QUOTA_IMAGE_BYTES": env.integer(
+        "DEFAULT_QUOTA_IMAGE_BYTES", 128 * 2**30, "Bytes that the files of a project's images may have.", least=-1
+    ),
+    "DEFAULT_QUOTA_IMAGE_UPLOADS": env.integer(
+        "DEFAULT_QUOTA_IMAGE_UPLOADS", 4, "Images a project may upload at the same time.", least=-1
+    ),
+    "IMAGE_RESERVE_BYTES": env.integer(
+        "IMAGE_RESERVE_BYTES",
+        2**30,
+        "Free bytes that uploads leave on the file system of IMAGE_DIR; 0: none.",
+    ),
+    "DELETED_RETENTION_DAYS": env.number(
+        "DELETED_RETENTION_DAYS",
+        30.0,
+        "Days for which a deleted instance, with all that happened to it, and the record of a deleted image are kept; "
+        "0: for ever.",
+        least=0.0,
+    ),
+    "ADMIN_LOG_RETENTION_DAYS": env.number(
+        "ADMIN_LOG_RETENTION_DAYS",
+        365.0,
+        "Days for which the log of what was done in the Django admin is kept; 0: for ever.",
+        least=0.0,
+    ),
+    "IMAGE_UNKNOWN_DAYS": env.number(
+        "IMAGE_UNKNOWN_DAYS",
+        7.0,
+        "Days after which a whole file in IMAGE_DIR that no image explains (the database was restored from an older "
+        "backup) is moved to its directory trash; 0: never.",
+        least=0.0,
     ),
 }

@@ -16,7 +16,7 @@ from scheduling.models import Cell, ComputeNode, HostMapping, Service
 class CellAdmin(ReadOnlyAdmin):
     """Cells; new instances can be kept out of one."""
 
-    list_display = ["name", "id", "database", "disabled", "created_at"]
+    list_display = ["name", "id", "disabled", "created_at"]
     list_filter = ["disabled"]
     search_fields = ["name", "id"]
     actions = ["disable", "enable"]

@@ -9,9 +9,6 @@ class Cell(UuidKeyed, Timestamped):
     """API scope. cell0 holds instances that never got a host; hosts live in the others."""
 
     name = models.CharField(max_length=255, unique=True)
-    database = models.CharField(
-        max_length=64, default="default", help_text="Alias in DATABASES where rows of this cell's scope live."
-    )
     disabled = models.BooleanField(default=False, help_text="No new instances here; what runs keeps running.")
 
     class Meta:

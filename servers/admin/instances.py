@@ -123,7 +123,8 @@ class PortAdmin(ReadOnlyAdmin):
 
 @admin.register(ConsoleLog)
 class ConsoleLogAdmin(ReadOnlyAdmin):
-    """The ends of serial logs."""
+    """When the ends of serial logs came. The text is read on the instance's page, by who may see the instance."""
 
     list_display = ["instance_uuid", "updated_at"]
+    exclude = ["output"]
     search_fields = ["instance_uuid"]

@@ -1,10 +1,14 @@
 """What a request went through, to look at."""
 
+import json
+
 from django.contrib import admin
+from django.utils.html import format_html
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline
 from servers.models import (
     BuildRequest,
+    ImageStore,
     InstanceAction,
     InstanceActionEvent,
     InstanceMapping,
@@ -47,14 +51,22 @@ class BuildRequestAdmin(ReadOnlyAdmin):
     list_filter = ["project"]
     search_fields = ["instance_uuid", "reservation_id", "request_id"]
     list_select_related = ["project"]
+    exclude = ["instance_body"]
+    readonly_fields = ["instance"]
+
+    @admin.display(description="Instance")
+    def instance(self, request: BuildRequest) -> str:
+        """As the API will show it, without the user data: that is its owner's."""
+        shown = {name: value for name, value in request.instance_body.items() if name != "user_data"}
+        return format_html("<pre>{}</pre>", json.dumps(shown, indent=2, sort_keys=True))
 
 
 @admin.register(InstanceMapping)
 class InstanceMappingAdmin(ReadOnlyAdmin):
     """Which instance is in which cell."""
 
-    list_display = ["instance_uuid", "cell_id", "project", "queued_for_delete", "created_at"]
-    list_filter = ["queued_for_delete", "cell_id"]
+    list_display = ["instance_uuid", "cell_id", "project", "created_at"]
+    list_filter = ["cell_id"]
     search_fields = ["instance_uuid", "cell_id"]
     list_select_related = ["project"]
 
@@ -65,3 +77,10 @@ class ProjectQuotaLockAdmin(ReadOnlyAdmin):
 
     list_display = ["project", "taken"]
     list_select_related = ["project"]
+
+
+@admin.register(ImageStore)
+class ImageStoreAdmin(ReadOnlyAdmin):
+    """The id that the marker file in IMAGE_DIR must carry."""
+
+    list_display = ["marker"]

@@ -10,6 +10,7 @@ from servers.models.console_log import ConsoleLog
 from servers.models.drift import DriftSighting, StrangeGuest
 from servers.models.flavor import Flavor
 from servers.models.image import Image
+from servers.models.image_store import ImageStore
 from servers.models.instance import Instance, InstanceTag
 from servers.models.instance_action import InstanceAction, InstanceActionEvent
 from servers.models.instance_fault import InstanceFault
@@ -27,6 +28,7 @@ __all__ = [
     "DriftSighting",
     "Flavor",
     "Image",
+    "ImageStore",
     "Instance",
     "InstanceAction",
     "InstanceActionEvent",

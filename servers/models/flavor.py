@@ -17,7 +17,9 @@ class Flavor(UuidKeyed, Timestamped):
     description = models.CharField(max_length=1000, blank=True)
     vcpus = models.PositiveIntegerField()
     memory_mib = models.PositiveIntegerField(help_text="Memory in MiB.")
-    root_gib = models.PositiveIntegerField(default=0, help_text="Root disk in GiB; 0 means the image's own size.")
+    root_gib = models.PositiveIntegerField(
+        default=0, help_text="Root disk in GiB; 0 means the image's own size; such a flavor is for admins."
+    )
     ephemeral_gib = models.PositiveIntegerField(default=0, help_text="A second, empty disk in GiB.")
     swap_mib = models.PositiveIntegerField(default=0, help_text="A swap disk in MiB.")
     rxtx_factor = models.FloatField(default=1.0, help_text="Kept for clients that read it; it changes nothing.")

@@ -7,7 +7,7 @@ from servers.states import PowerState, TaskState, VmState
 
 
 class Instance(UuidKeyed, Timestamped):
-    """A virtual machine of a project. Deleted ones stay as rows with `deleted_at`.
+    """A virtual machine of a project. Deleted ones stay as rows with `deleted_at` for DELETED_RETENTION_DAYS.
 
     States are written by services only, each write a compare-and-set: `UPDATE .. WHERE generation = read`
     (and the states that were expected), which also sets `generation = generation + 1`.
@@ -86,6 +86,8 @@ class Instance(UuidKeyed, Timestamped):
             models.Index(fields=["reservation_id"], name="instance_reservation"),
             # Whoever looks for tasks that stand too long looks only at the busy few.
             models.Index(fields=["task_since"], condition=~models.Q(task_state=""), name="instance_busy"),
+            # What is removed after a time.
+            models.Index(fields=["deleted_at"], condition=models.Q(deleted_at__isnull=False), name="instance_deleted"),
         ]
 
     def __str__(self) -> str:

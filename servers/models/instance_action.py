@@ -23,7 +23,12 @@ class InstanceAction(models.Model):
 
     class Meta:
         ordering = ["-started_at", "-id"]
-        indexes = [models.Index(fields=["instance_uuid", "started_at"], name="action_instance")]
+        indexes = [
+            models.Index(fields=["instance_uuid", "started_at"], name="action_instance"),
+            # The overview shows the newest: of all projects, or of one.
+            models.Index(fields=["started_at", "id"], name="action_newest"),
+            models.Index(fields=["project_id", "started_at", "id"], name="action_newest_of_project"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.instance_uuid}"

@@ -11,7 +11,6 @@ class InstanceMapping(Timestamped):
     instance_uuid = models.UUIDField(unique=True)
     cell_id = models.UUIDField(null=True, blank=True, db_index=True)
     project = models.ForeignKey("identity.Project", on_delete=models.PROTECT, related_name="+")
-    queued_for_delete = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["-created_at"]

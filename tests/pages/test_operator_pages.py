@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.domain import Caller
-from servers.models import Instance
+from controlplane.identity.models import Project
+from servers.models import Image, Instance
 from tests.worlds.cloud import PASSWORD, People, active, create, flavor, host, pump
 
 AsPerson = Callable[[Caller], Client]
@@ -109,6 +110,14 @@ def test_the_overview_asks_again_only_while_something_is_under_way(people: Peopl
 
     assert "hx-trigger" not in quiet
     assert "hx-trigger" in client.get("/").text
+
+
+def test_the_overview_shows_what_the_images_of_the_project_take(people: People, as_person: AsPerson) -> None:
+    Image.objects.create(name="i", project_id=people.member.project_id, size_bytes=5 * 2**20, status="active")
+    Project.objects.filter(pk=people.member.project_id).update(quota_image_bytes=10 * 2**20, quota_images=-1)
+    shown = {one.label: (one.used, one.limit) for one in as_person(people.member).get("/").context["quota"]}
+
+    assert (shown["Images"], shown["Image data"], shown["Image uploads now"]) == ((1, -1), (5, 10), (0, 4))
 
 
 def test_a_person_logs_in_with_a_password_and_out_again(people: People) -> None:

@@ -9,7 +9,9 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from controlplane.dashboard.work.views import MAX_COUNTED
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.work.models import Work
@@ -198,6 +200,20 @@ def test_second_page_holds_the_rest(admin: Client, people: People) -> None:
         Work(queue="conductor", kind="build", subject=uuid.uuid4(), deadline_at=now_plus(60)) for _ in range(26)
     )
     assert "Page 2 of 2" in admin.get("/work/?page=2").text
+
+
+def test_count_of_ended_work_is_bounded_however_much_there_is(admin: Client) -> None:
+    now = timezone.now()
+    Work.objects.bulk_create(
+        Work(queue="q", kind="build", subject=uuid.uuid4(), state="done", deadline_at=now, finished_at=now)
+        for _ in range(MAX_COUNTED + 30)
+    )
+    with CaptureQueriesContext(connection) as asked:
+        answered = admin.get("/work/?state=done")
+    counts = [query["sql"] for query in asked.captured_queries if 'FROM "work_work"' in query["sql"]]
+    assert f"{MAX_COUNTED} or more rows" in answered.text
+    assert answered.context["page"].paginator.num_pages == MAX_COUNTED // 25
+    assert [sql for sql in counts if "COUNT(*)" in sql and "LIMIT" not in sql] == []
 
 
 def test_twenty_rows_cost_the_queries_of_two(admin: Client, people: People) -> None:

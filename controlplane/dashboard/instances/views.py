@@ -59,9 +59,8 @@ def instance_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     everywhere = caller.is_admin and request.GET.get("all_projects") == "1"
     filter_class = instance_filters(is_admin=caller.is_admin)
     filters = filter_class(request.GET, queryset=instances_visible(caller=caller, all_projects=everywhere))
-    rows = PendingFirst(
-        pending_instances(caller=caller, all_projects=everywhere), filters.qs, filter_class.keeper(request.GET)
-    )
+    waiting = pending_instances(caller=caller, all_projects=everywhere)
+    rows = PendingFirst(filter_class.pending(waiting, request.GET), filters.qs)
     here = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": here,

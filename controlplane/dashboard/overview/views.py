@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.identity.domain import Caller
 from scheduling.fleet.selectors.hosts import fleet_stats
-from servers.catalog.selectors.quota import quota_state
+from servers.catalog.selectors.quota import image_quota_state, quota_state
 from servers.instances.selectors.activity import recent_activity, status_counts
 
 RECENT = 12
@@ -22,7 +22,7 @@ def overview(request: HttpRequest, caller: Caller) -> HttpResponse:
         "counts": counts,
         "total": sum(counts.values()),
         "fleet": fleet_stats() if caller.is_admin else None,
-        "quota": quota_state(project_id=caller.project_id),
+        "quota": quota_state(project_id=caller.project_id) + image_quota_state(project_id=caller.project_id),
         "activity": activity,
         "is_live": "BUILD" in counts or any(not one.action.result for one in activity),
     }

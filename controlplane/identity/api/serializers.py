@@ -66,6 +66,9 @@ class ProjectBody(ClosedFields, serializers.ModelSerializer[Project]):
             "quota_instances",
             "quota_cores",
             "quota_ram_mib",
+            "quota_images",
+            "quota_image_bytes",
+            "quota_image_uploads",
             "created_at",
         ]
 

@@ -21,7 +21,7 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "instances:read_all": Role.ADMIN,
         "instances:create": Role.MEMBER,
         "instances:create:forced_host": Role.ADMIN,
-        "instances:update": Role.MEMBER,
+        "instances:create:zero_disk_flavor": Role.ADMIN,
         "instances:delete": Role.MEMBER,
         "instances:act": Role.MEMBER,
         "instances:console": Role.READER,

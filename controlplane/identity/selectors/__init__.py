@@ -1,6 +1,7 @@
 """Reading identity."""
 
 import uuid
+from dataclasses import fields
 from typing import cast
 
 from django.contrib.auth.models import AnonymousUser
@@ -65,7 +66,7 @@ def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
     """The project's limits, where it has none of its own the installation's. Raises NotFound."""
     project = project_get(project_id=project_id)
     defaults = identity_options().default_quota
-    own = {"instances": project.quota_instances, "cores": project.quota_cores, "ram_mib": project.quota_ram_mib}
+    own = {field.name: getattr(project, f"quota_{field.name}") for field in fields(QuotaLimits)}
     limits = {name: getattr(defaults, name) if value is None else value for name, value in own.items()}
     return QuotaLimits(**limits)
 

@@ -11,7 +11,7 @@ from controlplane.kernel.errors import Conflict, InvalidFields
 
 
 class ProjectFields(TypedDict, total=False):
-    """What a project says about itself; a quota of None means the installation's default."""
+    """What a project says about itself; a quota of None means the installation's default, -1 no limit."""
 
     name: str
     description: str
@@ -19,6 +19,9 @@ class ProjectFields(TypedDict, total=False):
     quota_instances: int | None
     quota_cores: int | None
     quota_ram_mib: int | None
+    quota_images: int | None
+    quota_image_bytes: int | None
+    quota_image_uploads: int | None
 
 
 def project_create(**fields: Unpack[ProjectFields]) -> Project:

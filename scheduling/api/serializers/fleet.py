@@ -13,7 +13,7 @@ from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
 
 class CellOutput(serializers.ModelSerializer[Cell]):
-    """A cell. The database's alias stays inside."""
+    """A cell."""
 
     class Meta:
         model = Cell

@@ -149,11 +149,14 @@ class NetworkOutput(serializers.ModelSerializer[Network]):
 
 
 class AmountsOutput(serializers.Serializer[Any]):
-    """Three numbers; a limit of -1 means unlimited."""
+    """Six numbers; a limit of -1 means unlimited."""
 
     instances = serializers.IntegerField()
     cores = serializers.IntegerField()
     ram_mib = serializers.IntegerField()
+    images = serializers.IntegerField()
+    image_bytes = serializers.IntegerField()
+    image_uploads = serializers.IntegerField(help_text="At the same time.")
 
 
 class QuotaOutput(serializers.Serializer[Any]):

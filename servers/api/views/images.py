@@ -108,9 +108,9 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
     @extend_schema(responses={(200, RAW): OpenApiTypes.BINARY})
     @file.mapping.get
     def download(self, request: Request, pk: str) -> StreamingHttpResponse:
-        """The bytes, with their checksum as a header."""
+        """The bytes, with their checksum as a header. 403 for a deactivated image, except to admins."""
         image = self.get_object()
-        response = StreamingHttpResponse(image_chunks(image.pk), content_type=RAW)
+        response = StreamingHttpResponse(image_chunks(image.pk, caller=caller_of(request)), content_type=RAW)
         response["Content-Length"] = str(image.size_bytes)
         response["Content-Disposition"] = f'attachment; filename="{image.pk}.{image.disk_format}"'
         response[CHECKSUM_HEADER] = image.checksum_sha256
@@ -119,7 +119,7 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
     @extend_schema(request=None, responses=ImageOutput)
     @action(detail=True, methods=["post"])
     def deactivate(self, request: Request, pk: str) -> Response:
-        """No new instances of it. For admins."""
+        """No new instances of it, and only admins read its bytes. For admins."""
         return self._shown(image_deactivate(image_id=self.get_object().pk))
 
     @extend_schema(request=None, responses=ImageOutput)

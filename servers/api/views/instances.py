@@ -71,8 +71,9 @@ class InstanceViewSet(GenericViewSet[Instance]):
         caller = caller_of(request)
         everywhere = request.query_params.get("all_projects", "") in {"1", "true", "yes"}
         rows = self.filter_queryset(instances_visible(caller=caller, all_projects=everywhere))
-        pending = pending_instances(caller=caller, all_projects=everywhere)
-        page = self.paginate_queryset(PendingFirst(pending, rows, self.filterset_class.keeper(request.query_params)))  # type: ignore[arg-type]  # a sequence is all it needs
+        waiting = pending_instances(caller=caller, all_projects=everywhere)
+        pending = self.filterset_class.pending(waiting, request.query_params)
+        page = self.paginate_queryset(PendingFirst(pending, rows))  # type: ignore[arg-type]  # a sequence is all it needs
         return self.get_paginated_response(_shown(request, page or []))
 
     def retrieve(self, request: Request, pk: str) -> Response:

@@ -32,7 +32,7 @@ class InstanceMappingOutput(serializers.ModelSerializer[InstanceMapping]):
 
     class Meta:
         model = InstanceMapping
-        fields = ["instance_uuid", "cell_id", "project", "queued_for_delete", "created_at"]
+        fields = ["instance_uuid", "cell_id", "project", "created_at"]
 
 
 class ActionViewSet(ReadOnlyModelViewSet[InstanceAction]):

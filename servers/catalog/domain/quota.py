@@ -1,6 +1,7 @@
 """Quota arithmetic. A limit of -1 means unlimited, as in Nova."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 UNLIMITED = -1
 
@@ -16,6 +17,18 @@ class Amounts:
     def times(self, count: int) -> "Amounts":
         """`count` of these."""
         return Amounts(self.instances * count, self.cores * count, self.ram_mib * count)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageAmounts:
+    """So many images, bytes of their files, and uploads at the same time."""
+
+    images: int
+    image_bytes: int
+    image_uploads: int
+
+
+A = TypeVar("A", Amounts, ImageAmounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +51,10 @@ class Shortfall:
 RESOURCES = ("instances", "cores", "ram_mib")
 
 
-def shortfalls(*, wanted: Amounts, used: Amounts, limits: Amounts) -> list[Shortfall]:
+def shortfalls(*, wanted: A, used: A, limits: A) -> list[Shortfall]:
     """Every resource that would go over its limit. One that nothing is wanted of never does."""
-    rows = [(name, getattr(wanted, name), getattr(used, name), getattr(limits, name)) for name in RESOURCES]
+    names = [field.name for field in fields(wanted)]
+    rows = [(name, getattr(wanted, name), getattr(used, name), getattr(limits, name)) for name in names]
     return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
 
 

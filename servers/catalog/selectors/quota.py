@@ -4,10 +4,13 @@ import uuid
 from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Count, Q, Sum
 
 from controlplane.identity.selectors import quota_limits
 from controlplane.infra.db import uuid_value
-from servers.catalog.domain.quota import UNLIMITED, Amounts
+from servers.catalog.domain.quota import UNLIMITED, Amounts, ImageAmounts
+from servers.images.domain.images import ImageStatus
+from servers.models import Image
 from servers.states import VmState
 
 # Asked for every create: one statement for both tables, where the ORM would need two and longer to write them.
@@ -37,6 +40,25 @@ def quota_limit_amounts(*, project_id: uuid.UUID) -> Amounts:
     return Amounts(instances=limits.instances, cores=limits.cores, ram_mib=limits.ram_mib)
 
 
+def image_quota_usage(*, project_id: uuid.UUID, apart_from: uuid.UUID | None = None) -> ImageAmounts:
+    """Images that are not deleted, with the bytes that uploads under way announced or sent so far. One query."""
+    rows = Image.objects.filter(project_id=project_id).exclude(status=ImageStatus.DELETED)
+    if apart_from is not None:
+        rows = rows.exclude(pk=apart_from)
+    counts = rows.aggregate(
+        images=Count("pk"),
+        image_bytes=Sum("size_bytes", default=0),
+        image_uploads=Count("pk", filter=Q(status=ImageStatus.SAVING)),
+    )
+    return ImageAmounts(**{name: int(value) for name, value in counts.items()})
+
+
+def image_quota_limits(*, project_id: uuid.UUID) -> ImageAmounts:
+    """The project's limits; -1 means unlimited."""
+    limits = quota_limits(project_id=project_id)
+    return ImageAmounts(limits.images, limits.image_bytes, limits.image_uploads)
+
+
 @dataclass(frozen=True, slots=True)
 class QuotaLine:
     """One resource for people: `limit` is -1 and `left` says so when there is none."""
@@ -59,4 +81,15 @@ def quota_state(*, project_id: uuid.UUID) -> list[QuotaLine]:
         QuotaLine("Instances", "", used.instances, limits.instances),
         QuotaLine("vCPUs", "", used.cores, limits.cores),
         QuotaLine("Memory", "MiB", used.ram_mib, limits.ram_mib),
+    ]
+
+
+def image_quota_state(*, project_id: uuid.UUID) -> list[QuotaLine]:
+    """What the project's images use of what they may."""
+    used, limits = image_quota_usage(project_id=project_id), image_quota_limits(project_id=project_id)
+    limit_mib = limits.image_bytes // 2**20 if limits.image_bytes > 0 else limits.image_bytes
+    return [
+        QuotaLine("Images", "", used.images, limits.images),
+        QuotaLine("Image data", "MiB", -(-used.image_bytes // 2**20), limit_mib),
+        QuotaLine("Image uploads now", "", used.image_uploads, limits.image_uploads),
     ]

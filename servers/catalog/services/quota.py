@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
-from servers.catalog.domain.quota import Amounts, Shortfall, count_that_fits, overruns, shortfalls
-from servers.catalog.selectors.quota import quota_limit_amounts, quota_usage
+from servers.catalog.domain.quota import Amounts, ImageAmounts, Shortfall, count_that_fits, overruns, shortfalls
+from servers.catalog.selectors.quota import image_quota_limits, image_quota_usage, quota_limit_amounts, quota_usage
 from servers.models import ProjectQuotaLock
 
 
@@ -54,6 +54,12 @@ def quota_recheck(*, project_id: uuid.UUID) -> None:
     if settings.KILONOVA["QUOTA_RECHECK"]:
         used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
         _raise_for(overruns(used=used, limits=limits))
+
+
+def image_quota_check(*, project_id: uuid.UUID, wanted: ImageAmounts, image_id: uuid.UUID | None = None) -> None:
+    """Raises QuotaExceeded when this would go over; what `image_id` has already is replaced by what is wanted."""
+    used = image_quota_usage(project_id=project_id, apart_from=image_id)
+    _raise_for(shortfalls(wanted=wanted, used=used, limits=image_quota_limits(project_id=project_id)))
 
 
 def _refuse(wanted: Amounts, used: Amounts, limits: Amounts) -> None:

@@ -12,6 +12,8 @@ from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Forbidden, NotFound
+from servers.catalog.domain.quota import ImageAmounts
+from servers.catalog.services.quota import image_quota_check, quota_lock
 from servers.fields import refuse_if
 from servers.images.domain.image_rules import image_problems
 from servers.images.domain.images import TRANSITIONS, ImageStatus, Visibility
@@ -39,7 +41,10 @@ def image_create(
     expected_sha256: str = "",
     image_id: uuid.UUID | None = None,
 ) -> Image:
-    """A new image without data (`queued`). Raises InvalidFields; Forbidden when only admins may publish; Conflict."""
+    """A new image without data (`queued`).
+
+    Raises InvalidFields; Forbidden when only admins may publish; QuotaExceeded; Conflict for an id that is taken.
+    """
     fields: dict[str, Any] = {
         "name": name,
         "disk_format": disk_format,
@@ -58,6 +63,9 @@ def image_create(
         fields["id"] = image_id
     try:
         with transaction.atomic():
+            if caller is not None:
+                quota_lock(caller.project_id)
+                image_quota_check(project_id=caller.project_id, wanted=ImageAmounts(1, 0, 0))
             return Image.objects.create(**fields)
     except IntegrityError as error:
         raise Conflict(f"Image {image_id} exists already.", field="id") from error

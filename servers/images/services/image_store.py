@@ -7,6 +7,7 @@ the other finds no row and removes its own file; a crash at any point leaves `sa
 
 import contextlib
 import hashlib
+import logging
 import os
 import time
 import uuid
@@ -19,16 +20,40 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import Conflict, Invalid, KilonovaError, NotFound, TooLarge, Unavailable
+from controlplane.infra.db import now_plus
+from controlplane.kernel.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    KilonovaError,
+    NotFound,
+    QuotaExceeded,
+    TooLarge,
+    Unavailable,
+)
+from servers.catalog.domain.quota import ImageAmounts
+from servers.catalog.services.quota import image_quota_check, quota_lock
 from servers.conf import server_options
 from servers.fields import refuse_if
 from servers.images.domain.disk_header import HEADER_BYTES, virtual_size_of
 from servers.images.domain.image_rules import checksum_reasons
 from servers.images.domain.images import UPLOADABLE, DiskFormat, ImageStatus
 from servers.images.services.image import image_owned
+from servers.images.services.image_directory import (
+    TRASH,
+    image_directory_claim,
+    image_directory_is_ours,
+    space_check,
+    stored_files,
+)
 from servers.models import Image
 
+log = logging.getLogger(__name__)
 CHUNK_BYTES = 1024 * 1024
+CHECK_BYTES = 8 * CHUNK_BYTES
+"""So often quota and free space are looked at while bytes come."""
+CHECK_EVERY_S = 60.0
+CUT_OFF = "The upload was cut off."
 TAKEN_OVER = "The image was deleted, or another upload of it began later."
 READABLE = (ImageStatus.ACTIVE, ImageStatus.DEACTIVATED)
 
@@ -63,20 +88,24 @@ def image_upload(
 ) -> Image:
     """Take the bytes and make the image active.
 
-    Raises NotFound, Forbidden; Conflict when the image has its data or a later upload took over; TooLarge above
-    IMAGE_MAX_BYTES; Invalid when checksum or content are not what was said. After the last two the image is `killed`
-    with the reason in `status_reason`; after a body that was cut off it is `queued`. Both may be uploaded again.
+    Raises NotFound, Forbidden; QuotaExceeded; Unavailable below the reserve of free space; Conflict when the image has
+    its data or a later upload took over; TooLarge above IMAGE_MAX_BYTES; Invalid when checksum or content are not what
+    was said. After the last two the image is `killed` with the reason in `status_reason`; after a body that was cut
+    off, or found no room, it is `queued`. Both may be uploaded again.
     """
     image = image_owned(caller=caller, image_id=image_id)
     if expected_sha256:
         refuse_if({"checksum_sha256": checksum_reasons(expected_sha256)})
-    upload_id = _begin(image)
+    limit = server_options().image_max_bytes
+    if declared_bytes is not None and declared_bytes > limit:
+        raise _too_large(declared_bytes, limit)
+    upload_id = _begin(image, declared_bytes or 0)
     part = _path(image_id, upload_id, ".part")
     try:
-        received = _receive(stream, part, declared_bytes)
+        received = _receive(stream, part, declared_bytes, _RoomHeld(image, upload_id, declared_bytes or 0))
         facts = _verified(image, received, expected_sha256)
         _publish(part, _path(image_id, upload_id))
-        _finish(image_id, upload_id, facts)
+        _finish(image, upload_id, received.size_bytes, facts)
     except BaseException as error:
         _abandon(image_id, upload_id, error)
         if isinstance(error, OSError):
@@ -86,21 +115,61 @@ def image_upload(
     return Image.objects.get(pk=image_id)
 
 
-def _begin(image: Image) -> uuid.UUID:
+def _begin(image: Image, announced_bytes: int) -> uuid.UUID:
     upload_id = uuid.uuid4()
     rows = Image.objects.filter(pk=image.pk, status__in=[status.value for status in UPLOADABLE])
-    if not rows.update(status=ImageStatus.SAVING.value, upload_id=upload_id, status_reason="", updated_at=Now()):
-        raise Conflict(f"Image {image.name} has its data already.", field="status")
+    changes = {"status": ImageStatus.SAVING.value, "upload_id": upload_id, "status_reason": ""}
+    with _quota_held(image, announced_bytes, uploads=1):
+        if not rows.update(**changes, size_bytes=announced_bytes, updated_at=Now()):
+            raise Conflict(f"Image {image.name} has its data already.", field="status")
     return upload_id
 
 
-def _receive(stream: Readable, part: Path, declared_bytes: int | None) -> Received:
-    limit = server_options().image_max_bytes
-    if declared_bytes is not None and declared_bytes > limit:
-        raise _too_large(declared_bytes, limit)
-    part.parent.mkdir(parents=True, exist_ok=True)
+@contextlib.contextmanager
+def _quota_held(image: Image, size_bytes: int, *, uploads: int) -> Iterator[None]:
+    """A transaction that writes what the image takes, under its project's quota lock. Raises QuotaExceeded at its end,
+    so that what is wrong with the image itself is said first.
+    """
+    with transaction.atomic():
+        if image.project_id is not None:
+            quota_lock(image.project_id)
+        yield
+        if image.project_id is not None:
+            wanted = ImageAmounts(0, size_bytes, uploads)
+            image_quota_check(project_id=image.project_id, wanted=wanted, image_id=image.pk)
+
+
+@dataclass(slots=True)
+class _RoomHeld:
+    """Keeps an upload within quota and free space while it grows, and its row from looking cut off.
+
+    What was announced is held from the beginning, so only what goes beyond it asks for more.
+    """
+
+    image: Image
+    upload_id: uuid.UUID
+    announced_bytes: int
+    next_bytes: int = 0
+    next_at_s: float = 0.0
+
+    def grown_to(self, size: int) -> None:
+        """Raises QuotaExceeded, Unavailable; Conflict when the image was deleted or a later upload took over."""
+        if size < self.next_bytes and time.monotonic() < self.next_at_s:
+            return
+        self.next_bytes, self.next_at_s = size + CHECK_BYTES, time.monotonic() + CHECK_EVERY_S
+        space_check(server_options().image_dir, self.announced_bytes - size)
+        held = max(size, self.announced_bytes)
+        rows = Image.objects.filter(pk=self.image.pk, upload_id=self.upload_id, status=ImageStatus.SAVING)
+        with _quota_held(self.image, held, uploads=1):
+            if not rows.update(size_bytes=held, updated_at=Now()):
+                raise Conflict(TAKEN_OVER, field="status")
+
+
+def _receive(stream: Readable, part: Path, declared_bytes: int | None, room: _RoomHeld) -> Received:
+    image_directory_claim(part.parent)
+    space_check(part.parent, declared_bytes or 0)
     with part.open("wb") as file:
-        received = _copy(stream, file.write, limit)
+        received = _copy(stream, file.write, room)
         file.flush()
         os.fsync(file.fileno())
     if declared_bytes is not None and received.size_bytes != declared_bytes:
@@ -112,12 +181,13 @@ class _Write(Protocol):
     def __call__(self, data: bytes, /) -> int: ...
 
 
-def _copy(stream: Readable, write: _Write, limit: int) -> Received:
-    digest, size, head = hashlib.sha256(), 0, b""
+def _copy(stream: Readable, write: _Write, room: _RoomHeld) -> Received:
+    digest, size, head, limit = hashlib.sha256(), 0, b"", server_options().image_max_bytes
     while chunk := _read(stream):
         size += len(chunk)
         if size > limit:
             raise _too_large(size, limit)
+        room.grown_to(size)
         if len(head) < HEADER_BYTES:
             head += chunk[: HEADER_BYTES - len(head)]
         digest.update(chunk)
@@ -141,11 +211,7 @@ def _verified(image: Image, received: Received, expected_sha256: str) -> dict[st
         if expected and expected != received.sha256:
             raise Invalid(f"The checksum is {received.sha256}, not {expected} as was said.", field="checksum_sha256")
     virtual = virtual_size_of(received.head, declared=DiskFormat(image.disk_format), file_bytes=received.size_bytes)
-    return {
-        "checksum_sha256": received.sha256,
-        "size_bytes": received.size_bytes,
-        "virtual_size_bytes": virtual,
-    }
+    return {"checksum_sha256": received.sha256, "virtual_size_bytes": virtual}
 
 
 def _publish(part: Path, final: Path) -> None:
@@ -156,34 +222,41 @@ def _publish(part: Path, final: Path) -> None:
     _sync_directory(final.parent)
 
 
-def _finish(image_id: uuid.UUID, upload_id: uuid.UUID, facts: dict[str, str | int]) -> None:
-    rows = Image.objects.filter(pk=image_id, upload_id=upload_id, status=ImageStatus.SAVING)
-    if not rows.update(status=ImageStatus.ACTIVE.value, updated_at=Now(), **facts):
-        raise Conflict(TAKEN_OVER, field="status")
+def _finish(image: Image, upload_id: uuid.UUID, size_bytes: int, facts: dict[str, str | int]) -> None:
+    rows = Image.objects.filter(pk=image.pk, upload_id=upload_id, status=ImageStatus.SAVING)
+    with _quota_held(image, size_bytes, uploads=0):
+        if not rows.update(status=ImageStatus.ACTIVE.value, size_bytes=size_bytes, updated_at=Now(), **facts):
+            raise Conflict(TAKEN_OVER, field="status")
 
 
 def _abandon(image_id: uuid.UUID, upload_id: uuid.UUID, error: BaseException) -> None:
     """Remove what was written, and let the row say why. Whatever fails here must not hide `error`."""
     with contextlib.suppress(OSError):
         _path(image_id, upload_id, ".part").unlink(missing_ok=True)
-        if isinstance(error, Conflict):
+        if isinstance(error, Conflict | QuotaExceeded):
             _path(image_id, upload_id).unlink(missing_ok=True)
     is_refused = isinstance(error, Invalid) and not isinstance(error, BodyCutOff)
     rows = Image.objects.filter(pk=image_id, upload_id=upload_id, status=ImageStatus.SAVING)
     rows.update(
         status=(ImageStatus.KILLED if is_refused else ImageStatus.QUEUED).value,
-        status_reason=error.message[:500] if isinstance(error, KilonovaError) else "The upload was cut off.",
+        size_bytes=0,
+        status_reason=error.message[:500] if isinstance(error, KilonovaError) else CUT_OFF,
         updated_at=Now(),
     )
 
 
-def image_chunks(image_id: uuid.UUID) -> Iterator[bytes]:
-    """The bytes of an image that has some. NotFound, Conflict and Unavailable are raised at once, not while reading."""
+def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None) -> Iterator[bytes]:
+    """The bytes of an image that has some; of a deactivated one for admins and the installation (None) only.
+
+    NotFound, Forbidden, Conflict and Unavailable are raised at once, not while reading.
+    """
     image = Image.objects.filter(pk=image_id).exclude(status=ImageStatus.DELETED).first()
     if image is None:
         raise NotFound(f"Image {image_id} does not exist.")
     if image.status not in READABLE or image.upload_id is None:
         raise Conflict(f"Image {image.name} is {image.status}; it has no data yet.", status=image.status)
+    if image.status == ImageStatus.DEACTIVATED and caller is not None and not caller.is_admin:
+        raise Forbidden(f"Image {image.name} is deactivated: only administrators may read it.", status=image.status)
     try:
         file = _path(image_id, image.upload_id).open("rb")
     except OSError as error:
@@ -209,23 +282,42 @@ def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:
 
 
 def image_files_sweep() -> int:
-    """Remove files that no row names and that nobody wrote to for `upload_stale_s`. Returns how many went."""
-    directory, stale_before = server_options().image_dir, time.time() - server_options().upload_stale_s
-    if not directory.is_dir():
+    """Remove what uploads and deletions left half done for `upload_stale_s`. Returns how many files went.
+
+    The row of an upload that was cut off no longer holds its part of the quota either, and takes a new one.
+
+    A whole file that no row explains is not removed: a database restored from a backup does not know the images that
+    were uploaded since. It waits `image_unknown_days` and is moved to the directory `trash`.
+    """
+    options, now_s = server_options(), time.time()
+    cut_off = Image.objects.filter(status=ImageStatus.SAVING, updated_at__lt=now_plus(-options.upload_stale_s))
+    cut_off.update(status=ImageStatus.QUEUED, size_bytes=0, status_reason=CUT_OFF, updated_at=Now())
+    if not options.image_dir.is_dir() or not image_directory_is_ours(options.image_dir):
         return 0
-    readable = Image.objects.filter(status__in=READABLE).values_list("pk", "upload_id")
-    kept = {_path(image_id, upload_id).name for image_id, upload_id in readable if upload_id}
-    stale = [path for path in directory.iterdir() if path.name not in kept and _is_older(path, stale_before)]
-    for path in stale:
-        path.unlink(missing_ok=True)
-    return len(stale)
+    old = [file for file in stored_files(options.image_dir) if file.modified_at_s < now_s - options.upload_stale_s]
+    rows = Image.objects.filter(pk__in={file.image_id for file in old})
+    known = {pk: (status, upload_id) for pk, status, upload_id in rows.values_list("pk", "status", "upload_id")}
+    went = 0
+    for file in old:
+        status, upload_id = known.get(file.image_id, ("", None))
+        if status in READABLE and upload_id == file.upload_id and not file.is_part:
+            continue
+        if file.is_part or status in READABLE or status == ImageStatus.DELETED:
+            file.path.unlink(missing_ok=True)
+        elif 0 < options.image_unknown_days < (now_s - file.modified_at_s) / 86400.0:
+            _to_trash(file.path)
+        else:
+            continue
+        went += 1
+    return went
 
 
-def _is_older(path: Path, moment_s: float) -> bool:
-    try:
-        return path.is_file() and path.stat().st_mtime < moment_s
-    except FileNotFoundError:
-        return False
+def _to_trash(path: Path) -> None:
+    trash = path.parent / TRASH
+    trash.mkdir(exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        path.replace(trash / path.name)
+        log.warning("no image has the file %s: it was moved to %s", path.name, trash)
 
 
 def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
@@ -233,10 +325,12 @@ def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
 
 
 def _remove_files(image_id: uuid.UUID, *, keep: uuid.UUID | None) -> None:
-    kept = f"{image_id}.{keep}" if keep else ""
-    for path in server_options().image_dir.glob(f"{image_id}.*"):
-        if path.name != kept:
-            path.unlink(missing_ok=True)
+    directory = server_options().image_dir
+    if not directory.is_dir():
+        return
+    for file in stored_files(directory):
+        if file.image_id == image_id and (file.is_part or file.upload_id != keep):
+            file.path.unlink(missing_ok=True)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -1,10 +1,10 @@
 """Instances as callers may see them: rows of the cell, and build requests that have no row yet."""
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Value
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import NotFound
@@ -49,12 +49,10 @@ def instances_visible(*, caller: Caller, all_projects: bool = False) -> QuerySet
     return rows if all_projects and caller.is_admin else rows.filter(project_id=caller.project_id)
 
 
-def pending_instances(*, caller: Caller, all_projects: bool = False) -> list[Instance]:
-    """Instances that have no row yet, newest first."""
-    rows = BuildRequest.objects.order_by("-created_at", "batch_index")
-    if not (all_projects and caller.is_admin):
-        rows = rows.filter(project_id=caller.project_id)
-    return [pending_instance(row) for row in rows[:1000]]
+def pending_instances(*, caller: Caller, all_projects: bool = False) -> QuerySet[BuildRequest]:
+    """The requests of instances that have no row yet, newest first."""
+    rows = BuildRequest.objects.order_by("-created_at", "batch_index", "pk")
+    return rows if all_projects and caller.is_admin else rows.filter(project_id=caller.project_id)
 
 
 def instances_unknown(*, caller: Caller, ids: list[uuid.UUID]) -> list[uuid.UUID]:
@@ -72,20 +70,28 @@ def instances_on(*, host: str) -> list[Instance]:
 
 
 class PendingFirst(Sequence[Instance]):
-    """Instances without a row, then a query of those with one, as one sequence that a paginator can slice."""
+    """Instances without a row, then those with one: two queries as one sequence that a paginator can slice.
 
-    def __init__(
-        self, pending: list[Instance], rows: QuerySet[Instance], keep: Callable[[Instance], bool] = lambda _: True
-    ) -> None:
-        self.pending = [one for one in pending if keep(one)]
-        # Read between two queries, one may show up in both: the build request wins.
-        self.rows = rows.exclude(pk__in=[one.pk for one in self.pending]) if self.pending else rows
-        self._count: int | None = None
+    Only the bodies of a slice are read.
+    """
+
+    def __init__(self, pending: QuerySet[BuildRequest], rows: QuerySet[Instance]) -> None:
+        self.pending, self.rows = pending, rows
+        self._counts: tuple[int, int] | None = None
+
+    def _counted(self) -> tuple[int, int]:
+        """Requests and rows, in one statement, so that one that gets its row at this moment counts once."""
+        if self._counts is None:
+            parts: list[QuerySet[Any, Any]] = [
+                query.order_by().values(part=Value(part)).annotate(many=Count("pk")).values_list("part", "many")
+                for part, query in enumerate((self.pending, self.rows))
+            ]
+            counts = dict(parts[0].union(parts[1], all=True))
+            self._counts = counts.get(0, 0), counts.get(1, 0)
+        return self._counts
 
     def __len__(self) -> int:
-        if self._count is None:
-            self._count = len(self.pending) + self.rows.count()
-        return self._count
+        return sum(self._counted())
 
     @overload
     def __getitem__(self, index: int) -> Instance: ...
@@ -95,13 +101,17 @@ class PendingFirst(Sequence[Instance]):
         if isinstance(index, int):
             return self[index : index + 1][0]
         start, stop, _ = index.indices(len(self))
-        ahead = len(self.pending)
-        head = self.pending[start:stop]
-        return [*head, *self.rows[max(0, start - ahead) : max(0, stop - ahead)]]
+        ahead, _ = self._counted()
+        if start >= ahead:
+            return list(self.rows[start - ahead : stop - ahead])
+        head = [pending_instance(request) for request in self.pending[start : min(stop, ahead)]]
+        if stop <= ahead:
+            return head
+        # One that got its row between the two queries is in both: the build request wins.
+        return [*head, *self.rows.exclude(pk__in=[one.pk for one in head])[: stop - ahead]]
 
     def __iter__(self) -> Iterator[Instance]:
-        yield from self.pending
-        yield from self.rows
+        yield from self[:]
 
 
 def latest_faults(instance_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, InstanceFault]:

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.policy import require
+from controlplane.identity.policy import allows, require
 from controlplane.infra.request_id import current_request_id
-from controlplane.kernel.errors import InvalidFields
+from controlplane.kernel.errors import Forbidden, InvalidFields
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot
@@ -40,16 +40,7 @@ from servers.instances.services.request_parts import (
     zone_problems,
 )
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
-from servers.models import (
-    BuildRequest,
-    Flavor,
-    Image,
-    Instance,
-    InstanceMapping,
-    KeyPair,
-    RequestSpec,
-    ServerGroup,
-)
+from servers.models import BuildRequest, Flavor, Image, Instance, InstanceMapping, KeyPair, RequestSpec, ServerGroup
 from servers.states import TaskState, VmState
 
 
@@ -150,6 +141,12 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
     hints = hints_checked(caller, wanted.hints, problems)
     if not zone_reasons:
         problems |= zone_problems(caller, zone)
+    if flavor and flavor.root_gib == 0 and not allows(caller, "instances:create:zero_disk_flavor"):
+        # It takes an image of any size and claims no disk for it; Nova's rule zero_disk_flavor has the same default.
+        raise Forbidden(
+            f"Flavor {flavor.name} has a root disk of 0 GiB, as large as the image: only administrators may use it.",
+            field="flavor",
+        )
     if flavor and image:
         problems |= fit_problems(flavor, image)
     if problems or flavor is None or image is None:

@@ -30,6 +30,7 @@ from servers.models import (
     ConsoleLog,
     Instance,
     InstanceMapping,
+    InstanceTag,
     Port,
     RequestSpec,
     ServerGroupMember,
@@ -136,6 +137,11 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     claims_free([instance_id])
     verb_told("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
     _traces_remove(instance_id)
+    # Its row stays as history for a time; what its owner gave it does not outlive it.
+    InstanceTag.objects.filter(instance=instance_id).delete()
+    Instance.objects.filter(pk=instance_id).update(
+        user_data="", public_key="", metadata={}, addresses={}, console_host="", console_port=0
+    )
 
 
 def _traces_remove(instance_id: uuid.UUID) -> None:

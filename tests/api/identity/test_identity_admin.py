@@ -57,6 +57,15 @@ def test_search_works(admin: Client, page: str) -> None:
     assert admin.get(f"/admin/identity/{page}/?q=demo").status_code == 200
 
 
+def test_quota_of_a_project_is_set_in_its_form(admin: Client) -> None:
+    project = Project.objects.get(name="demo")
+    fields = {"name": "demo", "enabled": "on", "quota_instances": "-1", "quota_images": "5", "quota_image_bytes": "7"}
+    assert admin.post(f"/admin/identity/project/{project.pk}/change/", {**fields, **NO_ROLES}).status_code == 302
+    project.refresh_from_db()
+    assert (project.quota_instances, project.quota_images, project.quota_image_bytes) == (-1, 5, 7)
+    assert project.quota_image_uploads is None
+
+
 def test_user_is_made_with_a_password(admin: Client) -> None:
     admin.post("/admin/identity/user/add/", {"username": "nina", **NEW, **NO_ROLES})
     assert User.objects.get(username="nina").check_password(NEW["password1"])

@@ -123,6 +123,18 @@ def test_admin_makes_a_project_a_user_and_a_role(who: world.People) -> None:
     assert token["project"]["name"] == "new"
 
 
+def test_quota_of_a_project_is_set_and_minus_one_is_unlimited(who: world.People) -> None:
+    admin = world.client_of(who.admin)
+    path = f"/api/projects/{who.member.project_id}/"
+    quota = {"quota_instances": -1, "quota_images": 3, "quota_image_bytes": 2**40, "quota_image_uploads": 0}
+    shown = admin.patch(path, quota, format="json").json()
+    assert {name: shown[name] for name in quota} == quota
+    limits = world.client_of(who.member).get("/api/quota/").json()["limits"]
+    assert (limits["instances"], limits["images"], limits["image_bytes"]) == (-1, 3, 2**40)
+    refused = admin.patch(path, {"quota_images": -2}, format="json")
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "quota_images")
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

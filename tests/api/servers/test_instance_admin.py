@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.models import Flavor, Instance
+from servers.models import BuildRequest, ConsoleLog, Flavor, Instance
 from tests.worlds import cloud as world
 from tests.worlds.admin_actions import ask, confirm
 
@@ -128,3 +128,20 @@ def many(count: int) -> list[Instance]:
         for number in range(count)
     ]
     return Instance.objects.bulk_create(rows)
+
+
+def test_what_only_its_owner_may_read_stands_on_no_page_of_the_admin(client: Client) -> None:
+    user_data = "cGFzc3dvcmQ6IHNlY3JldA=="
+    instance = world.active(owner(), user_data=user_data)  # type: ignore[arg-type]
+    world.create(owner(), "waits", user_data=user_data)  # type: ignore[arg-type]
+    request = BuildRequest.objects.get()
+    ConsoleLog.objects.create(instance_uuid=instance.pk, output="login: root password: hunter2")
+    pages = {
+        row: client.get(f"/admin/servers/{row._meta.model_name}/{row.pk}/change/").text
+        for row in (instance, request, ConsoleLog.objects.get())
+    }
+    assert "waits" in pages[request]
+    assert "m1.tiny" in pages[request]
+    for row, page in pages.items():
+        assert user_data not in page, row
+        assert "hunter2" not in page, row

@@ -135,6 +135,17 @@ def test_image_too_big_for_the_flavor_is_refused_with_numbers(who: world.People)
     assert "4096 MiB" in post(client, image="hungry").json()["error"]["message"]
 
 
+def test_flavor_without_a_root_disk_is_for_admins_whatever_the_image(who: world.People) -> None:
+    world.flavor("diskless", root_gib=0)
+    world.image("vast", virtual_size_bytes=2**56)
+    refused = post(world.client_of(who.member), flavor="diskless", image="vast")
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["field"]) == (403, "forbidden", "flavor")
+    assert "root disk of 0 GiB" in error["message"]
+    assert not BuildRequest.objects.exists()
+    assert post(world.client_of(who.admin), flavor="diskless").status_code == 202
+
+
 def test_image_that_is_not_active_is_refused(who: world.People) -> None:
     world.image("raw", status="queued")
     assert "queued" in post(world.client_of(who.member), image="raw").json()["error"]["message"]

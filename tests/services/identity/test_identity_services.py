@@ -1,5 +1,6 @@
 """Services and selectors of identity, on a database."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,17 @@ def test_quota_is_the_projects_own_where_it_has_one(settings: Any) -> None:
     defaults = {"DEFAULT_QUOTA_INSTANCES": 7, "DEFAULT_QUOTA_CORES": 8, "DEFAULT_QUOTA_RAM_MIB": 9}
     settings.KILONOVA = {**settings.KILONOVA, **defaults}
     project = project_create(name="small", quota_cores=0)
-    assert quota_limits(project_id=project.pk) == QuotaLimits(instances=7, cores=0, ram_mib=9)
+    limits = quota_limits(project_id=project.pk)
+    assert (limits.instances, limits.cores, limits.ram_mib) == (7, 0, 9)
+
+
+def test_one_projects_quota_may_be_unlimited_and_nothing_below_that() -> None:
+    fields = [field.name for field in dataclasses.fields(QuotaLimits)]
+    project = project_create(name="large", **{f"quota_{name}": -1 for name in fields})  # type: ignore[arg-type]
+    assert dataclasses.astuple(quota_limits(project_id=project.pk)) == (-1,) * len(fields)
+    with pytest.raises(InvalidFields) as refused:
+        project_update(project=project, quota_images=-2, quota_cores=-2)
+    assert set(refused.value.errors) == {"quota_images", "quota_cores"}
 
 
 def test_bootstrap_tells_a_made_up_password_once(db: None) -> None:

@@ -284,7 +284,10 @@ def test_only_admins_deactivate(admin, member):
     put(member, image_id, qcow2())
     error(member.post(f"/api/images/{image_id}/deactivate/"), 403)
     assert admin.post(f"/api/images/{image_id}/deactivate/").json()["status"] == "deactivated"
+    error(member.get(f"/api/images/{image_id}/file/"), 403)
+    assert b"".join(admin.get(f"/api/images/{image_id}/file/").streaming_content) == qcow2()
     assert admin.post(f"/api/images/{image_id}/reactivate/").json()["status"] == "active"
+    assert b"".join(member.get(f"/api/images/{image_id}/file/").streaming_content) == qcow2()
 
 
 @pytest.mark.parametrize(
@@ -401,10 +404,22 @@ def test_networks_are_read(reader):
 
 
 def test_quota_shows_limits_and_use(reader, settings):
-    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_INSTANCES": 7}
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_INSTANCES": 7, "DEFAULT_QUOTA_IMAGE_UPLOADS": -1}
     shown = reader.get("/api/quota/").json()
-    assert shown["limits"]["instances"] == 7
-    assert shown["used"] == {"instances": 0, "cores": 0, "ram_mib": 0}
+    assert (shown["limits"]["instances"], shown["limits"]["image_uploads"]) == (7, -1)
+    used = {"instances": 0, "cores": 0, "ram_mib": 0, "images": 0, "image_bytes": 0, "image_uploads": 0}
+    assert shown["used"] == used
+
+
+def test_images_are_counted_against_the_quota_of_their_project(member, settings):
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_IMAGES": 1, "DEFAULT_QUOTA_IMAGE_BYTES": 2999}
+    image_id = member.post("/api/images/", {"name": "mine"}).json()["id"]
+    full = error(member.post("/api/images/", {"name": "another"}), 403)
+    assert (full["code"], full["field"], full["limit"]) == ("quota_exceeded", "images", 1)
+    large = error(put(member, image_id, qcow2()), 403)
+    assert (large["code"], large["field"], large["requested"]) == ("quota_exceeded", "image_bytes", 3000)
+    used = member.get("/api/quota/").json()["used"]
+    assert (used["images"], used["image_bytes"], used["image_uploads"]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(("method", "path"), [("put", "flavors"), ("delete", "quota"), ("post", "networks")])

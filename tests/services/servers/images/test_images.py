@@ -2,8 +2,10 @@ import hashlib
 import io
 import os
 import struct
+import time
 import uuid
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from django.db import transaction
@@ -12,6 +14,7 @@ from controlplane.kernel.errors import Conflict, Forbidden, Invalid, InvalidFiel
 from servers.conf import server_options
 from servers.images.selectors import image_for_instance, image_get, images_visible
 from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
+from servers.images.services.image_directory import MARKER, TRASH
 from servers.images.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
 from servers.models import Image
 from tests.worlds.cloud import people
@@ -23,6 +26,11 @@ pytestmark = pytest.mark.django_db
 def store(settings, tmp_path):
     settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
     return tmp_path / "images"
+
+
+def stored(directory: Path) -> list[Path]:
+    """Files of uploads, without the marker."""
+    return [path for path in directory.glob("*") if path.name != MARKER]
 
 
 def qcow2(backing_at: int = 0, size: int = 2**30) -> bytes:
@@ -43,7 +51,7 @@ def test_uploaded_image_is_active_with_its_facts(store):
     assert (done.status, done.size_bytes, done.virtual_size_bytes) == ("active", len(data), 3 * 2**30)
     assert done.checksum_sha256 == hashlib.sha256(data).hexdigest()
     assert b"".join(image_chunks(done.pk)) == data
-    assert [path.name for path in store.iterdir()] == [f"{done.pk}.{done.upload_id}"]
+    assert [path.name for path in stored(store)] == [f"{done.pk}.{done.upload_id}"]
 
 
 def test_raw_image_larger_than_a_chunk_comes_back_whole():
@@ -87,7 +95,7 @@ def test_wrong_checksum_kills_the_image_and_keeps_no_file(store, said_in):
     made.refresh_from_db()
     assert refused.value.field == "checksum_sha256"
     assert (made.status, made.status_reason[:15]) == ("killed", "The checksum is")
-    assert list(store.iterdir()) == []
+    assert list(stored(store)) == []
 
 
 def test_malformed_expected_checksum_is_refused_before_anything():
@@ -130,7 +138,7 @@ def test_too_many_bytes_are_refused_declared_or_not(settings, store, declared):
     with pytest.raises(TooLarge) as refused:
         upload(made, data, declared_bytes=len(data) if declared else None)
     assert refused.value.extra == {"limit": 100}
-    assert not store.exists() or list(store.iterdir()) == []
+    assert list(stored(store)) == []
 
 
 def test_body_that_ends_early_leaves_the_image_queued(store):
@@ -139,7 +147,7 @@ def test_body_that_ends_early_leaves_the_image_queued(store):
         upload(made, b"x" * 10, declared_bytes=20)
     made.refresh_from_db()
     assert made.status == "queued"
-    assert list(store.iterdir()) == []
+    assert list(stored(store)) == []
 
 
 class Broken:
@@ -192,7 +200,7 @@ def test_of_two_uploads_the_one_that_began_last_wins(store):
     made.refresh_from_db()
     assert made.status == "active"
     assert b"".join(image_chunks(made.pk)) == second
-    assert len(list(store.iterdir())) == 1
+    assert len(list(stored(store))) == 1
 
 
 def test_upload_cut_off_by_a_crash_can_be_sent_again(store):
@@ -202,19 +210,79 @@ def test_upload_cut_off_by_a_crash_can_be_sent_again(store):
     (store / f"{made.pk}.{lost}.part").write_bytes(b"half")
     Image.objects.filter(pk=made.pk).update(status="saving", upload_id=lost)
     assert upload(made, qcow2()).status == "active"
-    assert len(list(store.iterdir())) == 1
+    assert len(list(stored(store))) == 1
 
 
-def test_sweep_removes_old_files_that_no_row_names_and_no_others(settings, store):
-    done = upload(image(), qcow2())
-    (old := store / f"{uuid.uuid4()}.{uuid.uuid4()}.part").write_bytes(b"x")
+def aged(path: Path, days: float) -> Path:
+    path.write_bytes(path.read_bytes() if path.exists() else b"x")
+    os.utime(path, (time.time() - days * 86400, time.time() - days * 86400))
+    return path
+
+
+def test_sweep_removes_old_parts_and_files_of_deleted_images_and_no_others(store):
+    done, gone = upload(image(), qcow2()), upload(image(), qcow2())
+    Image.objects.filter(pk=gone.pk).update(status="deleted")  # and a crash kept its file
+    old = aged(store / f"{uuid.uuid4()}.{uuid.uuid4()}.part", 1)
+    superseded = aged(store / f"{done.pk}.{uuid.uuid4()}", 1)
+    left = aged(store / f"{gone.pk}.{gone.upload_id}", 1)
+    aged(store / f"{done.pk}.{done.upload_id}", 400)
     (fresh := store / f"{uuid.uuid4()}.{uuid.uuid4()}.part").write_bytes(b"x")
-    for path in (old, store / f"{done.pk}.{done.upload_id}"):
-        os.utime(path, (0, 0))
-    assert image_files_sweep() == 1
-    assert not old.exists()
+    assert image_files_sweep() == 3
+    assert not any(path.exists() for path in (old, superseded, left))
     assert fresh.exists()
     assert b"".join(image_chunks(done.pk)) == qcow2()
+
+
+@pytest.mark.parametrize(
+    "name", ["golden-windows.qcow2", "vm.part", str(uuid.UUID(int=5)), f"{uuid.UUID(int=5)}.qcow2", "A.B.part"]
+)
+def test_sweep_leaves_files_of_other_names_alone(store, name):
+    upload(image(), qcow2())
+    foreign = aged(store / name, 1000)
+    assert image_files_sweep() == 0
+    assert foreign.exists()
+
+
+def test_sweep_leaves_a_directory_alone_that_no_upload_claimed(store):
+    store.mkdir()
+    part = aged(store / f"{uuid.uuid4()}.{uuid.uuid4()}.part", 1000)
+    assert image_files_sweep() == 0
+    assert part.exists()
+
+
+def test_directory_of_another_installation_takes_no_upload_and_is_not_swept(store):
+    store.mkdir()
+    (store / MARKER).write_text(f"{uuid.uuid4()}\n")
+    theirs, made = aged(store / f"{uuid.uuid4()}.{uuid.uuid4()}", 1000), image()
+    with pytest.raises(Unavailable, match="belongs to another installation"):
+        upload(made, qcow2())
+    made.refresh_from_db()
+    assert (made.status, image_files_sweep()) == ("queued", 0)
+    assert stored(store) == [theirs]
+
+
+@pytest.mark.parametrize("row", ["no row", "queued", "saving"])
+def test_file_of_an_image_that_a_restored_database_does_not_know_moves_to_the_trash_after_days(store, row, caplog):
+    done = upload(image(), qcow2())
+    upload(image(), qcow2())
+    known = {"no row": "deleted", "queued": "queued", "saving": "saving"}[row]
+    Image.objects.filter(pk=done.pk).update(status=known)
+    if row == "no row":
+        Image.objects.filter(pk=done.pk).delete()
+    path = aged(store / f"{done.pk}.{done.upload_id}", 6)
+    assert (image_files_sweep(), path.exists()) == (0, True)
+    aged(path, 8)
+    assert (image_files_sweep(), path.exists()) == (1, False)
+    assert (store / TRASH / path.name).read_bytes() == qcow2()
+    assert [record.levelname for record in caplog.records if path.name in record.getMessage()] == ["WARNING"]
+    assert image_files_sweep() == 0
+
+
+def test_unknown_files_stay_for_ever_where_the_setting_says_so(settings, store):
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_UNKNOWN_DAYS": 0.0}
+    upload(image(), qcow2())
+    path = aged(store / f"{uuid.uuid4()}.{uuid.uuid4()}", 1000)
+    assert (image_files_sweep(), path.exists()) == (0, True)
 
 
 def test_chunks_of_an_image_without_data_are_a_conflict_at_once():
@@ -229,17 +297,27 @@ def test_chunks_of_no_image_are_not_found_at_once():
 
 def test_lost_file_is_unavailable(store):
     done = upload(image(), qcow2())
-    for path in store.iterdir():
+    for path in stored(store):
         path.unlink()
     with pytest.raises(Unavailable):
         image_chunks(done.pk)
+
+
+def test_deactivated_image_is_read_by_admins_and_agents_only():
+    who, done = people(), upload(image(), qcow2())
+    image_deactivate(image_id=done.pk)
+    for caller in (who.member, who.reader, who.stranger):
+        with pytest.raises(Forbidden, match="deactivated"):
+            image_chunks(done.pk, caller=caller)
+    assert b"".join(image_chunks(done.pk, caller=who.admin)) == qcow2()
+    assert b"".join(image_chunks(done.pk)) == qcow2()
 
 
 def test_deleted_image_is_gone_with_its_file(store, django_capture_on_commit_callbacks):
     done = upload(image(), qcow2())
     with django_capture_on_commit_callbacks(execute=True):
         image_delete(caller=None, image_id=done.pk)
-    assert list(store.iterdir()) == []
+    assert list(stored(store)) == []
     assert Image.objects.get().status == "deleted"
     with pytest.raises(NotFound):
         image_delete(caller=None, image_id=done.pk)
@@ -257,7 +335,7 @@ def test_protected_image_is_not_deleted(store):
     done = upload(image(protected=True), qcow2())
     with pytest.raises(Conflict, match="protected"):
         image_delete(caller=None, image_id=done.pk)
-    assert list(store.iterdir())
+    assert list(stored(store))
 
 
 def test_private_image_is_seen_by_its_project_and_admins():

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('identity', '0001_initial'),
+        ('identity', '0002_image_quotas'),
     ]
 
     operations = [

@@ -1,0 +1,96 @@
+"""Deleted instances and images go after a time, with all that hangs on them, in batches of short transactions."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, Model, OuterRef, QuerySet
+
+from controlplane.infra.db import now_plus
+from controlplane.infra.retention import BATCH, DAY_S
+from servers.images.domain.images import ImageStatus
+from servers.models import (
+    AttemptRecord,
+    BuildRequest,
+    ConsoleLog,
+    Image,
+    Instance,
+    InstanceAction,
+    InstanceActionEvent,
+    InstanceFault,
+    InstanceMapping,
+    Port,
+    RequestSpec,
+    ServerGroupMember,
+)
+
+OF_AN_INSTANCE: tuple[type[Model], ...] = (
+    InstanceAction,
+    AttemptRecord,
+    InstanceFault,
+    InstanceMapping,
+    RequestSpec,
+    ServerGroupMember,
+    Port,
+    ConsoleLog,
+)
+"""Rows that name their instance without a foreign key. Steps go with their actions, tags with the row itself."""
+ENDED_BY: tuple[tuple[type[Model], str], ...] = (
+    (InstanceAction, "started_at"),
+    (AttemptRecord, "finished_at"),
+    (InstanceFault, "created_at"),
+)
+"""History, and the time after which it is old where no instance is left that could say so."""
+
+
+def deleted_instances_prune() -> int:
+    """Remove what was deleted more than DELETED_RETENTION_DAYS ago (0: nothing). Returns how many instances went.
+
+    The row of an instance goes last: cut off anywhere, the next round finds it again and goes on.
+    """
+    days = settings.KILONOVA["DELETED_RETENTION_DAYS"]
+    removed = 0
+    while days:
+        old = Instance.objects.filter(deleted_at__lt=now_plus(-days * DAY_S)).order_by("deleted_at")
+        ids = list(old.values_list("pk", flat=True)[:BATCH])
+        if not ids:
+            _ownerless_prune(days)
+            break
+        for model in OF_AN_INSTANCE:
+            _batches_delete(model._default_manager.filter(instance_uuid__in=ids))
+        # Deleting an instance takes its tags along, in one statement for all.
+        Instance.objects.filter(pk__in=ids, deleted_at__isnull=False).delete()
+        removed += len(ids)
+    return removed
+
+
+def deleted_images_prune() -> int:
+    """Remove the rows of images deleted more than DELETED_RETENTION_DAYS ago (0: none). Returns how many.
+
+    Those of the installation stay: by its row `up` knows that somebody deleted the demo image and does not want it.
+    """
+    days = settings.KILONOVA["DELETED_RETENTION_DAYS"]
+    if not days:
+        return 0
+    gone = Image.objects.filter(status=ImageStatus.DELETED, project__isnull=False)
+    return _batches_delete(gone.filter(deleted_at__lt=now_plus(-days * DAY_S)))
+
+
+def _ownerless_prune(days: float) -> None:
+    """History of requests that were deleted before they became a row. A row becomes a request in one transaction, and
+    the other way round, so one statement that finds neither has found nobody's.
+    """
+    rows = Instance.objects.filter(pk=OuterRef("instance_uuid"))
+    requests = BuildRequest.objects.filter(instance_uuid=OuterRef("instance_uuid"))
+    for model, time in ENDED_BY:
+        old = model._default_manager.filter(**{f"{time}__lt": now_plus(-days * DAY_S)})
+        _batches_delete(old.filter(~Exists(rows), ~Exists(requests)))
+
+
+def _batches_delete(rows: "QuerySet[Any]") -> int:
+    removed = 0
+    while keys := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
+        if rows.model is InstanceAction:
+            _batches_delete(InstanceActionEvent.objects.filter(action__in=keys))
+        rows.model._default_manager.filter(pk__in=keys).delete()
+        removed += len(keys)
+    return removed
