@@ -162,6 +162,7 @@ class GuestSpec:
     `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes; `pci_devices` are objects with
     the `address` of a device that is this guest's, its `alias` and `request_id`. `cpu_topology` has sockets, cores
     and threads; `realtime_vcpus` is a CPU list. `fault` says why flavor and image contradict: nothing can be built.
+    `launch_index` is the guest's place in the batch that it was asked for with.
     """
 
     uuid: str
@@ -190,6 +191,7 @@ class GuestSpec:
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
     fault: str = ""
+    launch_index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
