@@ -15,7 +15,7 @@ from servers.domain.states import TaskState, VmState
 from servers.models import Instance
 from servers.services.instance_journal import action_open
 from servers.services.instance_state import GuestState, state_set
-from servers.services.kinds import ACTION_DEADLINE_S, REBOOT, STOP
+from servers.services.kinds import ACTION_DEADLINE_S, START, STOP
 from servers.services.notifications import Phase, power_told
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _DONE = {
     PowerCure.STOP: "The guest is being stopped.",
     PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: REBOOT}
+_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState]) -> None:
