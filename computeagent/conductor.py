@@ -3,7 +3,8 @@
 The only door between a hypervisor and the rest. `servers.conductor_api` implements it in-process; another
 transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
-once. Memory is MiB, disk GiB, times are seconds; UUIDs travel as text.
+once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB, disk GiB, times are
+seconds; UUIDs travel as text.
 
 Steps of a piece of work are written down in few transactions: what can hang is begun by `record_steps` before it is
 begun on the host, and each write tells, in its own transaction, the steps that ended since the last one.
@@ -276,10 +277,13 @@ class Conductor(Protocol):
     """What an agent may ask. Calls raise `Unavailable` while the control plane cannot be reached."""
 
     def register(self, *, host: str, report: HostReport) -> Registration:
-        """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent."""
+        """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent.
+
+        Raises Conflict when the hypervisor is another host's.
+        """
 
     def heartbeat(self, *, host: str) -> Registration:
-        """Say 'alive'. The answer says whether the host is disabled."""
+        """Say 'alive'. The answer says whether the host is disabled. Raises NotFound: register first."""
 
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""

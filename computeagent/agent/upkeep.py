@@ -120,7 +120,7 @@ class Upkeep:
         """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
         try:
             self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
-        except (Fenced, NotFound) as error:
+        except NotFound as error:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()
 

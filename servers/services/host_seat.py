@@ -9,7 +9,7 @@ import hashlib
 import uuid
 from collections.abc import Collection
 
-from controlplane.infra.seats import Holder, seat_holder, seat_keep, seat_pass
+from controlplane.infra.seats import Holder, Ownership, seat_holder, seat_keep, seat_pass
 from controlplane.kernel.errors import Conflict
 from scheduling.conf import scheduling_options
 from scheduling.selectors import host_is_forced_down
@@ -34,6 +34,11 @@ def host_seat_take(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -
         raise Conflict(refusal, host=host)
     if not seat_pass(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
         raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
+
+
+def host_ownership(*, host: str, agent_id: str) -> Ownership:
+    """What holds as long as this agent is the one of `host`."""
+    return Ownership(_seat_name(host), f"{host} {agent_id}")
 
 
 def _seat_name(host: str) -> str:

@@ -32,7 +32,7 @@ class InstanceInput(serializers.Serializer[Any]):
     )
     scheduler_hints = serializers.DictField(required=False, help_text="The same as `hints`, by OpenStack's name.")
     key_name = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
-    user_data = serializers.CharField(required=False, allow_blank=True, default="", help_text="Base64; line breaks are dropped.")
+    user_data = serializers.CharField(required=False, allow_blank=True, default="", help_text="Base64.")
     metadata = serializers.DictField(required=False, default=dict)
     tags = serializers.ListField(required=False, default=list)
     description = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
