@@ -32,7 +32,7 @@ from servers.services.instance_journal import (
     fault_record,
     steps_cut,
 )
-from servers.services.instance_state import instance_deleted_set, state_set
+from servers.services.instance_state import action_require, instance_deleted_set, state_set
 from servers.services.kinds import DELETE, DELETE_DEADLINE_S
 from servers.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
 
@@ -71,6 +71,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
 def _row_delete(instance: Instance, caller: Caller) -> None:
     if instance.deleted_at is not None or instance.task_state in DELETING_TASKS:
         return
+    action_require(instance, "delete")
     work_cancel(subject=instance.pk)
     actions_cancel(instance_id=instance.pk, message=CUT)
     steps_cut(instance_id=instance.pk, error=CUT)

@@ -14,7 +14,7 @@ from servers.models import Instance
 from servers.selectors.hanging_step import hanging_words
 from servers.selectors.instance import instance_get
 from servers.services.instance_journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.services.instance_state import GuestState, state_set
+from servers.services.instance_state import GuestState, action_require, state_set
 from servers.services.kinds import ACTION_DEADLINE_S
 from servers.services.notifications import Phase, power_told
 
@@ -27,6 +27,7 @@ def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Inst
     instance = instance_get(caller=caller, instance_id=instance_id)
     if not instance.host:
         raise Conflict("The instance is on no host, so there is nothing to act on.")
+    action_require(instance, rule.guard)
     with transaction.atomic():
         _begin(instance, rule, caller.user_id)
     instance.refresh_from_db()

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
+from servers.domain.guards import refusal
 from servers.domain.states import DELETING_TASKS, TaskState, VmState
 from servers.domain.transitions import task_sources, vm_sources
 from servers.models import Instance
@@ -26,6 +27,16 @@ class GuestState:
     addresses: dict[str, list[str]]
     console_host: str = ""
     console_port: int = 0
+
+
+def action_require(instance: Instance, action: str) -> None:
+    """Raises Conflict with the reason when the table of guards does not let the action begin now.
+
+    The state may change right afterwards: whoever begins still compares and sets.
+    """
+    states = {"vm_state": instance.vm_state, "task_state": instance.task_state}
+    if reason := refusal(action, **states, is_launched=instance.launched_at is not None):
+        raise Conflict(reason, vm_state=instance.vm_state, task_state=instance.task_state or None)
 
 
 def state_set(
