@@ -190,6 +190,13 @@ def work_give_back(*, lease: Lease, reason: str) -> None:
         raise _fenced(lease)
 
 
+def work_history(work: Work) -> str:
+    """Who held it last and its last error, for operators: both may name machines and paths. Empty for neither."""
+    held = f"last held by {work.lease_owner}" if work.lease_owner else ""
+    last = work.outcome.get("error", "")
+    return "; ".join(part for part in (held, f"last error: {last}" if last else "") if part)
+
+
 def work_lock(*, subject: uuid.UUID) -> None:
     """Hold the subject's open work until the transaction ends.
 

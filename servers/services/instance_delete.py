@@ -6,7 +6,16 @@ from django.db import transaction
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.models import Work
-from controlplane.infra.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish, work_lock
+from controlplane.infra.work import (
+    Lease,
+    NewWork,
+    compute_queue,
+    work_cancel,
+    work_create,
+    work_finish,
+    work_history,
+    work_lock,
+)
 from controlplane.kernel.errors import Conflict
 from scheduling.services import claims_free
 from servers.domain.states import DELETING_TASKS, TaskState, VmState
@@ -126,7 +135,8 @@ def delete_overdue(work: Work, reason: str) -> None:
     if instance is None:
         return
     state_set(instance.pk, task_in=DELETING_TASKS, vm_state=VmState.ERROR, task_state=TaskState.NONE)
-    fault_record(instance_id=instance.pk, message=message, step=work.step or DELETE, host=instance.host)
+    step, details = work.step or DELETE, work_history(work)
+    fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
     verb_told("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
 
