@@ -1,7 +1,7 @@
 """How an instance's state is changed: compare-and-set on what the caller believed.
 
-`state_set` is the way of all actions; the next task and the end of a build, which come for each instance, and the end of
-an instance have statements of their own below. Rows of a build are written with their first states by
+`state_set` is the way of all actions; the next task and the end of a build, which come for each instance, and the end
+of an instance have statements of their own below. Rows of a build are written with their first states by
 `instance_dispatch`, which also sends an instance without a host to the next one.
 """
 
