@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +41,7 @@ class GuestChanges:
         self.happened = threading.Event()
         self._lock = threading.Lock()
         self._fresh: set[str] = set()
+        self._reported_missing: set[str] = set()
 
     def note(self, instance_uuid: str) -> None:
         """A guest came, went, or changed its power state."""
@@ -53,6 +54,17 @@ class GuestChanges:
         with self._lock:
             fresh, self._fresh = self._fresh, set()
             return fresh
+
+    def note_missing(self, instance_uuids: Iterable[str]) -> None:
+        """These guests were reported as missing: what was reported of them before does not stand any more."""
+        with self._lock:
+            self._reported_missing.update(instance_uuids)
+
+    def take_missing(self) -> set[str]:
+        """The guests reported as missing since the last call."""
+        with self._lock:
+            missing, self._reported_missing = self._reported_missing, set()
+            return missing
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import KEPT_BY_DOUBT, KEPT_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import SeatLost, TakeSeat, agent_id, nobody_else
+from computeagent.agent.ownership import HostRefused, SeatLost, TakeSeat, agent_id, nobody_else
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
@@ -74,7 +74,7 @@ class Agent:
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
-        self._open_error: DriverError | AgentAlreadyRunning | None = None
+        self._open_error: DriverError | AgentAlreadyRunning | HostRefused | None = None
         self._stopping = threading.Event()
         pause = sleep or self._stopping.wait
         driver = GuardedDriver(open_driver)
@@ -108,7 +108,8 @@ class Agent:
         self._stop_asked = True
 
     def run(self) -> int:
-        """Serve until stopped (0) or until a thread dies (1). Raises AgentAlreadyRunning, DriverError.
+        """Serve until stopped (0) or until a thread dies (1). Raises AgentAlreadyRunning, HostRefused,
+        DriverError.
 
         After it returned, a thread may still hang in a call that does not come back: end the process at once.
         """
@@ -126,11 +127,19 @@ class Agent:
         try:
             self._context.driver.open()
             self._context.patience.call(self._sit_down)
-        except (DriverError, AgentAlreadyRunning) as error:
+            self._register()
+        except (DriverError, AgentAlreadyRunning, HostRefused) as error:
             self._open_error = error
             self._stop_asked = True
             return
         self._start_up()
+
+    def _register(self) -> None:
+        """Say what this host is, for the first time. Raises HostRefused: the hypervisor is another host's."""
+        try:
+            self._context.patience.call(self._upkeep.register)
+        except Conflict as error:
+            raise HostRefused(error.message) from error
 
     def _sit_down(self) -> None:
         guests = frozenset(guest.uuid for guest in self._context.driver.guests())
@@ -148,9 +157,8 @@ class Agent:
         self._upkeep.heartbeat()
 
     def _start_up(self) -> None:
-        """Register, be alive, recover, and only then take work and tell power states."""
+        """Be alive, recover, and only then take work and tell power states."""
         context = self._context
-        context.patience.call(self._upkeep.register)
         context.patience.call(lambda: self._void_earlier_leases(context.host + OWNER_SEPARATOR))
         log.info("host %s is registered", context.host)
         self._start_vital_threads()

@@ -15,6 +15,8 @@ class AgentOptions:
     resource_interval_s: float = 60.0
     power_sync_interval_s: float = 5.0
     console_interval_s: float = 1.0
+    console_max_interval_s: float = 30.0
+    """How seldom a log is shipped that changes each time it is read; one that is quiet once comes at once again."""
     console_max_bytes: int = 64 * 1024
     stop_grace_s: float = 10.0
     """How long a guest may take to power off by itself before the plug is pulled."""

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from controlplane.kernel.errors import Conflict
 from controlplane.kernel.ids import parse_uuid
 
 ID_FILE = "agent_id"
@@ -14,6 +15,12 @@ TakeSeat = Callable[[str, frozenset[str]], object]
 
 class SeatLost(Exception):
     """Another agent serves this host now. Not an expected failure of a tick: this process must end."""
+
+
+class HostRefused(Conflict):
+    """The control plane does not take this hypervisor for this host; `message` says why. Starting again is no help."""
+
+    code = "host_refused"
 
 
 def nobody_else(_agent_id: str, _guests: frozenset[str]) -> None:

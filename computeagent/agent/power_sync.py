@@ -1,7 +1,12 @@
 """Tells the control plane what the hypervisor says of each guest, when it differs from what was told before."""
 
+import logging
+
 from computeagent.agent.context import AgentContext
+from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import GuestFacts
+
+log = logging.getLogger(__name__)
 
 FULL_EVERY_S = 60.0
 
@@ -36,11 +41,23 @@ class PowerSync:
         context.turns.forget_until(mark)
 
     def _read(self) -> dict[str, GuestFacts]:
-        driver = self._context.driver
-        facts = {guest.uuid: driver.facts(guest.uuid) for guest in driver.guests()}
-        return {uuid: known for uuid, known in facts.items() if known is not None}
+        """What can be read; a guest that cannot (a hung QEMU holds its lock) says nothing of the others."""
+        context = self._context
+        facts: dict[str, GuestFacts] = {}
+        for guest in context.driver.guests():
+            try:
+                known = context.driver.facts(guest.uuid)
+            except DriverError as error:
+                context.counts.add("guest_unreadable")
+                log.warning("the state of guest %s cannot be read: %s", guest.uuid, error.message)
+                continue
+            if known is not None:
+                facts[guest.uuid] = known
+        return facts
 
     def _forget_stale(self) -> None:
+        for uuid in self._context.changes.take_missing():
+            self._told.pop(uuid, None)
         if self._is_full_due():
             self._told = {}
         quiet = self._context.turns.undisturbed_since

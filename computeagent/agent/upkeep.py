@@ -6,10 +6,14 @@ import threading
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
+from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import GuestFacts, HostUsage, InstanceOnHost, PowerState, Registration
 from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)
+
+MAX_LOST_AT_ONCE = 3
+"""Guests that vanish between two listings and are still believed to be gone."""
 
 
 class Standing:
@@ -79,24 +83,44 @@ class Upkeep:
         self.register()
 
     def _tell_missing(self, missing: list[InstanceOnHost], mark: int) -> None:
-        """Power states speak of guests that are there; one that vanished has to be named by its instance."""
+        """Power states speak of guests that are there; one that vanished has to be named by its instance.
+
+        What follows is that the guest is started again, so a listing alone is no evidence: the driver is asked for
+        each, and where many are gone at once, it is more likely that the listing is wrong, and nothing is said.
+        """
+        context = self._context
+        lost = [one.uuid for one in missing if not one.has_open_work and one.power_state is not PowerState.NOSTATE]
+        if len(lost) > MAX_LOST_AT_ONCE:
+            context.counts.add("listing_not_believed")
+            log.error(
+                "%d guests are gone from the hypervisor's listing at once, which is not believed and not reported; "
+                "if they are gone, restart this agent to have them started again: %s",
+                len(lost),
+                ", ".join(sorted(lost)),
+            )
+            return
+        gone = [uuid for uuid in lost if self._is_gone(uuid) and context.turns.undisturbed_since(mark, uuid)]
+        if not gone:
+            return
         nothing = GuestFacts(power_state=PowerState.NOSTATE)
-        quiet = self._context.turns.undisturbed_since
-        facts = {
-            instance.uuid: nothing
-            for instance in missing
-            if not instance.has_open_work
-            and instance.power_state is not PowerState.NOSTATE
-            and quiet(mark, instance.uuid)
-        }
-        if facts:
-            self._context.conductor.power_states(host=self._context.host, facts=facts)
+        try:
+            context.conductor.power_states(host=context.host, facts=dict.fromkeys(gone, nothing))
+        finally:
+            context.changes.note_missing(gone)
+
+    def _is_gone(self, uuid: str) -> bool:
+        try:
+            return self._context.driver.facts(uuid) is None
+        except DriverError as error:
+            self._context.counts.add("guest_unreadable")
+            log.warning("whether guest %s is there cannot be read: %s", uuid, error.message)
+            return False
 
     def heartbeat(self) -> None:
         """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
         try:
             self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
-        except (Fenced, NotFound) as error:
+        except NotFound as error:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()
 

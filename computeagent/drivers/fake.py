@@ -17,6 +17,7 @@ from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devic
 from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
+from computeagent.drivers.user_data import user_data_bytes
 from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
 from computeagent.protocol.topology import host_cells_to_json
 
@@ -140,8 +141,8 @@ class FakeDriver:
             self._images.add(checksum)
 
     def prepare_disks(self, guest: GuestSpec) -> None:
-        """No disks; takes its time."""
-        del guest
+        """No disks; takes its time, and reads the user data as whoever writes a config drive does."""
+        user_data_bytes(guest)
         self._pause()
 
     def spawn(self, guest: GuestSpec) -> GuestFacts:

@@ -3,7 +3,8 @@
 The only door between a hypervisor and the rest. `servers.agent_api` implements it in-process; another
 transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
-once. Memory is MiB, disk GiB, times are seconds; UUIDs travel as text.
+once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB, disk GiB, times are
+seconds; UUIDs travel as text.
 
 Steps of a piece of work are written down in few transactions: what can hang is begun by `record_steps` before it is
 begun on the host, and each write tells, in its own transaction, the steps that ended since the last one.
@@ -16,7 +17,7 @@ from typing import Protocol
 
 
 class WorkKind(StrEnum):
-    """What an agent can be asked to do to one instance. Doorbells carry nothing outside this list."""
+    """What an agent can be asked to do to one instance. Wakeups carry nothing outside this list."""
 
     BUILD = "build"
     DELETE = "delete"
@@ -162,6 +163,7 @@ class GuestSpec:
     `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes; `pci_devices` are objects with
     the `address` of a device that is this guest's, its `alias` and `request_id`. `cpu_topology` has sockets, cores
     and threads; `realtime_vcpus` is a CPU list. `fault` says why flavor and image contradict: nothing can be built.
+    `launch_index` is the guest's place in the batch that it was asked for with.
     """
 
     uuid: str
@@ -190,6 +192,7 @@ class GuestSpec:
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
     fault: str = ""
+    launch_index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +277,13 @@ class Conductor(Protocol):
     """What an agent may ask. Calls raise `Unavailable` while the control plane cannot be reached."""
 
     def register(self, *, host: str, report: HostReport) -> Registration:
-        """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent."""
+        """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent.
+
+        Raises Conflict when the hypervisor is another host's.
+        """
 
     def heartbeat(self, *, host: str) -> Registration:
-        """Say 'alive'. The answer says whether the host is disabled."""
+        """Say 'alive'. The answer says whether the host is disabled. Raises NotFound: register first."""
 
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""

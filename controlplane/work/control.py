@@ -19,7 +19,7 @@ from controlplane.work.jobs import KINDS
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.wakeups import doorbells_ring
-from controlplane.work.work import compute_queue
+from controlplane.work.work import compute_queue, work_history
 
 log = logging.getLogger(__name__)
 RETRY, CANCEL = "retry", "cancel"
@@ -159,26 +159,27 @@ def work_cancel_one(*, work_id: uuid.UUID, operator: Operator) -> Work:
         work = work_get(work_id=work_id)
         if refused := work_standing(work, db_now()).no_cancel:
             raise Conflict(refused)
-        reason = _reason(work, operator)
+        reason, history = _reason(work, operator), work_history(work)
+        words = f"{reason}; {history}" if history else reason
         won = Work.objects.filter(pk=work.pk, attempt=work.attempt, state=work.state).update(
             state=WorkState.CANCELLED,
             attempt=F("attempt") + 1,
             finished_at=Now(),
             lease_until=None,
-            outcome={"error": reason},
+            outcome={"error": words},
             updated_at=Now(),
         )
         if not won:
             raise Conflict(CHANGED)
         KINDS[work.kind].overdue(work, reason)
-        _write_down(work, operator, f"{reason}.")
+        _write_down(work, operator, f"{words}.")
     return work_get(work_id=work_id)
 
 
 def _reason(work: Work, operator: Operator) -> str:
+    """For owners of the subject too, so it names no machine: `work_history` does."""
     step = f" in step {work.step}" if work.step else ""
-    held = f"; last held by {work.lease_owner}" if work.lease_owner else ""
-    return f"{work.kind} was cancelled by {operator.name}{step}{held}"
+    return f"{work.kind} was cancelled by {operator.name}{step}"
 
 
 def _write_down(work: Work, operator: Operator, text: str) -> None:

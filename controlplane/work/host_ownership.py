@@ -7,10 +7,36 @@ reason of its own; the service that hands it over decides. Two that want it at o
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
+from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
 from controlplane.work.models import NamedLease
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ownership:
+    """Who has to hold which seat for a statement to take effect."""
+
+    name: str
+    owner: str
+
+
+OWNED_SQL = " AND EXISTS (SELECT 1 FROM work_namedlease AS seat WHERE seat.name = %s AND seat.owner = %s)"
+"""For statements written in SQL: the parameters are `name` and `owner`."""
+
+
+def owned(ownership: Ownership | None) -> Q:
+    """The same as a condition of a query; None demands nothing."""
+    if ownership is None:
+        return Q()
+    return Q(Exists(NamedLease.objects.filter(name=ownership.name, owner=ownership.owner)))
+
+
+def ownership_lock(ownership: Ownership) -> bool:
+    """Whether the seat is the owner's, and it stays so until the caller's transaction ends."""
+    rows = NamedLease.objects.select_for_update(no_key=True).filter(name=ownership.name, owner=ownership.owner)
+    return rows.first() is not None
 
 
 @dataclass(frozen=True, slots=True)

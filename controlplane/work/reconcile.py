@@ -18,6 +18,7 @@ from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.named_leases import lease_renew, leases_held
 from controlplane.work.wakeups import doorbells_ring
+from controlplane.work.work import work_history
 
 log = logging.getLogger(__name__)
 RING_AGAIN_S = 3.0
@@ -142,13 +143,14 @@ def _end(work: Work) -> bool:
 
 
 def _end_in_transaction(work: Work) -> bool:
-    reason = _reason(work)
+    reason, history = _reason(work), work_history(work)
+    words = f"{reason}; {history}" if history else reason
     won = Work.objects.filter(pk=work.pk, attempt=work.attempt, state=work.state).update(
         state=WorkState.FAILED,
         attempt=F("attempt") + 1,  # fences off whoever still runs it
         finished_at=Now(),
         lease_until=None,
-        outcome={"error": reason},
+        outcome={"error": words},
     )
     if won and work.kind in KINDS:
         KINDS[work.kind].overdue(work, reason)
@@ -156,7 +158,7 @@ def _end_in_transaction(work: Work) -> bool:
         heal_record(
             kind=OVERDUE_WORK,
             subject=work.subject,
-            found=reason,
+            found=words,
             done="The work was ended as failed, with its consequence.",
             evidence=_evidence(work),
         )
@@ -181,8 +183,8 @@ def _evidence(work: Work) -> dict[str, Any]:
 
 
 def _reason(work: Work) -> str:
+    """For owners of the subject too, so it names no machine: `work_history` does."""
     step = f" in step {work.step}" if work.step else ""
-    last = work.outcome.get("error", "")
     if work.attempt >= work.max_attempts:
-        return f"{work.kind} gave up after {work.attempt} attempts{step}" + (f": {last}" if last else "")
-    return f"{work.kind} passed its deadline{step}; last held by {work.lease_owner or 'nobody'}"
+        return f"{work.kind} gave up after {work.attempt} attempts{step}"
+    return f"{work.kind} passed its deadline{step}"

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
+from controlplane.work.host_ownership import OWNED_SQL, Ownership
 from controlplane.work.models import Work, WorkState
 
 CHUNK = 100
@@ -65,33 +66,48 @@ def rows_insert(rows: Sequence[Work], *, deadlines_s: Sequence[float]) -> set[UU
     return written
 
 
-def rows_take(ids: Iterable[UUID | str], *, owner: str, lease_s: float, queue: str = "") -> list[Work]:
-    """Take those that wait or whose lease ran out, for one attempt more. Whatever somebody else is taking is left."""
+def rows_take(
+    ids: Iterable[UUID | str], *, owner: str, lease_s: float, queue: str = "", ownership: Ownership | None = None
+) -> list[Work]:
+    """Take those that wait or whose lease ran out, for one attempt more. Whatever somebody else is taking is left.
+
+    Here and below, nothing takes effect unless `ownership` holds.
+    """
     wanted = [uuid_value(one) for one in ids]
     if not wanted:
         return []
-    parameters = [owner, later_value(lease_s), *wanted, *([queue] if queue else [])]
-    return list(Work.objects.raw(_take_text(connection.vendor, len(wanted), bool(queue)), parameters))
+    parameters = [owner, later_value(lease_s), *wanted, *([queue] if queue else []), *_owner_values(ownership)]
+    text = _take_text(connection.vendor, len(wanted), bool(queue), ownership is not None)
+    return list(Work.objects.raw(text, parameters))
 
 
-def rows_fence(attempts: Iterable[Attempt], *, lease_s: float, step: str | None = None) -> set[UUID]:
+def rows_fence(
+    attempts: Iterable[Attempt], *, lease_s: float, step: str | None = None, ownership: Ownership | None = None
+) -> set[UUID]:
     """Prolong the leases that still hold; the ids of those."""
     wanted = sorted(attempts)
     if not wanted:
         return set()
-    text = _fence_text(connection.vendor, len(wanted), step is not None)
+    text = _fence_text(connection.vendor, len(wanted), step is not None, ownership is not None)
     held = [value for one in wanted for value in _values(one)]
-    return _ids(text, [later_value(lease_s), *([] if step is None else [step]), *held])
+    return _ids(text, [later_value(lease_s), *([] if step is None else [step]), *held, *_owner_values(ownership)])
 
 
-def rows_finish(ended: Mapping[Attempt, Mapping[str, Any]], *, state: WorkState) -> set[UUID]:
+def rows_finish(
+    ended: Mapping[Attempt, Mapping[str, Any]], *, state: WorkState, ownership: Ownership | None = None
+) -> set[UUID]:
     """End the work of leases that still hold, each with its outcome; the ids of those."""
     if not ended:
         return set()
     held: list[Any] = []
     for one, outcome in sorted(ended.items(), key=itemgetter(0)):
         held += [*_values(one), json.dumps(outcome)]
-    return _ids(_finish_text(connection.vendor, len(ended)), [state.value, *held])
+    text = _finish_text(connection.vendor, len(ended), ownership is not None)
+    return _ids(text, [state.value, *held, *_owner_values(ownership)])
+
+
+def _owner_values(ownership: Ownership | None) -> tuple[str, ...]:
+    return () if ownership is None else (ownership.name, ownership.owner)
 
 
 def _values(one: Attempt) -> tuple[Any, ...]:
@@ -113,34 +129,34 @@ def _insert_text(vendor: str, count: int) -> str:
 
 
 @lru_cache(maxsize=128)
-def _take_text(vendor: str, count: int, has_queue: bool) -> str:
+def _take_text(vendor: str, count: int, has_queue: bool, is_owned: bool) -> str:
     ids = ", ".join(["%s"] * count)
     return _TAKE.strip().format(
         later=later_sql(),
         now=now_sql(),
         which=_WHICH.format(ids=ids) if vendor == "postgresql" and count > 1 else f"IN ({ids})",
         free=_FREE.format(now=now_sql()),
-        queue="AND queue = %s" if has_queue else "",
+        queue=("AND queue = %s" if has_queue else "") + (OWNED_SQL if is_owned else ""),
         columns=", ".join(f'"{each.column}"' for each in Work._meta.concrete_fields),
     )
 
 
 @lru_cache(maxsize=128)
-def _fence_text(vendor: str, count: int, has_step: bool) -> str:
+def _fence_text(vendor: str, count: int, has_step: bool, is_owned: bool) -> str:
     return _FENCE.strip().format(
         later=later_sql(),
         now=now_sql(),
         step=", step = %s" if has_step else "",
         rows=", ".join(["(%s, %s, %s, %s)"] * count),
-        mine=_MINE.format(now=now_sql()),
+        mine=_MINE.format(now=now_sql()) + (OWNED_SQL if is_owned else ""),
     )
 
 
 @lru_cache(maxsize=128)
-def _finish_text(vendor: str, count: int) -> str:
+def _finish_text(vendor: str, count: int, is_owned: bool) -> str:
     return _FINISH.strip().format(
         rows=", ".join(["(%s, %s, %s, %s, %s)"] * count),
         outcome="held.column5::jsonb" if vendor == "postgresql" else "held.column5",
         now=now_sql(),
-        mine=_MINE.format(now=now_sql()),
+        mine=_MINE.format(now=now_sql()) + (OWNED_SQL if is_owned else ""),
     )

@@ -16,6 +16,7 @@ from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.kernel.ids import parse_uuid
+from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.statements import Attempt, rows_fence, rows_finish, rows_insert, rows_take
@@ -34,13 +35,15 @@ class Lease:
     """The right to act on a piece of work; `attempt` is the fencing token.
 
     `kind` and `subject` repeat the row, and every write under the lease compares them with it: whoever brings a lease
-    back from elsewhere need not be asked, nor the row be read, before what it says is acted on.
+    back from elsewhere need not be asked, nor the row be read, before what it says is acted on. With `ownership`, no
+    write takes effect unless that holds too: an agent whose host passed to another one must not end its work.
     """
 
     work_id: uuid.UUID
     attempt: int
     kind: str
     subject: uuid.UUID
+    ownership: Ownership | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +94,27 @@ def works_create(news: Sequence[NewWork]) -> list[Work]:
     return rows
 
 
-def work_take(*, work_id: uuid.UUID | str, owner: str, queue: str = "") -> tuple[Work, Lease] | None:
-    """Take what waits or whose lease ran out. None when somebody else has it, it ended, or it is out of attempts."""
-    found = works_take(work_ids=[work_id], owner=owner, queue=queue)
+def work_take(
+    *, work_id: uuid.UUID | str, owner: str, queue: str = "", ownership: Ownership | None = None
+) -> tuple[Work, Lease] | None:
+    """Take what waits or whose lease ran out. None when somebody else has it, it ended, or it is out of attempts; and
+    when `ownership` is given and does not hold.
+    """
+    found = works_take(work_ids=[work_id], owner=owner, queue=queue, ownership=ownership)
     return found[0] if found else None
 
 
-def works_take(*, work_ids: Sequence[uuid.UUID | str], owner: str, queue: str = "") -> list[tuple[Work, Lease]]:
+def works_take(
+    *, work_ids: Sequence[uuid.UUID | str], owner: str, queue: str = "", ownership: Ownership | None = None
+) -> list[tuple[Work, Lease]]:
     """Take those of them that are free, oldest first, in one statement. Of two takers of the same, one gets it.
 
     Ids that are none are left out, as whoever can ring a doorbell can write nonsense.
     """
     ids = [found for one in work_ids if (found := _uuid(one)) is not None]
-    rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue)
+    rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue, ownership=ownership)
     oldest_first = sorted(rows, key=lambda row: (row.created_at, row.pk))
-    return [(row, Lease(row.pk, row.attempt, row.kind, row.subject)) for row in oldest_first]
+    return [(row, Lease(row.pk, row.attempt, row.kind, row.subject, ownership)) for row in oldest_first]
 
 
 def work_fence(*, lease: Lease, step: str | None = None) -> None:
@@ -113,23 +122,27 @@ def work_fence(*, lease: Lease, step: str | None = None) -> None:
 
     On PostgreSQL it also locks the row until the transaction ends, so no other attempt begins meanwhile.
     """
-    if not works_fence(leases=[lease], step=step):
+    held = rows_fence([_attempt(lease)], lease_s=settings.KILONOVA["LEASE_S"], step=step, ownership=lease.ownership)
+    if not held:
         raise _fenced(lease)
 
 
 def works_fence(*, leases: Iterable[Lease], step: str | None = None) -> set[uuid.UUID]:
-    """The same for many: the ids of the work whose lease still holds. Nothing may be done for the others."""
+    """The same for many of the conductor's: the ids of the work whose lease still holds. Nothing may be done for the
+    others.
+    """
     return rows_fence(map(_attempt, leases), lease_s=settings.KILONOVA["LEASE_S"], step=step)
 
 
 def work_finish(*, lease: Lease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
     """End the work, in the transaction that writes its effect. Raises Fenced."""
-    if not works_finish(outcomes={lease: outcome or {}}, state=state):
+    if not rows_finish({_attempt(lease): outcome or {}}, state=state, ownership=lease.ownership):
         raise _fenced(lease)
 
 
 def works_finish(*, outcomes: Mapping[Lease, Mapping[str, Any]], state: WorkState = WorkState.DONE) -> set[uuid.UUID]:
-    """The same for many, each with its outcome: the ids of the work whose lease still held. The others are not ended.
+    """The same for many of the conductor's, each with its outcome: the ids of the work whose lease still held. The
+    others are not ended.
 
     As in `work_finish`, it proves the leases too: in the transaction of the effects, no fence is needed before it.
     """
@@ -219,6 +232,13 @@ class Package:
         works_fence(leases=self.leases)
 
 
+def work_history(work: Work) -> str:
+    """Who held it last and its last error, for operators: both may name machines and paths. Empty for neither."""
+    held = f"last held by {work.lease_owner}" if work.lease_owner else ""
+    last = work.outcome.get("error", "")
+    return "; ".join(part for part in (held, f"last error: {last}" if last else "") if part)
+
+
 def work_lock(*, subject: uuid.UUID) -> None:
     """Hold the subject's open work until the transaction ends.
 
@@ -263,6 +283,7 @@ def leases_void(*, queue: str, owner_prefix: str) -> int:
 
 def _mine(lease: Lease) -> QuerySet[Work]:
     return Work.objects.filter(
+        owned(lease.ownership),
         pk=lease.work_id,
         attempt=lease.attempt,
         kind=lease.kind,

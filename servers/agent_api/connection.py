@@ -3,7 +3,7 @@
 import functools
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Concatenate, ParamSpec, TypeVar
@@ -13,7 +13,6 @@ from django.db import InterfaceError, OperationalError, close_old_connections, t
 
 from computeagent.protocol.conductor import (
     BuildFailure,
-    Conductor,
     GuestFacts,
     GuestReturn,
     HostReport,
@@ -30,6 +29,7 @@ from computeagent.protocol.conductor import (
     WorkOrder,
 )
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import Bell, bell_open
 from controlplane.work.work import Lease as RowLease
 from controlplane.work.work import (
@@ -47,6 +47,7 @@ from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal
 from servers.agent_api.guest_spec import guest_spec, guest_state
+from servers.agent_api.host_ownership import host_ownership, host_seat_take
 from servers.agent_api.orders import work_order
 from servers.agent_api.recovery import Return, guests_returned
 from servers.images.services.image_store import image_chunks
@@ -63,7 +64,7 @@ from servers.states import TaskState
 
 P = ParamSpec("P")
 R = TypeVar("R")
-VITAL = frozenset({"heartbeat", "renew"})
+VITAL = frozenset({"host_own", "heartbeat", "renew"})
 """By these an agent keeps its place: no other call may hold them up."""
 
 NOBODY = uuid.UUID(int=0)
@@ -75,7 +76,7 @@ BUILD_TASKS = {
 }
 
 
-def conductor_connect(connections: Connections | None = None) -> Conductor:
+def conductor_connect(connections: Connections | None = None) -> "DatabaseConductor":
     """The conductor of this installation, on connections of the calling threads unless others are given."""
     return DatabaseConductor(connections or OwnConnections())
 
@@ -93,16 +94,29 @@ def database_reached(connections: Connections, *, is_vital: bool = False) -> Ite
 def _reaching(
     verb: "Callable[Concatenate[DatabaseConductor, P], R]",
 ) -> "Callable[Concatenate[DatabaseConductor, P], R]":
-    """On a lent connection. A state that moved on under the agent's feet (deleted, taken over) is Fenced: it must
-    stop.
-    """
+    """On a lent connection. Conflicts and things that are not there are told as they are."""
     is_vital = verb.__name__ in VITAL
 
     @functools.wraps(verb)
     def call(conductor: "DatabaseConductor", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with database_reached(conductor.connections, is_vital=is_vital):
+            return verb(conductor, *args, **kwargs)
+
+    return call
+
+
+def _leased(
+    verb: "Callable[Concatenate[DatabaseConductor, P], R]",
+) -> "Callable[Concatenate[DatabaseConductor, P], R]":
+    """The same for a verb under a lease: a state that moved on under the agent's feet (deleted, taken over) is Fenced,
+    since the agent must stop this work.
+    """
+    reaching = _reaching(verb)
+
+    @functools.wraps(verb)
+    def call(conductor: "DatabaseConductor", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            with database_reached(conductor.connections, is_vital=is_vital):
-                return verb(conductor, *args, **kwargs)
+            return reaching(conductor, *args, **kwargs)
         except Fenced:
             raise
         except (Conflict, NotFound) as error:
@@ -111,11 +125,11 @@ def _reaching(
     return call
 
 
-def row_lease(lease: Lease) -> RowLease:
+def row_lease(lease: Lease, ownership: Ownership | None = None) -> RowLease:
     """As the work's row has it; an errand that is not of this lease finds no row, which is Fenced."""
     errand = lease.errand
     subject = uuid.UUID(errand.instance_uuid) if errand.instance_uuid else NOBODY
-    return RowLease(uuid.UUID(lease.work_id), lease.attempt, errand.kind, subject)
+    return RowLease(uuid.UUID(lease.work_id), lease.attempt, errand.kind, subject, ownership)
 
 
 def _told(lease: Lease, ended: Sequence[StepEnd]) -> StepsTold:
@@ -133,11 +147,34 @@ class DatabaseConductor:
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
         self._bells: dict[str, Bell] = {}
+        self._ownership: Ownership | None = None
+
+    @_reaching
+    def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
+        """Be the one agent of `host`, whose hypervisor has `guests`: see `host_seat`. Raises Conflict when it is not.
+
+        From then on each verb that writes says in its own statement that the host is still this agent's. One that was
+        never told whose agent it serves (tests do without) demands nothing.
+        """
+        self._ownership = host_ownership(host=host, agent_id=agent_id)
+        host_seat_take(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
+
+    def _row_lease(self, lease: Lease) -> RowLease:
+        return row_lease(lease, self._ownership)
+
+    @contextmanager
+    def _owned(self, host: str) -> Iterator[None]:
+        """One transaction during which the host stays this agent's. Raises Conflict when it is another one's."""
+        with transaction.atomic():
+            if self._ownership is not None and not ownership_lock(self._ownership):
+                raise Conflict(f"Host {host} is served by another agent now.", host=host)
+            yield
 
     @_reaching
     def register(self, *, host: str, report: HostReport) -> Registration:
         """See Conductor."""
-        answer = host_register(host=host, report=HypervisorReport(**asdict(report)))
+        with self._owned(host):
+            answer = host_register(host=host, report=HypervisorReport(**asdict(report)))
         return Registration(
             service_id=answer.service_id,
             compute_node_uuid=answer.compute_node_uuid,
@@ -148,7 +185,7 @@ class DatabaseConductor:
 
     @_reaching
     def heartbeat(self, *, host: str) -> Registration:
-        """See Conductor."""
+        """See Conductor. An agent asks for its host, by `host_own`, right before each of these."""
         answer = service_heartbeat(host=host)
         return Registration(
             service_id=answer.service_id,
@@ -161,7 +198,8 @@ class DatabaseConductor:
     @_reaching
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
-        host_usage_report(host=host, usage=UsageReport(**asdict(usage)))
+        with self._owned(host):
+            host_usage_report(host=host, usage=UsageReport(**asdict(usage)))
 
     def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
         """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""
@@ -177,21 +215,21 @@ class DatabaseConductor:
     @_reaching
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
         """See Conductor."""
-        taken = work_take(work_id=work_id, owner=owner, queue=compute_queue(host))
+        taken = work_take(work_id=work_id, owner=owner, queue=compute_queue(host), ownership=self._ownership)
         if taken is None:
             return None
         work, lease = taken
         return work_order(work, lease, owner=owner)
 
-    @_reaching
+    @_leased
     def renew(self, *, lease: Lease) -> None:
         """See Conductor."""
-        work_fence(lease=row_lease(lease))
+        work_fence(lease=self._row_lease(lease))
 
-    @_reaching
+    @_leased
     def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
-        held = row_lease(lease)
+        held = self._row_lease(lease)
         with transaction.atomic():
             work_fence(lease=held, step=begins or None)
             if held.kind == WorkKind.BUILD and begins in BUILD_TASKS:
@@ -199,10 +237,10 @@ class DatabaseConductor:
             told = _told(lease, ended)
             steps_write(told.track, ended=told.ended, begins=begins)
 
-    @_reaching
+    @_leased
     def group_check(self, *, lease: Lease) -> PolicyVerdict:
         """See Conductor."""
-        reason = group_refusal(instance_row(row_lease(lease).subject))
+        reason = group_refusal(instance_row(self._row_lease(lease).subject))
         return PolicyVerdict(allowed=not reason, reason=reason)
 
     def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
@@ -213,28 +251,28 @@ class DatabaseConductor:
         with database_reached(self.connections):
             return image_chunks(image_id)
 
-    @_reaching
+    @_leased
     def _image_of(self, lease: Lease) -> uuid.UUID | None:
         """Only whoever holds the lease reads the image: it may be another project's secret."""
-        held = row_lease(lease)
+        held = self._row_lease(lease)
         work_fence(lease=held)
         return instance_row(held.subject).image_id
 
-    @_reaching
+    @_leased
     def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         build_done(
-            lease=row_lease(lease),
+            lease=self._row_lease(lease),
             guest=guest_state(facts),
             steps=_told(lease, ended),
             has_devices=lease.errand.has_devices,
         )
 
-    @_reaching
+    @_leased
     def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         build_failed(
-            lease=row_lease(lease),
+            lease=self._row_lease(lease),
             failure_class=failure.failure_class.value,
             step=failure.step,
             message=failure.message,
@@ -242,22 +280,24 @@ class DatabaseConductor:
             steps=_told(lease, ended),
         )
 
-    @_reaching
+    @_leased
     def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        action_done(lease=row_lease(lease), guest=guest_state(facts), steps=_told(lease, ended))
+        action_done(lease=self._row_lease(lease), guest=guest_state(facts), steps=_told(lease, ended))
 
-    @_reaching
+    @_leased
     def action_failed(
         self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
     ) -> None:
         """See Conductor."""
-        action_failed(lease=row_lease(lease), step=step, message=message, details=details, steps=_told(lease, ended))
+        action_failed(
+            lease=self._row_lease(lease), step=step, message=message, details=details, steps=_told(lease, ended)
+        )
 
-    @_reaching
+    @_leased
     def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        delete_done(lease=row_lease(lease), steps=_told(lease, ended))
+        delete_done(lease=self._row_lease(lease), steps=_told(lease, ended))
 
     @_reaching
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -285,33 +325,39 @@ class DatabaseConductor:
     @_reaching
     def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
         """See Conductor."""
-        power_states_sync(host=host, guests={uuid.UUID(pk): guest_state(each) for pk, each in facts.items()})
+        guests = {uuid.UUID(pk): guest_state(each) for pk, each in facts.items()}
+        power_states_sync(host=host, guests=guests, ownership=self._ownership)
 
     @_reaching
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """See Conductor."""
-        console_logs_store(host=host, outputs={uuid.UUID(pk): text for pk, text in outputs.items()})
+        texts = {uuid.UUID(pk): text for pk, text in outputs.items()}
+        console_logs_store(host=host, outputs=texts, ownership=self._ownership)
 
-    @_reaching
+    @_leased
     def give_back(self, *, lease: Lease, reason: str) -> None:
         """See Conductor."""
-        work_give_back(lease=row_lease(lease), reason=reason)
+        work_give_back(lease=self._row_lease(lease), reason=reason)
 
     @_reaching
     def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
         """See Conductor."""
         seen = {uuid.UUID(one.uuid): GuestSeen(one.name, one.power_state.value) for one in guests}
-        return [str(pk) for pk in strange_guests_report(host=host, guests=seen, kept_because=kept_because)]
+        with self._owned(host):
+            return [str(pk) for pk in strange_guests_report(host=host, guests=seen, kept_because=kept_because)]
 
     @_reaching
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
         """See Conductor."""
-        return strange_guest_release(host=host, guest_uuid=uuid.UUID(guest_uuid))
+        with self._owned(host):
+            return strange_guest_release(host=host, guest_uuid=uuid.UUID(guest_uuid))
 
     @_reaching
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """See Conductor."""
-        guests_returned(host=host, returns=[Return(uuid.UUID(one.uuid), one.found.value, one.error) for one in returns])
+        told = [Return(uuid.UUID(one.uuid), one.found.value, one.error) for one in returns]
+        with self._owned(host):
+            guests_returned(host=host, returns=told)
 
 
 def _rings(pairs: "Iterator[tuple[str, str]]") -> list[Ring]:

@@ -5,7 +5,10 @@ from servers.models import Instance, ServerGroupMember
 
 
 def group_refusal(instance: Instance) -> str:
-    """Why the instance may not be on its host; empty when it may. Only the hard policies refuse."""
+    """Why the instance may not be on its host; empty when it may. Only the hard policies refuse.
+
+    It goes to the agent, so it names no host of the other members.
+    """
     membership = ServerGroupMember.objects.select_related("group").filter(instance_uuid=instance.pk).first()
     if membership is None:
         return ""
@@ -18,9 +21,9 @@ def group_refusal(instance: Instance) -> str:
         limit = int(group.rules.get("max_server_per_host", 1))
         here = others.filter(host=instance.host).count()
         if here >= limit:
-            return f"anti-affinity: {here} of at most {limit} members of group {group.name} are on {instance.host}"
+            return f"anti-affinity: {here} of at most {limit} members of group {group.name} are on this host"
     if group.policy == GroupPolicy.AFFINITY:
-        elsewhere = set(others.exclude(host=instance.host).values_list("host", flat=True))
+        elsewhere = others.exclude(host=instance.host).count()
         if elsewhere and not others.filter(host=instance.host).exists():
-            return f"affinity: members of group {group.name} are on {', '.join(sorted(elsewhere))}"
+            return f"affinity: {elsewhere} members of group {group.name} are elsewhere, none is on this host"
     return ""

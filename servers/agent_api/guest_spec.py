@@ -58,6 +58,7 @@ def guest_spec(instance: Instance, ports: list[Port], placed: PlacedTopology | N
         realtime_vcpus=shape.realtime_vcpus,
         has_locked_memory=shape.has_locked_memory,
         fault=shape.fault,
+        launch_index=instance.launch_index,
     )
 
 

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection
 
 from controlplane.kernel.errors import Conflict
-from controlplane.work.host_ownership import Holder, seat_holder, seat_keep, seat_pass
+from controlplane.work.host_ownership import Holder, Ownership, seat_holder, seat_keep, seat_pass
 from scheduling.conf import scheduling_options
 from scheduling.fleet.selectors.liveness import host_is_forced_down
 from servers.models import Instance
@@ -34,6 +34,11 @@ def host_seat_take(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -
         raise Conflict(refusal, host=host)
     if not seat_pass(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
         raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
+
+
+def host_ownership(*, host: str, agent_id: str) -> Ownership:
+    """What holds as long as this agent is the one of `host`."""
+    return Ownership(_seat_name(host), f"{host} {agent_id}")
 
 
 def _seat_name(host: str) -> str:

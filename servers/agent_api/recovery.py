@@ -12,6 +12,7 @@ from servers.models import Instance
 from servers.repair.domain.drift import DriftKind
 
 STEP = "bringing_back"
+NOT_BACK = "The guest could not be started again after its host came back."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ def guests_returned(*, host: str, returns: Sequence[Return]) -> None:
             one = by_id[instance.pk]
             _record(instance, one)
             if one.error:
-                fault_record(instance_id=instance.pk, message=one.error, step=STEP, host=host)
+                fault_record(instance_id=instance.pk, message=NOT_BACK, step=STEP, host=host, details=one.error)
 
 
 def _record(instance: Instance, one: Return) -> None:

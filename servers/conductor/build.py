@@ -7,7 +7,7 @@ from django.db import transaction
 
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
 from controlplane.work.models import Work
-from controlplane.work.work import Lease, work_fence, work_finish
+from controlplane.work.work import Lease, work_fence, work_finish, work_history
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json
 from scheduling.errors import NoValidHost
@@ -88,13 +88,20 @@ def over_quota(project_id: uuid.UUID) -> str:
 
 
 def bury(
-    lease: Lease | None, requests: Sequence[BuildRequest], error: KilonovaError, *, decision_id: uuid.UUID | None
+    lease: Lease | None,
+    requests: Sequence[BuildRequest],
+    error: KilonovaError,
+    *,
+    decision_id: uuid.UUID | None,
+    details: str = "",
 ) -> None:
-    """The batch has no host: every instance of it to cell0, in ERROR, with the verdict as its fault."""
+    """The batch has no host: every instance of it to cell0, in ERROR, with the verdict as its fault. `details` are for
+    operators.
+    """
     with transaction.atomic():
         if lease is not None:
             work_finish(lease=lease, outcome={"error": error.message, "decision": str(decision_id)})
-        _to_cell0(requests, error.message, decision_id)
+        _to_cell0(requests, error.message, decision_id, details=details)
 
 
 def _to_cell0(
@@ -102,10 +109,11 @@ def _to_cell0(
     message: str,
     decision_id: uuid.UUID | None,
     exception: str = NoValidHost.__name__,
+    details: str = "",
 ) -> None:
     instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
     for instance in instances:
-        fault_record(instance_id=instance.pk, message=message, step=SELECT)
+        fault_record(instance_id=instance.pk, message=message, step=SELECT, details=details)
         step_failed(instance_id=instance.pk, name=SELECT, error=message)
     build_failures_told([one.pk for one in instances], exception=exception, message=message)
 
@@ -114,7 +122,8 @@ def schedule_and_build_overdue(work: Work, reason: str) -> None:
     """The batch was not scheduled in time: its claims go back, its instances are buried."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
     claims_free([request.instance_uuid for request in requests])
-    bury(None, requests, KilonovaError(f"Scheduling did not finish: {reason}."), decision_id=None)
+    error = KilonovaError(f"Scheduling did not finish: {reason}.")
+    bury(None, requests, error, decision_id=None, details=work_history(work))
 
 
 def reschedule(work: Work, lease: Lease) -> None:
@@ -191,6 +200,6 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     message = f"Rescheduling did not finish: {reason}."
     instance_error_set(work.subject)
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
-    fault_record(instance_id=work.subject, message=message, step="reschedule")
+    fault_record(instance_id=work.subject, message=message, step="reschedule", details=work_history(work))
     action_close(instance_id=work.subject, actions=("create",), result="error", message=message)
     build_failures_told([work.subject], exception=NoValidHost.__name__, message=message)

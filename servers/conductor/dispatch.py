@@ -79,7 +79,9 @@ def build_requests_bury(
 
 
 def instance_redispatch(instance: Instance, choice: Sequence[Selection], decision_id: uuid.UUID | None) -> None:
-    """Send an instance that has no host to the next one. Raises Conflict when it changed meanwhile."""
+    """Send an instance that has no host to the next one. One that changed meanwhile (it is deleted, or placed) is left
+    as it is, and the claim that was made for it is given back.
+    """
     first, *alternates = choice
     changed = Instance.objects.filter(
         pk=instance.pk, host="", deleted_at__isnull=True, task_state=TaskState.SCHEDULING

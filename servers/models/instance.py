@@ -9,8 +9,9 @@ from servers.states import PowerState, TaskState, VmState
 class Instance(UuidKeyed, Timestamped):
     """A virtual machine of a project. Deleted ones stay as rows with `deleted_at` for DELETED_RETENTION_DAYS.
 
-    States are written by services only, each write a compare-and-set: `UPDATE .. WHERE generation = read`
-    (and the states that were expected), which also sets `generation = generation + 1`.
+    States are written by services only, each write a compare-and-set: `UPDATE .. WHERE` the states are among those that
+    were expected, which also sets `generation = generation + 1`. Who judged more of the row than its states (the heal
+    of a task, the power sync, scheduling again) compares the generation that was read too.
     `flavor` and `image` are snapshots of what was asked for; the sizes repeat the flavor for queries.
     """
 

@@ -49,10 +49,10 @@ def state() -> dict[str, Any]:
         "work": list(work.values(*columns)),
         "requests": [str(one) for one in BuildRequest.objects.values_list("instance_uuid", flat=True)],
         "faults": {
-            str(uid): text
-            for uid, text in InstanceFault.objects.filter(
+            str(uid): f"{text} {details}"
+            for uid, text, details in InstanceFault.objects.filter(
                 instance_uuid__in=live.filter(vm_state=VmState.ERROR).values("pk")
-            ).values_list("instance_uuid", "message")
+            ).values_list("instance_uuid", "message", "details")
         },
     }
 

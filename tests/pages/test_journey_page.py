@@ -179,7 +179,7 @@ def test_what_runs_is_not_scheduled_again_and_says_why(people: People, as_person
 
     answer = as_person(people.member).post(f"/instances/{instance.pk}/again/", follow=True)
 
-    assert "only one in error that found no host is scheduled again" in answer.text
+    assert "schedule again needs error" in answer.text
 
 
 def test_a_build_cut_off_by_its_deletion_says_so(people: People, as_person: AsPerson) -> None:

@@ -59,6 +59,11 @@ def is_no_domain(error: Exception) -> bool:
     return bool(_code(error) == libvirt.VIR_ERR_NO_DOMAIN)
 
 
+def is_no_metadata(error: Exception) -> bool:
+    """Whether libvirt says that the domain has no metadata of the kind that was asked for."""
+    return bool(_code(error) == libvirt.VIR_ERR_NO_DOMAIN_METADATA)
+
+
 def is_not_running(error: Exception) -> bool:
     """Whether libvirt refused because the domain is not (or no longer) in a state for the verb."""
     return bool(_code(error) == libvirt.VIR_ERR_OPERATION_INVALID)

@@ -4,7 +4,6 @@ Layout: https://docs.openstack.org/nova/latest/user/metadata.html (config drives
 """
 
 import base64
-import binascii
 import io
 import json
 import re
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import pycdlib
 
-from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
+from computeagent.drivers.user_data import user_data_bytes
+from computeagent.protocol.conductor import GuestSpec, PortSpec
 
 LABEL = "config-2"
 SEED_BYTES = 512
@@ -29,7 +28,7 @@ def config_drive_files(guest: GuestSpec, ports: tuple[PortSpec, ...], *, seed: b
         "vendor_data.json": _json({}),
     }
     if guest.user_data_base64:
-        files["user_data"] = _user_data(guest)
+        files["user_data"] = user_data_bytes(guest)
     return files
 
 
@@ -41,7 +40,7 @@ def meta_data(guest: GuestSpec, *, seed: bytes) -> dict[str, object]:
         "hostname": hostname_of(guest.name, guest.uuid),
         "project_id": guest.project_id,
         "availability_zone": guest.availability_zone,
-        "launch_index": 0,
+        "launch_index": guest.launch_index,
         "meta": guest.metadata,
         "devices": [],
         "random_seed": base64.b64encode(seed).decode(),
@@ -90,13 +89,6 @@ def config_drive_write(path: Path, files: dict[str, bytes]) -> None:
         )
     iso.write(str(path))
     iso.close()
-
-
-def _user_data(guest: GuestSpec) -> bytes:
-    try:
-        return base64.b64decode(guest.user_data_base64, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise DriverError("user data is not base64", failure_class=FailureClass.USER) from error
 
 
 def _json(document: dict[str, object]) -> bytes:

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 from computeagent.drivers.base import DriverError
-from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_not_running, libvirt
+from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.conductor import PowerState
@@ -40,11 +40,15 @@ def is_gone(domain: Any) -> bool:
 
 
 def mark_of(domain: Any) -> GuestMark | None:
-    """The mark in the domain's metadata; None for a domain that is not ours (or gone)."""
+    """The mark in the domain's metadata; None for a domain that is not ours (or gone). Raises LibvirtError when it
+    cannot be asked: taking that for "not ours" would report every guest as missing when libvirtd goes away.
+    """
     try:
         text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, MARK_NAMESPACE, 0)
-    except LibvirtError:
-        return None
+    except LibvirtError as error:
+        if is_no_metadata(error) or is_no_domain(error):
+            return None
+        raise
     try:
         return mark_parse(text)
     except (ET.ParseError, ValueError):

@@ -1,5 +1,6 @@
 """The Driver of libvirt hosts: the verbs of `drivers.base`, each idempotent by instance uuid."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from computeagent.drivers.base import GuestOnHypervisor, ImageSource
 from computeagent.drivers.host_cells import host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
-from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, translated
+from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.domains import (
     domain_kill,
@@ -32,6 +33,8 @@ from controlplane.kernel.kill_points import reach
 VNC_HOST = "127.0.0.1"
 NO_OVERRIDES = SizeOverrides()
 NO_OPTIONS = HostOptions()
+
+log = logging.getLogger(__name__)
 
 
 class LibvirtDriver:
@@ -89,7 +92,7 @@ class LibvirtDriver:
         conn = self._connection.handle()
         with translated("reading the host"):
             ours = self._ours(conn)
-            active = [domain.info() for domain, _ in ours if domain.isActive()]
+            active = running_guests([domain for domain, _ in ours])
             facts = self._profile.host_facts(conn, [mark for _, mark in ours])
             hypervisor_type, version = conn.getType(), conn.getVersion()
             pci = self._pci_devices(conn)
@@ -230,6 +233,20 @@ class LibvirtDriver:
     def _ours(self, conn: Any) -> list[tuple[Any, GuestMark]]:
         marked = ((domain, mark_of(domain)) for domain in conn.listAllDomains(0))
         return [(domain, mark) for domain, mark in marked if mark is not None]
+
+
+def running_guests(domains: list[Any]) -> list[Any]:
+    """What libvirt says of those that run. One that vanished, or does not answer now, is no reason to report nothing
+    of the host: it is left out.
+    """
+    active = []
+    for domain in domains:
+        try:
+            if domain.isActive():
+                active.append(domain.info())
+        except LibvirtError as error:
+            log.info("a guest is left out of the host's report: %s", error_text(error))
+    return active
 
 
 def _state_or_none(domain: Any) -> PowerState | None:

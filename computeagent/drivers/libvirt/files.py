@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass
 
 LOCK_TIMEOUT_S = 900.0
 _LOCK_POLL_S = 0.05
@@ -58,13 +59,20 @@ def tree_used_bytes(directory: Path) -> int:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file. flock belongs to the open file, so threads of one process wait for each other too."""
+def locked(
+    path: Path, *, wait_s: float = LOCK_TIMEOUT_S, failure_class: FailureClass = FailureClass.HOST
+) -> Iterator[None]:
+    """Hold the lock file. flock belongs to the open file, so threads of one process wait for each other too.
+
+    Raises DriverError of this class after `wait_s` seconds.
+    """
     with path.open("wb") as file:
-        deadline = time.monotonic() + LOCK_TIMEOUT_S
+        deadline = time.monotonic() + wait_s
         while not _flock(file):
             if time.monotonic() > deadline:
-                raise DriverError(f"somebody else holds {path.name} for more than {LOCK_TIMEOUT_S:.0f} s")
+                raise DriverError(
+                    f"somebody else holds {path.name} for more than {wait_s:.0f} s", failure_class=failure_class
+                )
             time.sleep(_LOCK_POLL_S)
         yield
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError, ImageSource
-from computeagent.drivers.libvirt.files import directory_sync, host_errors, locked
+from computeagent.drivers.libvirt.files import LOCK_TIMEOUT_S, directory_sync, host_errors, locked
 from computeagent.protocol.conductor import FailureClass, GuestSpec
 from controlplane.kernel.kill_points import reach
 
@@ -20,10 +20,14 @@ _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 
 
 class ImageCache:
-    """The base images in one directory, which several drivers of one machine may share."""
+    """The base images in one directory, which several drivers of one machine may share.
 
-    def __init__(self, directory: Path) -> None:
+    A build waits up to `wait_s` seconds for the download of the same image by another one.
+    """
+
+    def __init__(self, directory: Path, *, wait_s: float = LOCK_TIMEOUT_S) -> None:
         self._directory = directory
+        self._wait_s = wait_s
 
     def path(self, guest: GuestSpec) -> Path:
         """Where the base file of the guest's image is or will be."""
@@ -36,7 +40,9 @@ class ImageCache:
             self._directory.mkdir(mode=0o711, parents=True, exist_ok=True)
             if _touched(path):
                 return path
-            with locked(path.with_suffix(".lock")):
+            # The other build's download is slow: that is nothing to count against this host.
+            slow = FailureClass.NETWORK
+            with locked(path.with_suffix(".lock"), wait_s=self._wait_s, failure_class=slow):
                 if not _touched(path):
                     self._fetch(guest, source, path)
         return path

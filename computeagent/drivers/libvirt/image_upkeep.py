@@ -1,7 +1,8 @@
 """Base images that no guest of this machine uses go, once nobody has asked for them for a while.
 
 Several drivers share a cache, and one that is not running now has guests all the same. So each writes down where its
-guests are, and whoever cleans up reads all of their disks; where one cannot be read, nothing is removed.
+guests are, and whoever cleans up reads all of their disks; where one cannot be read, nothing is removed. A directory
+that is not there may be not mounted: it counts as removed only when its driver has not been heard of for a month.
 """
 
 import hashlib
@@ -11,12 +12,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.files import file_replace, host_errors
 
 EVERY_S = 2400.0
+GONE_S = 30 * 86400.0
 _BASE = re.compile(r"[0-9a-f]{64}")
 _PART = re.compile(r"[0-9a-f]{64}\.[0-9]+\.part")
 _QCOW2 = b"QFI\xfb"
@@ -43,10 +46,9 @@ class ImageUpkeep:
 
     def register(self) -> None:
         """Write down where this driver's guests are. Before the first image is fetched."""
-        name = hashlib.sha256(os.fsencode(self._instances)).hexdigest()[:16]
         with host_errors("noting who shares the image cache"):
             self._users.mkdir(mode=0o711, parents=True, exist_ok=True)
-            file_replace(self._users / name, os.fsencode(self._instances))
+            file_replace(self._note, os.fsencode(self._instances))
             self._bring_back()
 
     def tick(self) -> None:
@@ -62,6 +64,8 @@ class ImageUpkeep:
     def clean(self) -> list[str]:
         """Remove what is unused for long enough. The names of the removed files."""
         self._bring_back()
+        with suppress(FileNotFoundError):
+            os.utime(self._note)
         used = self._used()
         old = [path for path in self._files() if self._is_old(path) and path.name not in used]
         removed = [path.name for path in old if self._remove(path)]
@@ -73,13 +77,18 @@ class ImageUpkeep:
     def _users(self) -> Path:
         return self._cache / "users"
 
+    @property
+    def _note(self) -> Path:
+        """Says where this driver's guests are; its time, when the driver was last here."""
+        return self._users / hashlib.sha256(os.fsencode(self._instances)).hexdigest()[:16]
+
     def _files(self) -> list[Path]:
         """Base images, and what a killed download left."""
         return [path for path in self._cache.iterdir() if _BASE.fullmatch(path.name) or _PART.fullmatch(path.name)]
 
     def _used(self) -> set[str]:
-        """Names of the base images under the disks of all drivers that share the cache. OSError for a disk that
-        cannot be read.
+        """Names of the base images under the disks of all drivers that share the cache. Raises OSError for a disk
+        that cannot be read, DriverError for a directory of guests that is not there.
         """
         return {base for directory in self._directories() for base in _bases_under(directory)}
 
@@ -89,6 +98,8 @@ class ImageUpkeep:
             directory = Path(os.fsdecode(note.read_bytes()))
             if directory.is_dir():
                 yield directory
+            elif time.time() - note.stat().st_mtime < GONE_S:
+                raise DriverError(f"{directory} is not there; if its guests are gone for good, remove {note}")
 
     def _is_old(self, path: Path) -> bool:
         try:

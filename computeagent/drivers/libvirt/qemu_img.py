@@ -121,7 +121,8 @@ def _run(arguments: list[str], *, limited: bool) -> bytes:
         return done.stdout
     said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
     if limited:
-        raise _unusable(f"the image cannot be read: {said}")
+        # What is the user's fault is told to the user, and qemu-img's own words name paths of this host.
+        raise _unusable("the image cannot be read") from DriverError(f"qemu-img {arguments[0]}: {said}")
     raise DriverError(f"qemu-img {arguments[0]}: {said}")
 
 

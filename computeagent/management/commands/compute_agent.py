@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import sys
-import uuid
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 from computeagent.agent.instance_lock import AgentAlreadyRunning
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
+from computeagent.agent.ownership import HostRefused
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.host_options import HostOptions
@@ -26,7 +26,6 @@ from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.errors import Invalid
 from controlplane.work.work import compute_queue, leases_void
 from servers.agent_api import Connections, SharedConnections, conductor_connect, database_reached
-from servers.agent_api.host_ownership import host_seat_take
 from servers.repair.services.task_heal import lost_tasks_heal
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
@@ -75,15 +74,16 @@ class Command(BaseCommand):
 def agent_make(host: str, state_dir: Path, open_driver: Callable[[], Driver], options: AgentOptions) -> Agent:
     """The agent of `host`, wired to this installation's control plane."""
     connections = SharedConnections()
+    conductor = conductor_connect(connections)
     return Agent(
         host=host,
-        conductor=conductor_connect(connections),
+        conductor=conductor,
         open_driver=open_driver,
         state_dir=state_dir,
         options=options,
         request_scope=request_id_scope,
         void_earlier_leases=lambda owner_prefix: _leases_void(connections, host, owner_prefix),
-        take_seat=lambda agent_id, guests: _seat_take(connections, host, agent_id, guests),
+        take_seat=lambda agent_id, guests: conductor.host_own(host=host, agent_id=agent_id, guests=guests),
     )
 
 
@@ -97,7 +97,7 @@ def agent_serve(agent: Agent) -> None:
 def _run(agent: Agent) -> int:
     try:
         return agent.run()
-    except (AgentAlreadyRunning, DriverError) as error:
+    except (AgentAlreadyRunning, HostRefused, DriverError) as error:
         raise CommandError(error.message) from error
 
 
@@ -132,12 +132,6 @@ def _leases_void(connections: Connections, host: str, owner_prefix: str) -> None
     with database_reached(connections):
         leases_void(queue=compute_queue(host), owner_prefix=owner_prefix)
         lost_tasks_heal(host=host)
-
-
-def _seat_take(connections: Connections, host: str, agent_id: str, guests: frozenset[str]) -> None:
-    """Raises Conflict when another state directory serves this host, Unavailable."""
-    with database_reached(connections, is_vital=True):
-        host_seat_take(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
 
 
 def _positive(text: str) -> int:

@@ -159,7 +159,12 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "instance": instance,
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
-        "actions": allowed_actions(instance.vm_state, instance.task_state, has_host=bool(instance.host)),
+        "actions": allowed_actions(
+            instance.vm_state,
+            instance.task_state,
+            has_host=bool(instance.host),
+            is_launched=instance.launched_at is not None,
+        ),
         "may_again": not _again_refused(instance),
         "chapters": chapters(instance, told, now=timezone.now(), is_admin=caller.is_admin),
         "later": later(instance, told, is_admin=caller.is_admin),

@@ -29,17 +29,26 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailureRule:
-    """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows."""
+    """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows. `words`: for the
+    owner of the instance, who is told no host.
+    """
 
     end: BuildEnd
     counts_against_host: bool
+    words: str
 
 
 FAILURE_RULES: dict[Failure, FailureRule] = {
-    Failure.HOST: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=True),
-    Failure.NETWORK: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=False),
-    Failure.POLICY: FailureRule(BuildEnd.RESCHEDULE, counts_against_host=False),
-    Failure.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False),
+    Failure.HOST: FailureRule(
+        BuildEnd.RESCHEDULE, counts_against_host=True, words="The host could not build the instance"
+    ),
+    Failure.NETWORK: FailureRule(
+        BuildEnd.RESCHEDULE, counts_against_host=False, words="The network or the image did not reach the host"
+    ),
+    Failure.POLICY: FailureRule(
+        BuildEnd.RESCHEDULE, counts_against_host=False, words="The server group does not allow the chosen host"
+    ),
+    Failure.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
 }
 """What `servers.instances.services.build_outcome` goes by."""
 
@@ -109,6 +118,14 @@ NOVA_CAUSES: tuple[NovaCause, ...] = (
 )
 """Nova's rows as far as there is the thing they are about: without accelerators, encrypted volumes, vTPM secrets,
 tagged devices and PCI mappings of its own there is no such failure."""
+
+
+def owner_words(failure: Failure, *, step: str, message: str) -> str:
+    """What the owner reads: class and step. Of what an agent says, only what is wrong with the own request; all else
+    may name hosts, paths and how large a host is.
+    """
+    said = f"{FAILURE_RULES[failure].words} (class {failure.value}, step {step})"
+    return f"{said}: {message}." if failure is Failure.USER else f"{said}."
 
 
 def may_go_on(failure: Failure, *, attempts: int, attempts_allowed: int, is_host_forced: bool) -> bool:

@@ -1,6 +1,7 @@
 """In which states which action is allowed: Nova's API guards as a table, for every action and not only those served.
 
-`servers.instances.domain.power_actions` says what our actions do; this module says when Nova would let them begin.
+`servers.instances.domain.power_actions` says what our actions do; this module says when they may begin; services
+ask it.
 """
 
 from dataclasses import dataclass
@@ -84,20 +85,22 @@ GUARDS: dict[str, Guard] = {
     "reset_state": _ANYTIME,
     "lock": _ANYTIME,
     "unlock": _ANYTIME,
+    # Not Nova's: see `servers.instances.domain.schedule_again`.
+    "schedule_again": _in(_V.ERROR, launched=False),
 }
 
 
 def refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
     """Why the action may not begin now, as a sentence; empty when it may. KeyError for an action nobody knows."""
-    guard = GUARDS[action]
+    guard, verb = GUARDS[action], action.replace("_", " ")
     task = TaskState(task_state or "")
     if VmState(vm_state) not in guard.vm_states:
-        return f"The instance is {vm_state}; {action} needs {_words(guard.vm_states)}."
+        return f"The instance is {vm_state}; {verb} needs {_words(guard.vm_states)}."
     if task not in guard.task_states:
         wanted = _words(guard.task_states) if guard.task_states != NO_TASK else "no task"
-        return f"The instance is busy with {task.value or 'nothing'}; {action} needs {wanted}."
+        return f"The instance is busy with {task.value or 'nothing'}; {verb} needs {wanted}."
     if guard.must_be_launched and not is_launched:
-        return f"The instance was never launched; {action} needs one that was."
+        return f"The instance was never launched; {verb} needs one that was."
     return ""
 
 

@@ -1,6 +1,7 @@
 """Which instances may be scheduled again: those in ERROR that are on no host and never ran, so nothing of them is."""
 
-from servers.states import TaskState, VmState
+from servers.instances.domain.guards import refusal
+from servers.states import VmState
 
 ACTION = "schedule_again"
 """The name of the action by which it stands in an instance's journey."""
@@ -10,10 +11,8 @@ def schedule_again_refusal(*, vm_state: str, task_state: str, host: str, was_lau
     """Why an instance may not be scheduled again, as a sentence; empty when it may."""
     if vm_state == VmState.BUILDING:
         return "The instance is being built already."
-    if vm_state != VmState.ERROR:
-        return f"The instance is {vm_state}; only one in error that found no host is scheduled again."
-    if task_state != TaskState.NONE:
-        return f"The instance is busy with {task_state}."
+    if refused := refusal(ACTION, vm_state=vm_state, task_state=task_state, is_launched=was_launched):
+        return refused
     if host:
         return "The instance is on a host, which may still hold something of it; delete it, or act on it there."
     if was_launched:

@@ -4,11 +4,11 @@ from django.conf import settings
 from django.db import transaction
 
 from controlplane.work.models import Work, WorkState
-from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish
+from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish, work_history
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
-from servers.instances.domain.build_ends import FAILURE_RULES, Failure, may_go_on
+from servers.instances.domain.build_ends import FAILURE_RULES, Failure, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
 from servers.instances.services.journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
@@ -59,7 +59,7 @@ def build_failed(*, lease: Lease, failure_class: str, step: str, message: str, d
         if _may_go_on(instance, failure):
             _hand_back(instance, f"{step} on {instance.host}: {message}", details)
         else:
-            _end_in_error(instance, step, message, details)
+            _end_in_error(instance, failure, step, message, details)
 
 
 def _may_go_on(instance: Instance, failure: Failure) -> bool:
@@ -85,20 +85,22 @@ def _hand_back(instance: Instance, reason: str, details: str) -> None:
     work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
 
 
-def _end_in_error(instance: Instance, step: str, message: str, details: str) -> None:
+def _end_in_error(instance: Instance, failure: Failure, step: str, message: str, details: str) -> None:
     attempt_close(instance_id=instance.pk, outcome="failed", reason=f"{step}: {message}\n{details}".strip())
     instance_error_set(
         instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
     )
-    fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
-    action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+    said = owner_words(failure, step=step, message=message)
+    everything = f"{message}\n{details}".strip()
+    fault_record(instance_id=instance.pk, message=said, step=step, host=instance.host, details=everything)
+    action_close(instance_id=instance.pk, actions=("create",), result="error", message=said)
 
 
 def build_overdue(work: Work, reason: str) -> None:
     """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
     hangs = hanging_words(instance_id=work.subject)
     _fail_in_place(work, "create", f"The build did not finish: {reason}{hangs}.")
-    attempt_close(instance_id=work.subject, outcome="failed", reason=reason)
+    attempt_close(instance_id=work.subject, outcome="failed", reason=f"{reason}\n{work_history(work)}".strip())
 
 
 def _fail_in_place(work: Work, action: str, message: str) -> None:
@@ -107,6 +109,7 @@ def _fail_in_place(work: Work, action: str, message: str) -> None:
         return
     instance_error_set(instance.pk)
     steps_cut(instance_id=instance.pk, error=message)
-    fault_record(instance_id=instance.pk, message=message, step=work.step, host=instance.host)
+    details = work_history(work)
+    fault_record(instance_id=instance.pk, message=message, step=work.step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(action,), result="error", message=message)
     verb_told(action, Phase.ERROR, [instance.pk], problem=message, step=work.step)

@@ -215,7 +215,7 @@ def _build_request(
             "image_id": str(parts.image.pk),
             "key_name": parts.keypair.name if parts.keypair else "",
             "public_key": parts.keypair.public_key if parts.keypair else "",
-            "user_data": wanted.user_data,
+            "user_data": "".join(wanted.user_data.split()),  # `base64` wraps its lines
             "metadata": dict(wanted.metadata),
             "tags": sorted(set(wanted.tags)),
             "request_id": current_request_id(),

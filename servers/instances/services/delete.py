@@ -7,7 +7,16 @@ from django.db import transaction
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work
-from controlplane.work.work import Lease, NewWork, compute_queue, work_cancel, work_create, work_finish, work_lock
+from controlplane.work.work import (
+    Lease,
+    NewWork,
+    compute_queue,
+    work_cancel,
+    work_create,
+    work_finish,
+    work_history,
+    work_lock,
+)
 from scheduling.topology.services.claims import claims_free
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
@@ -23,7 +32,7 @@ from servers.instances.services.journal import (
     steps_cut,
 )
 from servers.instances.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
-from servers.instances.services.state import instance_deleted_set, state_set
+from servers.instances.services.state import action_require, instance_deleted_set, state_set
 from servers.instances.work_kinds import DELETE, DELETE_DEADLINE_S
 from servers.models import (
     BuildRequest,
@@ -72,6 +81,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
 def _row_delete(instance: Instance, caller: Caller) -> None:
     if instance.deleted_at is not None or instance.task_state in DELETING_TASKS:
         return
+    action_require(instance, "delete")
     work_cancel(subject=instance.pk)
     actions_cancel(instance_id=instance.pk, message=CUT)
     steps_cut(instance_id=instance.pk, error=CUT)
@@ -126,7 +136,8 @@ def delete_overdue(work: Work, reason: str) -> None:
     if instance is None:
         return
     state_set(instance.pk, task_in=DELETING_TASKS, vm_state=VmState.ERROR, task_state=TaskState.NONE)
-    fault_record(instance_id=instance.pk, message=message, step=work.step or DELETE, host=instance.host)
+    step, details = work.step or DELETE, work_history(work)
+    fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
     verb_told("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
 

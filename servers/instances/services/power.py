@@ -7,13 +7,13 @@ from django.db import transaction
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
-from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish
+from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish, work_history
 from servers.instances.domain.power_actions import POWER_ACTIONS, PowerAction
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
 from servers.instances.services.notifications import Phase, power_told
-from servers.instances.services.state import GuestState, state_set
+from servers.instances.services.state import GuestState, action_require, state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S
 from servers.models import Instance
 from servers.states import TaskState
@@ -27,6 +27,7 @@ def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Inst
     instance = instance_get(caller=caller, instance_id=instance_id)
     if not instance.host:
         raise Conflict("The instance is on no host, so there is nothing to act on.")
+    action_require(instance, rule.guard)
     with transaction.atomic():
         _begin(instance, rule, caller.user_id)
     instance.refresh_from_db()
@@ -65,16 +66,20 @@ def action_failed(*, lease: Lease, step: str, message: str, details: str, steps:
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         steps.write()
-        _record_failure(lease.kind, lease.subject, step, message, details)
+        said = f"The host could not do it ({lease.kind}, step {step})."
+        everything = f"{message}\n{details}".strip()
+        _record_failure(lease.kind, lease.subject, step, said, problem=message, details=everything)
 
 
 def action_overdue(work: Work, reason: str) -> None:
     """Nobody will do it any more (too late, too often, or cancelled): the task ends so that the user can act again."""
     message = f"The host did not do it: {reason}{hanging_words(instance_id=work.subject)}."
-    _record_failure(work.kind, work.subject, work.step or work.kind, message, "")
+    step, history = work.step or work.kind, work_history(work)
+    _record_failure(work.kind, work.subject, step, message, problem=message, details=history)
 
 
-def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, details: str) -> None:
+def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, *, problem: str, details: str) -> None:
+    """`message` is for the owner and names no host; `problem`, in short, and `details` are for operators."""
     rule = POWER_ACTIONS.get(kind)
     if rule is None:
         raise Invalid(f"{kind} is no power action.")
@@ -82,7 +87,7 @@ def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, deta
     if instance is None:
         return
     state_set(instance.pk, task_in={rule.task_state}, task_state=TaskState.NONE)
-    steps_cut(instance_id=instance.pk, error=message)
+    steps_cut(instance_id=instance.pk, error=problem)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)
-    power_told(rule.name, Phase.ERROR, instance.pk, problem=message, step=step)
+    power_told(rule.name, Phase.ERROR, instance.pk, problem=problem, step=step)

@@ -1,4 +1,9 @@
-"""The one way to change an instance's state: compare-and-set on what the caller believed."""
+"""How an instance's state is changed: compare-and-set on what the caller believed.
+
+`state_set` is the way of all actions; the next task and the end of a build, which come for each instance, and the end
+of an instance have statements of their own below. Rows of a build are written with their first states by
+`instance_dispatch`, which also sends an instance without a host to the next one.
+"""
 
 import json
 import uuid
@@ -12,6 +17,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
+from servers.instances.domain.guards import refusal
 from servers.instances.domain.transitions import task_sources, vm_sources
 from servers.instances.services.notifications import changes_told
 from servers.models import Instance
@@ -26,6 +32,16 @@ class GuestState:
     addresses: dict[str, list[str]]
     console_host: str = ""
     console_port: int = 0
+
+
+def action_require(instance: Instance, action: str) -> None:
+    """Raises Conflict with the reason when the table of guards does not let the action begin now.
+
+    The state may change right afterwards: whoever begins still compares and sets.
+    """
+    states = {"vm_state": instance.vm_state, "task_state": instance.task_state}
+    if reason := refusal(action, **states, is_launched=instance.launched_at is not None):
+        raise Conflict(reason, vm_state=instance.vm_state, task_state=instance.task_state or None)
 
 
 def state_set(

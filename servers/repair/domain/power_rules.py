@@ -19,8 +19,10 @@ class PowerCure(StrEnum):
     """The guest went off by itself: the instance becomes stopped."""
     STOP = "stop"
     """The guest is to be off and is not: it is stopped."""
-    REBUILD_GUEST = "reboot"
-    """The guest is not on its host: it is defined anew from its disks and started."""
+    REBUILD_GUEST = "start"
+    """The guest is not on its host: it is defined anew from its disks and started. One that runs after all is left
+    alone, which a reboot would not do.
+    """
 
 
 _OFF = (_P.SHUTDOWN, _P.CRASHED)

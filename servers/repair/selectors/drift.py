@@ -32,7 +32,7 @@ _SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}
 _GUEST_HEALS = {
     DriftKind.GUEST_OFF: "Set the instance to stopped, as its guest is.",
     DriftKind.GUEST_RUNS: "Stop the guest, as an action that its owner sees.",
-    DriftKind.GUEST_MISSING: "Define the guest anew from its disks and start it, as a hard reboot does.",
+    DriftKind.GUEST_MISSING: "Define the guest anew from its disks and start it; one that runs is left alone.",
 }
 
 DOWN = (

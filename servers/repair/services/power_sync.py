@@ -7,12 +7,13 @@ from django.db import transaction
 
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
+from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
 from servers.instances.domain.power_actions import POWER_ACTIONS
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import Phase, power_told
 from servers.instances.services.state import GuestState, state_set
-from servers.instances.work_kinds import ACTION_DEADLINE_S, REBOOT, STOP
+from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
@@ -24,17 +25,20 @@ _DONE = {
     PowerCure.STOP: "The guest is being stopped.",
     PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: REBOOT}
+_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
 
 
-def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState]) -> None:
-    """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule)."""
+def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
+    """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule).
+
+    With `ownership`, what an agent says takes effect only while the host is its own.
+    """
     rows = Instance.objects.filter(pk__in=guests, host=host, deleted_at__isnull=True, task_state=TaskState.NONE)
-    instances = list(rows)
+    instances = list(rows.filter(owned(ownership)))
     busy = open_work_subjects(subjects=[instance.pk for instance in instances])
     for instance in instances:
         if instance.pk not in busy:
-            _sync_one(instance, guests[instance.pk])
+            _sync_one(instance, guests[instance.pk], ownership)
 
 
 def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
@@ -55,7 +59,7 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
     return True
 
 
-def _sync_one(instance: Instance, guest: GuestState) -> None:
+def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None) -> None:
     """Write what changed; nothing where nothing did."""
     changes: dict[str, object] = {}
     if guest.power_state != instance.power_state:
@@ -66,8 +70,8 @@ def _sync_one(instance: Instance, guest: GuestState) -> None:
         changes |= {"console_port": guest.console_port, "console_host": guest.console_host}
     if changes:
         rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
-        if not rows.update(generation=instance.generation + 1, **changes):
-            return  # somebody began with it: what was read of the guest may be over
+        if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):
+            return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_cure(instance.vm_state, guest.power_state) in AT_ONCE:
         _restore_quietly(instance)
 

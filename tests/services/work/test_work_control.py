@@ -139,7 +139,10 @@ def test_cancelling_fences_off_whoever_runs_it(ada: Operator) -> None:
 
     work_cancel_one(work_id=work.pk, operator=ada)
 
-    assert ended == [(work.subject, "probe was cancelled by ada in step spawning; last held by h1:7")]
+    assert ended == [(work.subject, "probe was cancelled by ada in step spawning")]
+    assert work_get(work_id=work.pk).outcome == {
+        "error": "probe was cancelled by ada in step spawning; last held by h1:7"
+    }
     for late in (work_fence, work_finish):
         with pytest.raises(Fenced):
             late(lease=taken[1])

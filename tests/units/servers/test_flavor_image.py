@@ -1,4 +1,4 @@
-"""Which of flavor and image may say what (nova_features 5.1, 5.3, 6.1, 6.7): each rule of refusal, and what is fine."""
+"""Which of flavor and image may say what: each rule of refusal, and what is fine."""
 
 import pytest
 

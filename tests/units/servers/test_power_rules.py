@@ -16,7 +16,7 @@ IGNORED = ["building", "rescued", "resized", "suspended", "error", "soft-delete"
         ("active", "crashed", "follow"),
         ("active", "suspended", "stop"),
         ("active", "paused", "nothing"),
-        ("active", "nostate", "reboot"),
+        ("active", "nostate", "start"),
         ("stopped", "running", "stop"),
         ("stopped", "paused", "stop"),
         ("stopped", "suspended", "stop"),
@@ -26,7 +26,7 @@ IGNORED = ["building", "rescued", "resized", "suspended", "error", "soft-delete"
         ("paused", "paused", "nothing"),
         ("paused", "shutdown", "follow"),
         ("paused", "crashed", "follow"),
-        ("paused", "nostate", "reboot"),
+        ("paused", "nostate", "start"),
     ],
 )
 def test_row_of_the_table(vm_state: str, power_state: str, cure: str) -> None:

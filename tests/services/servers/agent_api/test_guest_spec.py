@@ -134,3 +134,18 @@ def test_pinned_guest_is_told_cpus_that_its_host_offers() -> None:
     assert guest.numa_topology is not None
     ResourceTracker().claim(guest, driver.host_report())
     assert {cpu for _, cpu in guest.numa_topology["cells"][0]["pinning"]} <= set(range(8, 64))  # type: ignore[index]
+
+
+def test_guest_has_its_place_in_its_batch() -> None:
+    who = world.cloud("h1")
+    world.create(who.member, min_count=3)
+    world.pump()
+    places = [one.guest.launch_index for one in conductor_connect().instances_on_host(host="h1")]
+    assert sorted(places) == [0, 1, 2]
+
+
+def test_user_data_with_line_breaks_reaches_the_guest_without_them() -> None:
+    who = world.cloud("h1")
+    world.create(who.member, user_data="aGVs\nbG8=\r\n")
+    world.pump()
+    assert world.order("h1").guest.user_data_base64 == "aGVsbG8="

@@ -109,7 +109,7 @@ def test_build_that_fails_everywhere_ends_in_error_with_the_last_reason() -> Non
         world.pump()
     instance = world.instance_of(made.pk)
     assert (instance.vm_state, instance.host, instance.attempts) == ("error", "", 3)
-    assert InstanceFault.objects.get().message == "disk full"
+    assert InstanceFault.objects.get().details == "disk full"
     assert allocations_by_consumer() == {}
     assert audit_findings() == []
 
@@ -224,7 +224,7 @@ def test_action_that_fails_frees_the_task_and_says_why() -> None:
     lease = world.order("h1", WorkKind.REBOOT).lease
     conductor_connect().action_failed(lease=lease, step="reboot", message="libvirt is away")
     assert (world.instance_of(instance.pk).vm_state, world.instance_of(instance.pk).task_state) == ("active", "")
-    assert InstanceFault.objects.get().message == "libvirt is away"
+    assert InstanceFault.objects.get().details == "libvirt is away"
 
 
 def test_guest_that_powered_itself_off_is_shown_as_stopped() -> None:

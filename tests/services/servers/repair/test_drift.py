@@ -139,7 +139,7 @@ def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> Non
 # ---- instances and their guests --------------------------------------------------------------------------------
 
 
-def test_active_instance_without_guest_is_rebooted_once_it_lasts() -> None:
+def test_active_instance_without_guest_is_started_once_it_lasts() -> None:
     instance = world.active(world.cloud().member)
     tell(instance, PowerState.NOSTATE)
     assert (one_drift().kind, one_drift().since) == (DriftKind.GUEST_MISSING, None)
@@ -147,9 +147,9 @@ def test_active_instance_without_guest_is_rebooted_once_it_lasts() -> None:
     assert one_drift().heals_at is not None
     lasted()
     assert guest_drift_round() == 1
-    assert open_kinds(instance) == ["reboot"]
+    assert open_kinds(instance) == ["start"]
     assert drift_list() == []
-    conductor_connect().action_done(lease=world.order("h1", WorkKind.REBOOT).lease, facts=world.RUNNING)
+    conductor_connect().action_done(lease=world.order("h1", WorkKind.START).lease, facts=world.RUNNING)
     assert Heal.objects.get(kind="guest_missing").evidence["power_state"] == "nostate"
     assert (world.instance_of(instance.pk).vm_state, audit_findings()) == ("active", [])
 
@@ -160,8 +160,8 @@ def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
     guest_drift_round()
     lasted()
     guest_drift_round()
-    lease = world.order("h1", WorkKind.REBOOT).lease
-    conductor_connect().action_failed(lease=lease, step="rebooting_hard", message="no disk")
+    lease = world.order("h1", WorkKind.START).lease
+    conductor_connect().action_failed(lease=lease, step="powering-on", message="no disk")
     assert guest_drift_round() == 0
     assert open_kinds(instance) == []
     assert "tried_at" in one_drift().evidence

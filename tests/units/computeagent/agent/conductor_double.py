@@ -75,6 +75,7 @@ class ConductorDouble:
         self.is_grouped = True
         self.group_allows = True
         self.fail_heartbeat: Exception | None = None
+        self.fail_register: Exception | None = None
         self.node_uuid = "node-1"
         self.lease_s = lease_s
         self.report_interval_s = report_interval_s
@@ -137,6 +138,8 @@ class ConductorDouble:
         """See Conductor."""
         with self.changed:
             self._reach()
+            if self.fail_register is not None:
+                raise self.fail_register
             self.reports.append(report)
             return self._registration(host)
 

@@ -20,6 +20,8 @@ class MemoryDriver:
         self.failures: dict[str, list[Exception]] = {}
         self.gates: dict[str, threading.Event] = {}
         self.entered: dict[str, threading.Event] = {}
+        self.sick: set[str] = set()
+        self.unlisted: set[str] = set()
         self.on_destroy: Callable[[], None] = lambda: None
 
     def gate(self, verb: str) -> threading.Event:
@@ -101,14 +103,17 @@ class MemoryDriver:
         return self._facts(guest.uuid)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
-        """See Driver."""
+        """See Driver. `sick` guests cannot be read; `unlisted` ones are there, and no listing names them."""
+        if guest_uuid in self.sick:
+            raise DriverError(f"cannot acquire the state change lock of {guest_uuid}")
         return self._facts(guest_uuid) if guest_uuid in self.running else None
 
     def guests(self) -> list[GuestOnHypervisor]:
         """See Driver."""
         if waiting := self.failures.get("guests"):
             raise waiting.pop(0)
-        return [GuestOnHypervisor(uuid, uuid, state) for uuid, state in list(self.running.items())]
+        running = [(uuid, state) for uuid, state in list(self.running.items()) if uuid not in self.unlisted]
+        return [GuestOnHypervisor(uuid, uuid, state) for uuid, state in running]
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """See Driver."""

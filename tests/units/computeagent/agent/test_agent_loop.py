@@ -1,4 +1,4 @@
-"""Doorbells, heartbeats, failures of threads, the end of the process."""
+"""Wakeups, heartbeats, failures of threads, the end of the process."""
 
 import threading
 
@@ -6,9 +6,10 @@ import pytest
 
 from computeagent.agent.instance_lock import AgentAlreadyRunning, instance_lock
 from computeagent.agent.loop import Agent
+from computeagent.agent.ownership import HostRefused
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import WorkKind
-from controlplane.kernel.errors import NotFound
+from controlplane.kernel.errors import Conflict, NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -121,6 +122,14 @@ def test_host_unknown_to_the_control_plane_registers_again(world: World) -> None
     world.conductor.fail_heartbeat = NotFound("no such service")
     eventually(lambda: len(world.conductor.reports) > reports + 1)
     world.conductor.fail_heartbeat = None
+
+
+def test_hypervisor_that_is_another_hosts_ends_the_agent_with_the_reason(world: World) -> None:
+    world.conductor.fail_register = Conflict("Hypervisor node-1 belongs to host h2 already.")
+    agent = Agent(host="h1", conductor=world.conductor, open_driver=world.driver.opened, state_dir=world.state_dir)
+    with pytest.raises(HostRefused, match="belongs to host h2"):
+        agent.run()
+    assert world.conductor.heartbeats == 0
 
 
 def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:

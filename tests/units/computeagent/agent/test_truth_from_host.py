@@ -1,5 +1,7 @@
 """Console logs and power states: what is sent, and when."""
 
+import time
+
 from computeagent.agent.console import console_text
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import GuestFacts, PowerState, WorkKind
@@ -107,3 +109,100 @@ def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> N
     eventually(lambda: world.conductor.heartbeats > heartbeats + 5)
     assert world.conductor.told == []
     gate.set()
+
+
+def test_guest_that_no_listing_names_and_that_is_there_is_not_told_as_missing(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    running = world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.unlisted.add(guest.uuid)
+    registered = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > registered + 3)
+    assert row.power_state is PowerState.RUNNING
+    assert running.agent.context.counts["resources_failed"] == 0
+
+
+def test_guest_that_cannot_be_read_is_not_told_as_missing(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    running = world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.sick.add(guest.uuid)
+    world.driver.unlisted.add(guest.uuid)
+    eventually(lambda: running.agent.context.counts["guest_unreadable"] > 2)
+    assert row.power_state is PowerState.RUNNING
+
+
+def test_listing_that_lost_many_guests_at_once_is_not_believed(world: World) -> None:
+    guests = [guest_spec() for _ in range(4)]
+    rows = [world.conductor.place(guest) for guest in guests]
+    for guest in guests:
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+    running = world.start()
+    eventually(lambda: all(row.power_state is PowerState.RUNNING for row in rows))
+    world.driver.running.clear()
+    eventually(lambda: running.agent.context.counts["listing_not_believed"] > 2)
+    assert {row.power_state for row in rows} == {PowerState.RUNNING}
+
+
+def test_guest_that_was_told_as_missing_and_is_back_is_told_at_once(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    # The power sync reads no guest while this is listed away, and remembers what it told before.
+    world.start(power_sync_interval_s=0.3)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    told = len(world.conductor.told)
+    del world.driver.running[guest.uuid]
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    eventually(lambda: row.power_state is PowerState.RUNNING, within_s=5.0)
+    assert len(world.conductor.told) > told + 1
+
+
+def test_guest_that_cannot_be_read_does_not_keep_the_others_from_being_told(world: World) -> None:
+    sick, crashed = guest_spec(), guest_spec()
+    row = world.conductor.place(crashed)
+    world.conductor.place(sick)
+    for guest in (sick, crashed):
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+    running = world.start()
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.sick.add(sick.uuid)
+    world.driver.running[crashed.uuid] = PowerState.CRASHED
+    eventually(lambda: row.power_state is PowerState.CRASHED, within_s=5.0)
+    assert running.agent.context.counts["guest_unreadable"] > 0
+
+
+def test_log_that_changes_each_tick_is_shipped_ever_more_seldom(world: World) -> None:
+    chatty = guest_spec()
+    world.conductor.place(chatty)
+    world.driver.running[chatty.uuid] = PowerState.RUNNING
+    world.driver.logs[chatty.uuid] = b"0"
+    world.start()
+    eventually(lambda: world.conductor.consoles)
+    began = time.monotonic()
+    while time.monotonic() - began < 2.0:
+        world.driver.logs[chatty.uuid] += b"."
+        time.sleep(0.002)
+    # A tick each 0.02 s would be a hundred; doubling rests leave some seven.
+    assert 3 <= len(world.conductor.consoles) <= 10
+
+
+def test_log_that_was_quiet_for_once_is_shipped_with_the_next_tick_again(world: World) -> None:
+    chatty = guest_spec()
+    world.conductor.place(chatty)
+    world.driver.running[chatty.uuid] = PowerState.RUNNING
+    world.driver.logs[chatty.uuid] = b"0"
+    running = world.start(console_max_interval_s=0.1)
+    for _ in range(200):
+        world.driver.logs[chatty.uuid] += b"."
+        time.sleep(0.002)
+    eventually(lambda: world.conductor.consoles[-1][chatty.uuid] == world.driver.logs[chatty.uuid].decode())
+    time.sleep(0.3)
+    world.driver.logs[chatty.uuid] += b"again"
+    eventually(lambda: world.conductor.consoles[-1][chatty.uuid].endswith("again"), within_s=1.0)
+    assert running.agent.context.counts["console_failed"] == 0

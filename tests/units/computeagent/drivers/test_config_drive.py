@@ -42,6 +42,10 @@ def test_meta_data_names_instance_key_and_metadata(guest_spec: GuestSpec) -> Non
     assert document["meta"] == {"role": "web"}
 
 
+def test_meta_data_has_the_place_of_the_guest_in_its_batch(guest_spec: GuestSpec) -> None:
+    assert meta_data(replace(guest_spec, launch_index=2), seed=SEED)["launch_index"] == 2
+
+
 def test_guest_without_key_has_no_key_in_meta_data(guest_spec: GuestSpec) -> None:
     assert "public_keys" not in meta_data(guest_spec, seed=SEED)
 
@@ -73,6 +77,13 @@ def test_user_data_is_decoded(guest_spec: GuestSpec) -> None:
     guest = replace(guest_spec, user_data_base64=base64.b64encode(b"#!/bin/sh\n\x00\xff").decode())
 
     assert config_drive_files(guest, PORTS, seed=SEED)["user_data"] == b"#!/bin/sh\n\x00\xff"
+
+
+def test_user_data_with_line_breaks_is_decoded(guest_spec: GuestSpec) -> None:
+    script = b"#!/bin/sh\n" * 40
+    guest = replace(guest_spec, user_data_base64=base64.encodebytes(script).decode())
+
+    assert config_drive_files(guest, PORTS, seed=SEED)["user_data"] == script
 
 
 def test_user_data_that_is_not_base64_is_the_users_fault(guest_spec: GuestSpec) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from computeagent.drivers.libvirt.image_upkeep import EVERY_S, ImageUpkeep, backing_name
+from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.image_upkeep import EVERY_S, GONE_S, ImageUpkeep, backing_name
 
 BASE, OTHER = "a" * 64, "b" * 64
 DAY_S = 86400.0
@@ -39,6 +40,12 @@ def upkeep(tmp_path: Path, name: str = "one", **changes: float) -> ImageUpkeep:
     return made
 
 
+def notes_aged(tmp_path: Path, *, days_old: float) -> None:
+    """As if no driver had started or cleaned up for so long."""
+    for note in (tmp_path / "base" / "users").iterdir():
+        os.utime(note, times=(time.time() - days_old * DAY_S,) * 2)
+
+
 def test_unused_image_of_two_days_goes_and_a_younger_one_stays(tmp_path: Path) -> None:
     old, young = base(tmp_path / "base", BASE, days_old=2), base(tmp_path / "base", OTHER, days_old=0.5)
     assert upkeep(tmp_path).clean() == [BASE]
@@ -56,13 +63,33 @@ def test_image_of_another_drivers_guest_stays_though_that_driver_is_not_running(
     assert upkeep(tmp_path, "one").clean() == []
 
 
-def test_driver_that_was_removed_keeps_no_image(tmp_path: Path) -> None:
+def test_directory_of_guests_that_is_not_there_just_now_keeps_every_image(tmp_path: Path) -> None:
+    path = base(tmp_path / "base", BASE, days_old=400)
+    overlay(tmp_path / "two", path)
+    upkeep(tmp_path, "two")
+    (tmp_path / "two").rename(tmp_path / "unmounted")
+    with pytest.raises(DriverError, match="two"):
+        upkeep(tmp_path, "one").clean()
+    assert path.exists()
+
+
+def test_driver_that_cleans_up_is_not_taken_for_removed(tmp_path: Path) -> None:
+    one = upkeep(tmp_path, "one")
+    notes_aged(tmp_path, days_old=GONE_S / DAY_S + 1)
+    one.clean()
+    (tmp_path / "one").rename(tmp_path / "unmounted")
+    with pytest.raises(DriverError, match="one"):
+        upkeep(tmp_path, "two").clean()
+
+
+def test_driver_that_was_removed_long_ago_keeps_no_image(tmp_path: Path) -> None:
     path = base(tmp_path / "base", BASE, days_old=400)
     disk = overlay(tmp_path / "two", path)
     upkeep(tmp_path, "two")
     disk.unlink()
     disk.parent.rmdir()
     disk.parent.parent.rmdir()
+    notes_aged(tmp_path, days_old=GONE_S / DAY_S + 1)
     assert upkeep(tmp_path, "one").clean() == [BASE]
 
 

@@ -1,4 +1,4 @@
-"""Pairs that no image can mend (nova_features 5.1, 5.3 and 6.1), each rule with the key that it is told at."""
+"""Pairs that no image can mend, each rule with the key that it is told at."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""hw: keys (nova_features 5.4): one test per kind of value, each key with what it takes and what it refuses."""
+"""hw: keys: one test per kind of value, each key with what it takes and what it refuses."""
 
 import pytest
 

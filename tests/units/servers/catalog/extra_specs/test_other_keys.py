@@ -1,4 +1,4 @@
-"""The small namespaces, keys compared with hosts, quota, and keys that are nobody's (nova_features 5.4)."""
+"""The small namespaces, keys compared with hosts, quota, and keys that are nobody's."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""resources, trait and group_policy (nova_features 5.1 and 5.4): what each key may say."""
+"""resources, trait and group_policy: what each key may say."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Image properties (nova_features 5.5): each known one with what it takes and refuses; the rest are kept."""
+"""Image properties (nova.objects.image_meta): each known one with what it takes and refuses; the rest are kept."""
 
 import pytest
 

@@ -1,0 +1,15 @@
+"""What an owner gave the guest to read at its first boot: the same bytes whatever driver makes the config drive."""
+
+import base64
+import binascii
+
+from computeagent.drivers.base import DriverError
+from computeagent.protocol.conductor import FailureClass, GuestSpec
+
+
+def user_data_bytes(guest: GuestSpec) -> bytes:
+    """The decoded user data; `base64` wraps its lines, so white space is passed over. Raises DriverError (USER)."""
+    try:
+        return base64.b64decode("".join(guest.user_data_base64.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise DriverError("user data is not base64", failure_class=FailureClass.USER) from error
