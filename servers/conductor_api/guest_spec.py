@@ -84,6 +84,5 @@ def guest_state(facts: GuestFacts) -> GuestState:
     return GuestState(
         power_state=facts.power_state.value,
         addresses={network: list(addresses) for network, addresses in facts.addresses.items()},
-        console_host=facts.vnc_host,
-        console_port=facts.vnc_port,
+        console_socket=facts.vnc_socket,
     )

@@ -26,6 +26,13 @@ from controlplane.kernel.ids import parse_uuid
 MARK_NAMESPACE = "urn:kilonova:instance:1"
 ET.register_namespace("kilonova", MARK_NAMESPACE)
 
+QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
+ET.register_namespace("qemu", QEMU_NAMESPACE)
+# QEMU's names of the cards that `hw_vif_model` may name, where libvirt's own differ.
+_QEMU_CARDS = {"virtio": "virtio-net-pci"}
+# libvirt gives out slots from the lowest; these are the highest that no machine uses itself.
+_ISOLATED_SLOT_LAST = 0x1A
+
 # Everything outside XML 1.0's Char production (https://www.w3.org/TR/xml/#charsets).
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -61,7 +68,7 @@ class DiskDevice:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceDevice:
-    """A network card. `network` is a libvirt network's name; empty means QEMU's user-mode network."""
+    """A network card. `network` is a libvirt network's name; empty: the card has nobody to talk to (`_isolated`)."""
 
     mac: str
     model: str
@@ -141,6 +148,7 @@ def guest_xml(definition: GuestDefinition) -> str:
     _text(domain, "on_reboot", "restart")
     _text(domain, "on_crash", "destroy")
     _devices(domain, definition)
+    _isolated(domain, definition)
     return ET.tostring(domain, encoding="unicode")
 
 
@@ -215,7 +223,8 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
     for disk in definition.disks:
         devices.append(_disk(disk))
     for interface in definition.interfaces:
-        devices.append(_interface(interface))
+        if interface.network:
+            devices.append(_interface(interface))
     for device in definition.tuning.devices:
         devices.append(host_device(device))
     if definition.serial_path is not None:
@@ -224,7 +233,8 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         ET.SubElement(serial, "source", path=str(definition.serial_path), append="on")
         ET.SubElement(serial, "target", port="0")
     if definition.has_vnc:
-        ET.SubElement(devices, "graphics", type="vnc", autoport="yes", listen="127.0.0.1")
+        # libvirt puts the socket into the domain's own directory, which only QEMU's user may enter.
+        ET.SubElement(ET.SubElement(devices, "graphics", type="vnc"), "listen", type="socket")
     if definition.video_model:
         ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
     if definition.has_rng:
@@ -245,11 +255,32 @@ def _disk(disk: DiskDevice) -> ET.Element:
 
 
 def _interface(interface: InterfaceDevice) -> ET.Element:
-    element = ET.Element("interface", type="network" if interface.network else "user")
+    element = ET.Element("interface", type="network")
     ET.SubElement(element, "mac", address=interface.mac)
-    if interface.network:
-        ET.SubElement(element, "source", network=xml_text(interface.network))
+    ET.SubElement(element, "source", network=xml_text(interface.network))
     ET.SubElement(element, "model", type=interface.model)
     # No boot from the network: neither the firmware's wait for it nor a stranger's boot server.
     ET.SubElement(element, "rom", enabled="no")
     return element
+
+
+def _isolated(domain: ET.Element, definition: GuestDefinition) -> None:
+    """Cards without a libvirt network, in a user-mode network each that answers DHCP and forwards nothing.
+
+    libvirt's `<interface type='user'>` is such a network without `restrict`, and forwards 10.0.2.2 to the loopback of
+    the hypervisor, where everything that trusts its own machine listens. Hence QEMU's own options.
+    """
+    cards = [interface for interface in definition.interfaces if not interface.network]
+    if not cards:
+        return
+    bus = "pci.0" if definition.machine.startswith("pc") and "q35" not in definition.machine else "pcie.0"
+    commandline = ET.SubElement(domain, f"{{{QEMU_NAMESPACE}}}commandline")
+    for number, card in enumerate(cards):
+        model, slot = _QEMU_CARDS.get(card.model, card.model), _ISOLATED_SLOT_LAST - number
+        for argument in (
+            "-netdev",
+            f"user,id=isolated{number},restrict=on,ipv6=off",
+            "-device",
+            f"{model},netdev=isolated{number},mac={card.mac},bus={bus},addr={slot:#x},romfile=",
+        ):
+            ET.SubElement(commandline, f"{{{QEMU_NAMESPACE}}}arg", value=argument)

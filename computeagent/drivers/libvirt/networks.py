@@ -1,9 +1,11 @@
-"""libvirt's networks where a URI has them; QEMU's user-mode network where it has not (embedded hypervisors)."""
+"""libvirt's networks. An embedded hypervisor has none: its guests get a card that reaches nobody (`guest_xml`)."""
 
 import logging
 import xml.etree.ElementTree as ET
 from typing import Any
 
+from computeagent.conductor import FailureClass
+from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
 
@@ -13,20 +15,28 @@ NAT_SUBNET = "192.168.177"
 logger = logging.getLogger(__name__)
 
 
-def network_ready(conn: Any, name: str) -> str:
-    """`name` if libvirt has that network and it runs or can be started; else '', which means user-mode."""
+def network_ready(conn: Any, name: str, *, is_embedded: bool) -> str:
+    """`name`, of a network that runs; '' for the default network of an embedded hypervisor, which has no networks.
+
+    Raises DriverError (NETWORK) for any other network that is missing or cannot be started: a guest must not come up
+    in another network than the one it was given.
+    """
+    if is_embedded and name == DEFAULT_NETWORK:
+        return ""
     try:
         network = conn.networkLookupByName(name)
         if not network.isActive():
             network.create()
     except LibvirtError as error:
-        logger.debug("network %s is not usable: %s", name, error_text(error))
-        return ""
+        raise DriverError(
+            f"network {name[:80]!r} of this hypervisor cannot be used: {error_text(error)}",
+            failure_class=FailureClass.NETWORK,
+        ) from error
     return name
 
 
 def nat_network_ensure(conn: Any) -> None:
-    """Define and start the default NAT network unless there is one. Hosts without a network driver go without."""
+    """Define and start the default NAT network unless there is one. A failure is logged: its guests fail then."""
     try:
         if DEFAULT_NETWORK not in {network.name() for network in conn.listAllNetworks()}:
             conn.networkDefineXML(nat_network_xml())
@@ -35,7 +45,7 @@ def nat_network_ensure(conn: Any) -> None:
             network.create()
         network.setAutostart(True)
     except LibvirtError as error:
-        logger.warning("no NAT network; guests get QEMU's user-mode network: %s", error_text(error))
+        logger.warning("no NAT network; builds of guests in it will fail: %s", error_text(error))
 
 
 def nat_network_xml() -> str:
@@ -53,7 +63,7 @@ def nat_network_xml() -> str:
 def lease_addresses(domain: Any) -> dict[str, tuple[str, ...]]:
     """Addresses that libvirt's DHCP server gave to the guest, by network.
 
-    A user-mode network has no leases, and what its guest took is not known: it stays empty.
+    A guest without a libvirt network has no leases, and what it took is not known: it stays empty.
     """
     networks = network_by_mac(domain.XMLDesc(0))
     if not networks:

@@ -62,7 +62,9 @@ class RealHost:
             self._files.root.mkdir(mode=0o711, exist_ok=True)
         self._upkeep.register()
         if is_embedded(self._uri):
-            self._embedded = embedded_root_prepare(self._uri, cache=self._shared_dir / "libvirt")
+            self._embedded = embedded_root_prepare(
+                self._uri, cache=self._shared_dir / "libvirt", guest_files=(self._state_dir, self._shared_dir)
+            )
 
     def after_open(self, conn: Any) -> None:
         """Choose between KVM and emulation, and have the NAT network if it is wanted."""
@@ -115,7 +117,11 @@ class RealHost:
             raise DriverError(f"the root disk of {guest.uuid} is not on this host")
         is_kvm = self._virt_type == "kvm"
         model = vif_model(guest)
-        interfaces = [InterfaceDevice(port.mac, model, network_ready(conn, port.network)) for port in ports_of(guest)]
+        is_embedded = self._embedded is not None
+        interfaces = [
+            InterfaceDevice(port.mac, model, network_ready(conn, port.network, is_embedded=is_embedded))
+            for port in ports_of(guest)
+        ]
         return GuestDefinition(
             mark=guest_mark(guest),
             virt_type=self._virt_type,

@@ -1,6 +1,7 @@
 """Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
 
 import json
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,12 +110,24 @@ def test_all_disks_and_q35_boot(qemu: Hypervisor) -> None:
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
 
 
-def test_running_guest_shows_vnc_on_loopback(qemu: Hypervisor) -> None:
-    facts = qemu.driver.facts(qemu.build(qemu.guest()).uuid)
+def test_vnc_of_a_running_guest_is_a_socket_in_a_directory_closed_to_others(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    facts = qemu.driver.facts(guest.uuid)
 
     assert facts is not None
-    assert facts.vnc_host == "127.0.0.1"
-    assert facts.vnc_port >= 5900
+    path = Path(facts.vnc_socket)
+    assert path.parent.stat().st_mode & 0o007 == 0
+    with socket.socket(socket.AF_UNIX) as vnc:
+        vnc.connect(str(path))
+        assert vnc.recv(12).startswith(b"RFB ")
+
+
+def test_running_guest_listens_on_no_port(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    (pid_file,) = qemu.state_dir.glob(f"hv/run/qemu/i-{guest.uuid[:8]}*.pid")
+    listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
+
+    assert f"pid={int(pid_file.read_text())}," not in listening
 
 
 def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:

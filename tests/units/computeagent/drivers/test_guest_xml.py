@@ -10,6 +10,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
     MARK_NAMESPACE,
+    QEMU_NAMESPACE,
     DiskDevice,
     GuestDefinition,
     GuestMark,
@@ -113,19 +114,40 @@ def test_cdrom_is_read_only() -> None:
     assert cdrom.find("readonly") is not None
 
 
-def test_interface_without_network_is_user_mode() -> None:
-    interface = parsed(DEFINITION).find("devices/interface")
-
-    assert interface is not None
-    assert interface.get("type") == "user"
-    assert interface.find("source") is None
+def arguments_of_qemu(definition: GuestDefinition) -> list[str]:
+    return [each.get("value", "") for each in parsed(definition).iter(f"{{{QEMU_NAMESPACE}}}arg")]
 
 
-def test_vnc_listens_on_loopback_only() -> None:
+def test_card_without_a_network_reaches_nobody() -> None:
+    assert parsed(DEFINITION).find("devices/interface") is None
+    assert arguments_of_qemu(DEFINITION) == [
+        "-netdev",
+        "user,id=isolated0,restrict=on,ipv6=off",
+        "-device",
+        "virtio-net-pci,netdev=isolated0,mac=52:54:00:00:00:01,bus=pci.0,addr=0x1a,romfile=",
+    ]
+
+
+@pytest.mark.parametrize(("machine", "bus"), [("pc-i440fx-7.2", "pci.0"), ("pc-q35-7.2", "pcie.0"), ("q35", "pcie.0")])
+def test_cards_without_a_network_have_slots_of_their_own_on_the_machines_bus(machine: str, bus: str) -> None:
+    cards = (InterfaceDevice("52:54:00:00:00:01", "e1000"), InterfaceDevice("52:54:00:00:00:02", "e1000"))
+    arguments = arguments_of_qemu(replace(DEFINITION, machine=machine, interfaces=cards))
+
+    assert [each.partition(f",bus={bus},addr=")[2] for each in arguments[3::4]] == ["0x1a,romfile=", "0x19,romfile="]
+
+
+def test_guest_in_a_network_of_libvirt_needs_no_options_of_qemu() -> None:
+    card = InterfaceDevice("52:54:00:00:00:01", "virtio", network="default")
+
+    assert arguments_of_qemu(replace(DEFINITION, interfaces=(card,))) == []
+
+
+def test_vnc_listens_on_no_port() -> None:
     graphics = parsed(DEFINITION).find("devices/graphics")
 
     assert graphics is not None
-    assert graphics.attrib == {"type": "vnc", "autoport": "yes", "listen": "127.0.0.1"}
+    assert graphics.attrib == {"type": "vnc"}
+    assert [listen.attrib for listen in graphics] == [{"type": "socket"}]
 
 
 def test_serial_log_is_appended_to() -> None:
