@@ -2,7 +2,7 @@
 
 An image is hostile input: a qcow2 can name any file of the host as its backing or data file, and can hold tables
 that make its reader eat memory. So its format is always passed explicitly and never guessed, its header is read
-here before any tool opens it, and qemu-img runs with limits of memory and time.
+here before any tool opens it, and qemu-img runs with limits of memory and time, or not at all.
 """
 
 import json
@@ -71,7 +71,7 @@ def overlay_create(path: Path, base: Path, base_format: str, *, size_gib: int) -
     command = ["create", "-q", "-f", "qcow2", "-F", base_format, "-b", str(base), str(path)]
     if size_gib:
         command.append(f"{size_gib}G")
-    _run(command, limited=False)
+    _run(command, is_about_image=False)
 
 
 def _version3_refusal(header: bytes) -> str:
@@ -84,7 +84,7 @@ def _version3_refusal(header: bytes) -> str:
 
 
 def _info(path: Path) -> dict[str, object]:
-    output = _run(["info", "--output=json", "-f", "qcow2", str(path)], limited=True)
+    output = _run(["info", "--output=json", "-f", "qcow2", str(path)], is_about_image=True)
     document = json.loads(output)
     if not isinstance(document, dict):
         raise _unusable("qemu-img gave no facts of the image")
@@ -107,27 +107,24 @@ def _facts(info: dict[str, object]) -> ImageFacts:
     return ImageFacts("qcow2", size)
 
 
-def _run(arguments: list[str], *, limited: bool) -> bytes:
-    """Run qemu-img. A failure under limits is the image's fault, any other one the host's."""
-    tool = shutil.which("qemu-img")
+def _run(arguments: list[str], *, is_about_image: bool) -> bytes:
+    """Run qemu-img under limits; what it makes is for its owner only. A failure is the image's fault or the host's."""
+    tool, prlimit = shutil.which("qemu-img"), shutil.which("prlimit")
     if tool is None:
         raise DriverError("qemu-img is not installed: install qemu-utils")
-    command = [*(_limits() if limited else []), tool, *arguments]
+    if prlimit is None:
+        raise DriverError("prlimit is not installed, and images are not read without limits: install util-linux")
+    command = [prlimit, f"--as={MEMORY_LIMIT_BYTES}", f"--cpu={CPU_LIMIT_S}", "--", tool, *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, umask=0o077)
     except (subprocess.TimeoutExpired, OSError) as error:
         raise DriverError(f"qemu-img {arguments[0]}: {error}") from error
     if done.returncode == 0:
         return done.stdout
     said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
-    if limited:
+    if is_about_image:
         raise _unusable(f"the image cannot be read: {said}")
     raise DriverError(f"qemu-img {arguments[0]}: {said}")
-
-
-def _limits() -> list[str]:
-    prlimit = shutil.which("prlimit")
-    return [prlimit, f"--as={MEMORY_LIMIT_BYTES}", f"--cpu={CPU_LIMIT_S}", "--"] if prlimit else []
 
 
 def _unusable(message: str) -> DriverError:

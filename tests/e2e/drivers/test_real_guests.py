@@ -130,6 +130,15 @@ def test_running_guest_listens_on_no_port(qemu: Hypervisor) -> None:
     assert f"pid={int(pid_file.read_text())}," not in listening
 
 
+def test_files_of_a_guest_are_closed_to_other_users_of_the_machine(qemu: Hypervisor) -> None:
+    guest = qemu.guest(ephemeral_gib=1, swap_mib=16, user_data_base64="c2VjcmV0")
+    qemu.driver.prepare_image(guest, lambda: iter([IMAGE]))
+    qemu.driver.prepare_disks(guest)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (qemu.state_dir / "i" / guest.uuid).iterdir()}
+    assert modes == dict.fromkeys(("disk", "ephemeral", "swap", "config.iso", "console.log"), 0o600)
+
+
 def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
     guest = qemu.guest(root_gib=2)
     qemu.driver.prepare_image(guest, lambda: iter([IMAGE]))

@@ -1,4 +1,6 @@
+import grp
 import hashlib
+import os
 import struct
 import threading
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
-from computeagent.drivers.libvirt.qemu_img import image_inspect, qcow2_refusal
+from computeagent.drivers.libvirt.qemu_img import image_inspect, overlay_create, qcow2_refusal
 
 CONTENT = b"an image" * 1000
 
@@ -68,6 +70,33 @@ def test_other_disk_format_is_the_users_fault(tmp_path: Path, disk_format: str) 
     with pytest.raises(DriverError, match="not supported") as caught:
         image_inspect(tmp_path / "image", disk_format)
     assert caught.value.failure_class is FailureClass.USER
+
+
+def test_without_limits_no_image_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "image").write_bytes(header().ljust(2**16, b"\0"))
+    (tmp_path / "qemu-img").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DriverError, match="prlimit is not installed") as caught:
+        image_inspect(tmp_path / "image", "qcow2")
+    assert caught.value.failure_class is FailureClass.HOST
+
+
+def test_overlay_is_made_under_limits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qemu-img").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DriverError, match="prlimit is not installed"):
+        overlay_create(tmp_path / "disk", tmp_path / "image", "raw", size_gib=1)
+
+
+def test_base_image_is_read_only_and_not_for_everybody_where_qemu_has_its_own_group(
+    guest_spec: GuestSpec, tmp_path: Path
+) -> None:
+    path = ImageCache(tmp_path).ensure(with_content(guest_spec), lambda: iter([CONTENT]))
+
+    has_group = os.geteuid() == 0 and any(group.gr_name == "libvirt-qemu" for group in grp.getgrall())
+    assert path.stat().st_mode & 0o777 == (0o440 if has_group else 0o444)
 
 
 @pytest.mark.parametrize("prefix", ["", "sha256:"])
