@@ -28,6 +28,8 @@ ET.register_namespace("kilonova", MARK_NAMESPACE)
 
 QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 ET.register_namespace("qemu", QEMU_NAMESPACE)
+# libvirt's filter against false MAC and IP addresses, in IP, ARP and others.
+CLEAN_TRAFFIC = "clean-traffic"
 # QEMU's names of the cards that `hw_vif_model` may name, where libvirt's own differ.
 _QEMU_CARDS = {"virtio": "virtio-net-pci"}
 # libvirt gives out slots from the lowest; these are the highest that no machine uses itself.
@@ -68,11 +70,17 @@ class DiskDevice:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceDevice:
-    """A network card. `network` is a libvirt network's name; empty: the card has nobody to talk to (`_isolated`)."""
+    """A network card. `network` is a libvirt network's name; empty: the card has nobody to talk to (`_isolated`).
+
+    `is_filtered`: it may send under its own MAC and IP address only. `is_isolated`: it reaches no other isolated card
+    of its bridge.
+    """
 
     mac: str
     model: str
     network: str = ""
+    is_filtered: bool = False
+    is_isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +267,11 @@ def _interface(interface: InterfaceDevice) -> ET.Element:
     ET.SubElement(element, "mac", address=interface.mac)
     ET.SubElement(element, "source", network=xml_text(interface.network))
     ET.SubElement(element, "model", type=interface.model)
+    if interface.is_filtered:
+        filtered = ET.SubElement(element, "filterref", filter=CLEAN_TRAFFIC)
+        ET.SubElement(filtered, "parameter", name="MAC", value=interface.mac)
+    if interface.is_isolated:
+        ET.SubElement(element, "port", isolated="yes")
     # No boot from the network: neither the firmware's wait for it nor a stranger's boot server.
     ET.SubElement(element, "rom", enabled="no")
     return element

@@ -2,12 +2,14 @@
 
 import logging
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from typing import Any
 
 from computeagent.conductor import FailureClass
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
+from computeagent.drivers.libvirt.guest_xml import CLEAN_TRAFFIC
 
 NAT_BRIDGE = "virbr-kn0"
 NAT_SUBNET = "192.168.177"
@@ -15,24 +17,48 @@ NAT_SUBNET = "192.168.177"
 logger = logging.getLogger(__name__)
 
 
-def network_ready(conn: Any, name: str, *, is_embedded: bool) -> str:
-    """`name`, of a network that runs; '' for the default network of an embedded hypervisor, which has no networks.
+@dataclass(frozen=True, slots=True)
+class GuestNetwork:
+    """A network that runs, and how the cards in it are kept apart. No name: the card has nobody to talk to."""
 
-    Raises DriverError (NETWORK) for any other network that is missing or cannot be started: a guest must not come up
-    in another network than the one it was given.
+    name: str = ""
+    is_filtered: bool = False
+    is_isolated: bool = False
+
+
+def network_ready(conn: Any, name: str, *, is_embedded: bool) -> GuestNetwork:
+    """The network of this name, running; none for the default network of an embedded hypervisor, which has no networks.
+
+    Raises DriverError (NETWORK) for any other network that is missing, cannot be started or cannot be filtered: a guest
+    must not come up in another network than the one it was given, nor with another's address.
     """
     if is_embedded and name == DEFAULT_NETWORK:
-        return ""
+        return GuestNetwork()
     try:
         network = conn.networkLookupByName(name)
         if not network.isActive():
             network.create()
+        found = guest_network(name, network.XMLDesc(0))
+        if found.is_filtered:
+            conn.nwfilterLookupByName(CLEAN_TRAFFIC)
+        return found
     except LibvirtError as error:
         raise DriverError(
             f"network {name[:80]!r} of this hypervisor cannot be used: {error_text(error)}",
             failure_class=FailureClass.NETWORK,
         ) from error
-    return name
+
+
+def guest_network(name: str, network_xml: str) -> GuestNetwork:
+    """What libvirt can do between the cards of this network: filter on bridges of Linux, isolate behind its own NAT.
+
+    Ports of NAT networks are isolated from each other, since guests of all projects share them.
+    """
+    root = ET.fromstring(network_xml)  # noqa: S314 - libvirt's own output, no document from outside
+    forward = root.find("forward")
+    mode = "isolated" if forward is None else forward.get("mode", "nat")
+    is_linux_bridge = root.find("bridge") is not None and root.find("virtualport") is None
+    return GuestNetwork(name, is_filtered=is_linux_bridge, is_isolated=is_linux_bridge and mode == "nat")
 
 
 def nat_network_ensure(conn: Any) -> None:

@@ -117,11 +117,10 @@ class RealHost:
             raise DriverError(f"the root disk of {guest.uuid} is not on this host")
         is_kvm = self._virt_type == "kvm"
         model = vif_model(guest)
-        is_embedded = self._embedded is not None
-        interfaces = [
-            InterfaceDevice(port.mac, model, network_ready(conn, port.network, is_embedded=is_embedded))
-            for port in ports_of(guest)
-        ]
+        interfaces = []
+        for port in ports_of(guest):
+            network = network_ready(conn, port.network, is_embedded=self._embedded is not None)
+            interfaces.append(InterfaceDevice(port.mac, model, network.name, network.is_filtered, network.is_isolated))
         return GuestDefinition(
             mark=guest_mark(guest),
             virt_type=self._virt_type,

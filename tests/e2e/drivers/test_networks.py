@@ -4,6 +4,7 @@ import base64
 import http.server
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,9 @@ from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
 pytestmark = pytest.mark.libvirt
 
 BOOT_TIMEOUT_S = 120.0
-NETWORK_XML = "<network><name>{}</name><bridge name='{}'/><ip address='{}' netmask='255.255.255.0'/></network>"
+OPEN_VSWITCH_XML = (
+    "<network><name>{}</name><forward mode='bridge'/><bridge name='br-int'/><virtualport type='openvswitch'/></network>"
+)
 LOOK_AROUND = """#!/bin/sh
 ip link set eth0 up
 udhcpc -i eth0 -n -q -s /lib/udhcpc.sh
@@ -27,7 +30,7 @@ echo looked around
 
 
 @pytest.fixture
-def simulated() -> Iterator[object]:
+def simulated() -> Iterator[Any]:
     conn = libvirt.open("test:///default")
     yield conn
     conn.close()
@@ -43,19 +46,22 @@ def listener() -> Iterator[int]:
     server.server_close()
 
 
-def test_network_that_runs_is_taken(simulated: object) -> None:
-    assert network_ready(simulated, "default", is_embedded=False) == "default"
+def test_network_that_stands_still_is_started(simulated: Any) -> None:
+    network = simulated.networkDefineXML(OPEN_VSWITCH_XML.format("sleeping"))
 
-
-def test_network_that_stands_still_is_started(simulated: object) -> None:
-    network = simulated.networkDefineXML(NETWORK_XML.format("sleeping", "virbr7", "192.0.2.1"))  # type: ignore[attr-defined]
-
-    assert network_ready(simulated, "sleeping", is_embedded=False) == "sleeping"
+    assert network_ready(simulated, "sleeping", is_embedded=False).name == "sleeping"
     assert network.isActive()
 
 
+def test_network_whose_cards_cannot_be_filtered_fails_the_build(simulated: Any) -> None:
+    with pytest.raises(DriverError, match=r"network 'default' .*NWFilter") as caught:
+        network_ready(simulated, "default", is_embedded=False)
+
+    assert caught.value.failure_class is FailureClass.NETWORK
+
+
 @pytest.mark.parametrize("is_embedded", [False, True])
-def test_missing_network_fails_the_build_as_a_network_failure(simulated: object, is_embedded: bool) -> None:
+def test_missing_network_fails_the_build_as_a_network_failure(simulated: Any, is_embedded: bool) -> None:
     with pytest.raises(DriverError, match=r"network 'tenant-7' .*: ") as caught:
         network_ready(simulated, "tenant-7", is_embedded=is_embedded)
 

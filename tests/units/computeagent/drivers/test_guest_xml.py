@@ -142,6 +142,18 @@ def test_guest_in_a_network_of_libvirt_needs_no_options_of_qemu() -> None:
     assert arguments_of_qemu(replace(DEFINITION, interfaces=(card,))) == []
 
 
+def test_card_in_a_network_is_bound_to_its_mac_and_apart_from_the_others() -> None:
+    card = InterfaceDevice("52:54:00:00:00:01", "virtio", network="default", is_filtered=True, is_isolated=True)
+    domain = parsed(replace(DEFINITION, interfaces=(card,)))
+
+    parameter, port = domain.find("devices/interface/filterref/parameter"), domain.find("devices/interface/port")
+    assert domain.find("devices/interface/filterref[@filter='clean-traffic']") is not None
+    assert parameter is not None
+    assert port is not None
+    assert parameter.attrib == {"name": "MAC", "value": "52:54:00:00:00:01"}
+    assert port.attrib == {"isolated": "yes"}
+
+
 def test_vnc_listens_on_no_port() -> None:
     graphics = parsed(DEFINITION).find("devices/graphics")
 

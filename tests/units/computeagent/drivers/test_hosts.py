@@ -21,7 +21,7 @@ from computeagent.drivers.libvirt.embedded import (
     qemu_conf,
 )
 from computeagent.drivers.libvirt.guest_hardware import disk_bus, mac_of, machine_type, ports_of
-from computeagent.drivers.libvirt.networks import network_by_mac
+from computeagent.drivers.libvirt.networks import guest_network, nat_network_xml, network_by_mac
 
 CAPABILITIES = """
 <capabilities><host><cpu><arch>x86_64</arch><model>EPYC</model><vendor>AMD</vendor>
@@ -124,6 +124,28 @@ def test_only_cards_in_libvirt_networks_have_one() -> None:
     )
 
     assert network_by_mac(xml) == {"52:54:00:00:00:0a": "default"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "is_filtered", "is_isolated"),
+    [
+        ("<forward mode='nat'/><bridge name='virbr0'/>", True, True),
+        ("<forward/><bridge name='virbr0'/>", True, True),
+        ("<forward mode='route'/><bridge name='virbr1'/>", True, False),
+        ("<bridge name='virbr2'/>", True, False),
+        ("<forward mode='bridge'/><bridge name='br0'/>", True, False),
+        ("<forward mode='bridge'/><bridge name='br-int'/><virtualport type='openvswitch'/>", False, False),
+        ("<forward mode='passthrough'><interface dev='eth1'/></forward>", False, False),
+    ],
+)
+def test_cards_are_kept_apart_as_far_as_libvirt_can(inside: str, is_filtered: bool, is_isolated: bool) -> None:
+    found = guest_network("n", f"<network><name>n</name>{inside}</network>")
+
+    assert (found.name, found.is_filtered, found.is_isolated) == ("n", is_filtered, is_isolated)
+
+
+def test_default_network_of_ours_keeps_its_guests_apart() -> None:
+    assert guest_network("default", nat_network_xml()).is_isolated
 
 
 def test_unknown_disk_bus_is_the_users_fault(guest_spec: GuestSpec) -> None:
