@@ -224,3 +224,33 @@ def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed(qemu_an
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
+
+
+EVERYTHING = {
+    "quota:disk_read_bytes_sec": "1048576",
+    "quota:disk_write_iops_sec": "100",
+    "quota:vif_inbound_average": "1000",
+    "quota:vif_inbound_peak": "2000",
+    "hw:watchdog_action": "reset",
+    "hw:boot_menu": "yes",
+    "hw:pmu": "no",
+    "hide_hypervisor_id": "yes",
+    "hw_rng:rate_bytes": "2048",
+    "hw:usb_model": "qemu-xhci",
+    "hw:sound_model": "ich6",
+}
+EVERY_PROPERTY = {
+    "hw_serial_port_count": "2",
+    "hw_video_ram": "16",
+    "hw_time_hpet": "no",
+    "hw_pointer_model": "usbtablet",
+    "hw_qemu_guest_agent": "yes",
+}
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35"])
+def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, machine: str) -> None:
+    properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
+    guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
