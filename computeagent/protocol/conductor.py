@@ -239,12 +239,11 @@ class InstanceOnHost:
 
 @dataclass(frozen=True, slots=True)
 class GuestFacts:
-    """What is known of a guest once it runs."""
+    """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host."""
 
     power_state: PowerState
     addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    vnc_host: str = ""
-    vnc_port: int = 0
+    vnc_socket: str = ""
 
 
 @dataclass(frozen=True, slots=True)

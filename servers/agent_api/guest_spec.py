@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from computeagent.protocol.conductor import GuestFacts, GuestSpec, PortSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
+from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import Wishes
 from scheduling.topology.domain.numa.cpu_rules import cpu_rules
@@ -28,7 +29,7 @@ class _Shape:
 def guest_spec(instance: Instance, ports: list[Port], placed: PlacedTopology | None) -> GuestSpec:
     """Everything about the guest; it was validated when it was asked for, and is hostile all the same."""
     image = instance.image
-    properties = {key: str(value) for key, value in image.get("properties", {}).items()}
+    properties = {key: str(value) for key, value in present_names(image.get("properties", {})).items()}
     extra_specs = {key: str(value) for key, value in instance.flavor.get("extra_specs", {}).items()}
     shape = _shape(instance, extra_specs, properties)
     return GuestSpec(
@@ -85,6 +86,5 @@ def guest_state(facts: GuestFacts) -> GuestState:
     return GuestState(
         power_state=facts.power_state.value,
         addresses={network: list(addresses) for network, addresses in facts.addresses.items()},
-        console_host=facts.vnc_host,
-        console_port=facts.vnc_port,
+        console_socket=facts.vnc_socket,
     )

@@ -59,8 +59,7 @@ class Instance(UuidKeyed, Timestamped):
     user_data = models.TextField(blank=True, help_text="Base64, as it was sent.")
     metadata = models.JSONField(default=dict, blank=True)
     addresses = models.JSONField(default=dict, blank=True, help_text="Network name -> list of IP addresses.")
-    console_host = models.CharField(max_length=255, blank=True, help_text="Where VNC listens.")
-    console_port = models.PositiveIntegerField(default=0, help_text="0 while there is none.")
+    console_socket = models.CharField(max_length=255, blank=True, help_text="The UNIX socket of VNC, on the host.")
 
     request_id = models.CharField(max_length=60, blank=True)
     reservation_id = models.UUIDField(null=True, blank=True)

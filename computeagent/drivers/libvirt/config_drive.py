@@ -87,6 +87,7 @@ def config_drive_write(path: Path, files: dict[str, bytes]) -> None:
             rr_name=name,
             joliet_path=f"/openstack/latest/{name}",
         )
+    path.touch(mode=0o600, exist_ok=False)  # it has the user data, which is nobody else's business
     iso.write(str(path))
     iso.close()
 

@@ -11,8 +11,6 @@ from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.conductor import PowerState
 
 STOP_POLL_S = 0.2
-START_TRIES = 3
-START_RETRY_S = 0.3
 
 
 def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
@@ -68,18 +66,12 @@ def power_state(domain: Any) -> PowerState:
 
 
 def domain_start(domain: Any) -> None:
-    """Power on. A VNC port that another process took in between is tried again with the next one."""
-    for tries_left in reversed(range(START_TRIES)):
-        try:
-            domain.create()
-        except LibvirtError as error:
-            if domain.isActive():
-                return
-            if not tries_left or "vnc" not in str(error).lower():
-                raise
-            time.sleep(START_RETRY_S)
-        else:
-            return
+    """Power on."""
+    try:
+        domain.create()
+    except LibvirtError:
+        if not domain.isActive():
+            raise
 
 
 def domain_stop(domain: Any, *, grace_s: float) -> None:
@@ -113,12 +105,11 @@ def is_running(domain: Any) -> bool:
         raise
 
 
-def vnc_port(domain_xml: str) -> int:
-    """The VNC port in the XML of a running domain; 0 when there is none."""
+def vnc_socket(domain_xml: str) -> str:
+    """The path of the VNC socket in the XML of a running domain; empty when there is none."""
     root = ET.fromstring(domain_xml)  # noqa: S314 - libvirt's own output, no document from outside
-    graphics = root.find("devices/graphics[@type='vnc']")
-    port = int(graphics.get("port", "0")) if graphics is not None else 0
-    return max(0, port)
+    listen = root.find("devices/graphics[@type='vnc']/listen[@type='socket']")
+    return "" if listen is None else listen.get("socket", "")
 
 
 def _ask(domain: Any) -> bool:

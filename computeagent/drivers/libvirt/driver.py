@@ -18,7 +18,7 @@ from computeagent.drivers.libvirt.domains import (
     is_running,
     mark_of,
     power_state,
-    vnc_port,
+    vnc_socket,
 )
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestMark, guest_xml
@@ -30,7 +30,6 @@ from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, P
 from computeagent.protocol.topology import host_cells_to_json
 from controlplane.kernel.kill_points import reach
 
-VNC_HOST = "127.0.0.1"
 NO_OVERRIDES = SizeOverrides()
 NO_OPTIONS = HostOptions()
 
@@ -222,12 +221,10 @@ class LibvirtDriver:
         state = power_state(domain)
         if state is PowerState.NOSTATE or not domain.isActive():
             return GuestFacts(power_state=state)
-        port = vnc_port(domain.XMLDesc(0))
         return GuestFacts(
             power_state=power_state(domain),
             addresses=self._profile.addresses(conn, domain),
-            vnc_host=VNC_HOST if port else "",
-            vnc_port=port,
+            vnc_socket=vnc_socket(domain.XMLDesc(0)),
         )
 
     def _ours(self, conn: Any) -> list[tuple[Any, GuestMark]]:

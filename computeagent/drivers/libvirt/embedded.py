@@ -5,10 +5,12 @@ libvirt's rules for them: DIR is absolute, one process opens it at a time, and o
 
 import grp
 import hashlib
+import logging
 import os
 import pwd
 import stat
-import zlib
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -19,12 +21,10 @@ from computeagent.drivers.libvirt.half_started import half_started_forget
 
 QEMU_USER = "libvirt-qemu"
 SOCKET_PATH_MAX_BYTES = 107  # sun_path of unix(7), less its final NUL
-_MONITOR = "/lib/qemu/domain-99999-" + "x" * DOMAIN_NAME_LENGTH + "/monitor.sock"
-ROOT_MAX_BYTES = SOCKET_PATH_MAX_BYTES - len(_MONITOR)
+_AGENT_SOCKET = "/lib/qemu/channel/target/domain-99999-" + "x" * DOMAIN_NAME_LENGTH + "/org.qemu.guest_agent.0"
+ROOT_MAX_BYTES = SOCKET_PATH_MAX_BYTES - len(_AGENT_SOCKET)
 
-VNC_PORTS_EACH = 200
-VNC_PORT_RANGES = 250
-VNC_PORT_FIRST = 5900
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ def is_embedded(uri: str) -> bool:
     return urlsplit(uri).path == "/embed"
 
 
-def embedded_root_prepare(uri: str, *, cache: Path) -> EmbeddedRoot:
-    """Make root directory and configuration for `uri`; what libvirt learns of QEMU goes to `cache`.
+def embedded_root_prepare(uri: str, *, cache: Path, guest_files: Sequence[Path] = ()) -> EmbeddedRoot:
+    """Make root directory and configuration for `uri`; what libvirt learns of QEMU goes to `cache`, and QEMU has to
+    reach the directories `guest_files`.
 
     Raises DriverError that says what is wrong with the URI or missing on the machine.
     """
@@ -59,7 +60,7 @@ def embedded_root_prepare(uri: str, *, cache: Path) -> EmbeddedRoot:
     try:
         # Its own sockets and status files are safe behind the modes libvirt gives to them.
         (path / "etc").mkdir(parents=True, exist_ok=True)
-        (path / "etc" / "qemu.conf").write_text(qemu_conf(path))
+        (path / "etc" / "qemu.conf").write_text(qemu_conf(qemu_account((path, *guest_files))))
         _link(path / "cache", cache)
         half_started_forget(path / "run" / "qemu")
         return EmbeddedRoot(path=path, short=_short_path(path))
@@ -67,34 +68,59 @@ def embedded_root_prepare(uri: str, *, cache: Path) -> EmbeddedRoot:
         raise DriverError(f"cannot prepare the hypervisor's root {path}: {error}") from error
 
 
-def qemu_conf(root: Path) -> str:
-    """The configuration of the QEMU driver under `root`.
+def qemu_account(directories: Sequence[Path]) -> str:
+    """As whom QEMU runs: `QEMU_USER` if this process is root, else as this process (empty).
 
-    QEMU runs as the user of this process: the files of guests are then reachable wherever the state directory
-    is. Its seccomp sandbox stays on. Each root has its own range of VNC ports, so that hypervisors on one machine
-    do not race for the same port.
+    'root' is the last resort, with a warning: where that user may not enter one of `directories`, or may not use a
+    KVM that is there (libvirt would then examine QEMU anew for each guest, a minute each time).
     """
-    first = vnc_port_first(root)
+    if os.geteuid() != 0:
+        return ""
+    wanted = [["-x", str(directory)] for directory in directories]
+    if Path("/dev/kvm").exists():
+        wanted.append(["-r", "/dev/kvm", "-a", "-w", "/dev/kvm"])
+    for condition in wanted:
+        if not _holds_for_qemu(condition):
+            log.warning(
+                "QEMU runs as root, because the user %s fails `test %s`: see docs/hypervisor.md",
+                QEMU_USER,
+                " ".join(condition),
+            )
+            return "root"
+    return QEMU_USER
+
+
+def _holds_for_qemu(condition: list[str]) -> bool:
+    """Whether `test` with these arguments succeeds for QEMU's user, with all of its groups."""
+    try:
+        user = pwd.getpwnam(QEMU_USER)
+        groups = {*os.getgrouplist(QEMU_USER, user.pw_gid), grp.getgrnam(QEMU_USER).gr_gid}
+        command = ["/usr/bin/test", *condition]
+        done = subprocess.run(command, user=user.pw_uid, group=user.pw_gid, extra_groups=groups, check=False)
+    except (KeyError, OSError):
+        return False
+    return done.returncode == 0
+
+
+def qemu_conf(account: str) -> str:
+    """The configuration of the QEMU driver, whose QEMU runs as the user `account` (empty: as this process).
+
+    A user of its own gets the files of its guests from libvirt at their start, and loses them at their end. QEMU's
+    seccomp sandbox stays on.
+    """
+    has_own_user = account not in ("", "root")
     lines = [
         'security_driver = "none"',
-        "dynamic_ownership = 0",
+        f"dynamic_ownership = {int(has_own_user)}",
         "remember_owner = 0",
         "seccomp_sandbox = 1",
         "namespaces = []",
         "cgroup_controllers = []",
         'stdio_handler = "file"',
-        'vnc_listen = "127.0.0.1"',
-        f"remote_display_port_min = {first}",
-        f"remote_display_port_max = {first + VNC_PORTS_EACH - 1}",
     ]
-    if os.geteuid() == 0:
-        lines += ['user = "root"', 'group = "root"']
+    if account:
+        lines += [f'user = "{account}"', f'group = "{account}"']
     return "\n".join(lines) + "\n"
-
-
-def vnc_port_first(root: Path) -> int:
-    """The first VNC port of the hypervisor under `root`."""
-    return VNC_PORT_FIRST + VNC_PORTS_EACH * (zlib.crc32(os.fsencode(root)) % VNC_PORT_RANGES)
 
 
 def _root_of(uri: str) -> Path:
@@ -125,12 +151,13 @@ def _short_path(root: Path) -> Path:
     if len(os.fsencode(root)) <= ROOT_MAX_BYTES:
         return root
     links = Path("/tmp") / f"kilonova-{os.geteuid()}"  # noqa: S108 - its owner and mode are verified below
-    links.mkdir(mode=0o700, exist_ok=True)
+    links.mkdir(mode=0o711, exist_ok=True)
     state = links.lstat()
     if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o022:
         raise DriverError(
             f"{root} is longer than {ROOT_MAX_BYTES} bytes, and {links} is not a private directory to link it from"
         )
+    links.chmod(0o711)  # QEMU, which may be another user, makes sockets by this path
     link = links / hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
     _link(link, root)
     return link

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, GuestOptions
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
+from computeagent.drivers.libvirt.options_xml import (
+    KIB_PER_MIB,
+    add_clock,
+    add_devices,
+    add_disk_limits,
+    add_features,
+    add_interface_options,
+    rng_device,
+)
 from computeagent.drivers.libvirt.tuning_xml import (
     add_cpu_shape,
     add_cpu_tuning,
@@ -25,6 +35,15 @@ from controlplane.kernel.ids import parse_uuid
 
 MARK_NAMESPACE = "urn:kilonova:instance:1"
 ET.register_namespace("kilonova", MARK_NAMESPACE)
+
+QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
+ET.register_namespace("qemu", QEMU_NAMESPACE)
+# libvirt's filter against false MAC and IP addresses, in IP, ARP and others.
+CLEAN_TRAFFIC = "clean-traffic"
+# QEMU's names of the cards that `hw_vif_model` may name, where libvirt's own differ.
+_QEMU_CARDS = {"virtio": "virtio-net-pci"}
+# libvirt gives out slots from the lowest; these are the highest that no machine uses itself.
+_ISOLATED_SLOT_LAST = 0x1A
 
 # Everything outside XML 1.0's Char production (https://www.w3.org/TR/xml/#charsets).
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -61,11 +80,17 @@ class DiskDevice:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceDevice:
-    """A network card. `network` is a libvirt network's name; empty means QEMU's user-mode network."""
+    """A network card. `network` is a libvirt network's name; empty: the card has nobody to talk to (`_isolated`).
+
+    `is_filtered`: it may send under its own MAC and IP address only. `is_isolated`: it reaches no other isolated card
+    of its bridge.
+    """
 
     mac: str
     model: str
     network: str = ""
+    is_filtered: bool = False
+    is_isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +112,7 @@ class GuestDefinition:
     has_rng: bool = False
     cpu_features_off: tuple[str, ...] = field(default=())
     tuning: GuestTuning = NO_TUNING
+    options: GuestOptions = NO_OPTIONS
 
 
 def xml_text(text: str) -> str:
@@ -135,12 +161,14 @@ def guest_xml(definition: GuestDefinition) -> str:
     features = ET.SubElement(domain, "features")
     for name in ("acpi", "apic"):
         ET.SubElement(features, name)
+    add_features(features, definition.options, is_kvm=definition.virt_type == "kvm")
     _cpu(domain, definition)
-    ET.SubElement(domain, "clock", offset="utc")
+    add_clock(domain, definition.options)
     _text(domain, "on_poweroff", "destroy")
     _text(domain, "on_reboot", "restart")
     _text(domain, "on_crash", "destroy")
     _devices(domain, definition)
+    _isolated(domain, definition)
     return ET.tostring(domain, encoding="unicode")
 
 
@@ -195,6 +223,8 @@ def _os(domain: ET.Element, definition: GuestDefinition) -> None:
     if definition.machine:
         kind.set("machine", xml_text(definition.machine))
     ET.SubElement(os_element, "boot", dev="hd")
+    if definition.options.has_boot_menu:
+        ET.SubElement(os_element, "bootmenu", enable="yes")
 
 
 def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
@@ -213,9 +243,10 @@ def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
 def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
     devices = ET.SubElement(domain, "devices")
     for disk in definition.disks:
-        devices.append(_disk(disk))
+        devices.append(_disk(disk, definition.options))
     for interface in definition.interfaces:
-        devices.append(_interface(interface))
+        if interface.network:
+            devices.append(_interface(interface, definition.options))
     for device in definition.tuning.devices:
         devices.append(host_device(device))
     if definition.serial_path is not None:
@@ -224,15 +255,18 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         ET.SubElement(serial, "source", path=str(definition.serial_path), append="on")
         ET.SubElement(serial, "target", port="0")
     if definition.has_vnc:
-        ET.SubElement(devices, "graphics", type="vnc", autoport="yes", listen="127.0.0.1")
+        # libvirt puts the socket into the domain's own directory, which only QEMU's user may enter.
+        ET.SubElement(ET.SubElement(devices, "graphics", type="vnc"), "listen", type="socket")
     if definition.video_model:
-        ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
-    if definition.has_rng:
-        rng = ET.SubElement(devices, "rng", model="virtio")
-        ET.SubElement(rng, "backend", model="random").text = "/dev/urandom"
+        model = ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
+        if definition.options.video_ram_mib and definition.video_model != "none":
+            model.set("vram", str(definition.options.video_ram_mib * KIB_PER_MIB))
+    if definition.has_rng and definition.options.has_rng:
+        devices.append(rng_device(definition.options))
+    add_devices(devices, definition.options)
 
 
-def _disk(disk: DiskDevice) -> ET.Element:
+def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:
     element = ET.Element("disk", type="file", device="cdrom" if disk.cdrom else "disk")
     driver = ET.SubElement(element, "driver", name="qemu", type=disk.disk_format)
     if not disk.cdrom:
@@ -241,15 +275,44 @@ def _disk(disk: DiskDevice) -> ET.Element:
     ET.SubElement(element, "target", dev=disk.target, bus=disk.bus)
     if disk.cdrom:
         ET.SubElement(element, "readonly")
+    else:
+        add_disk_limits(element, options)
     return element
 
 
-def _interface(interface: InterfaceDevice) -> ET.Element:
-    element = ET.Element("interface", type="network" if interface.network else "user")
+def _interface(interface: InterfaceDevice, options: GuestOptions) -> ET.Element:
+    element = ET.Element("interface", type="network")
     ET.SubElement(element, "mac", address=interface.mac)
-    if interface.network:
-        ET.SubElement(element, "source", network=xml_text(interface.network))
+    ET.SubElement(element, "source", network=xml_text(interface.network))
     ET.SubElement(element, "model", type=interface.model)
+    add_interface_options(element, interface.model, options)
+    if interface.is_filtered:
+        filtered = ET.SubElement(element, "filterref", filter=CLEAN_TRAFFIC)
+        ET.SubElement(filtered, "parameter", name="MAC", value=interface.mac)
+    if interface.is_isolated:
+        ET.SubElement(element, "port", isolated="yes")
     # No boot from the network: neither the firmware's wait for it nor a stranger's boot server.
     ET.SubElement(element, "rom", enabled="no")
     return element
+
+
+def _isolated(domain: ET.Element, definition: GuestDefinition) -> None:
+    """Cards without a libvirt network, in a user-mode network each that answers DHCP and forwards nothing.
+
+    libvirt's `<interface type='user'>` is such a network without `restrict`, and forwards 10.0.2.2 to the loopback of
+    the hypervisor, where everything that trusts its own machine listens. Hence QEMU's own options.
+    """
+    cards = [interface for interface in definition.interfaces if not interface.network]
+    if not cards:
+        return
+    bus = "pci.0" if definition.machine.startswith("pc") and "q35" not in definition.machine else "pcie.0"
+    commandline = ET.SubElement(domain, f"{{{QEMU_NAMESPACE}}}commandline")
+    for number, card in enumerate(cards):
+        model, slot = _QEMU_CARDS.get(card.model, card.model), _ISOLATED_SLOT_LAST - number
+        for argument in (
+            "-netdev",
+            f"user,id=isolated{number},restrict=on,ipv6=off",
+            "-device",
+            f"{model},netdev=isolated{number},mac={card.mac},bus={bus},addr={slot:#x},romfile=",
+        ):
+            ET.SubElement(commandline, f"{{{QEMU_NAMESPACE}}}arg", value=argument)

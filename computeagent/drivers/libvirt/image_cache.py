@@ -4,6 +4,7 @@ A file is written under a temporary name, synced and renamed, so a base file tha
 one image, in this process or in others, wait for each other on a lock file.
 """
 
+import grp
 import hashlib
 import os
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.libvirt.embedded import QEMU_USER
 from computeagent.drivers.libvirt.files import LOCK_TIMEOUT_S, directory_sync, host_errors, locked
 from computeagent.protocol.conductor import FailureClass, GuestSpec
 from controlplane.kernel.kill_points import reach
@@ -58,18 +60,28 @@ class ImageCache:
             left_behind.unlink(missing_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
         try:
+            part.touch(mode=0o600, exist_ok=False)
             with part.open("wb") as file:
                 reach("computeagent.drivers.image_cache:writing")
                 _copy_verified(guest, source(), file)
                 file.flush()
                 os.fsync(file.fileno())
-            part.chmod(0o444)
+            _read_only(part)
             reach("computeagent.drivers.image_cache:written")
             part.rename(path)
             reach("computeagent.drivers.image_cache:renamed")
             directory_sync(self._directory)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _read_only(path: Path) -> None:
+    """For the group that QEMU runs in, where this process may give it the file; else for everybody."""
+    try:
+        os.chown(path, -1, grp.getgrnam(QEMU_USER).gr_gid)
+        path.chmod(0o440)
+    except (KeyError, PermissionError):
+        path.chmod(0o444)
 
 
 def _touched(path: Path) -> bool:

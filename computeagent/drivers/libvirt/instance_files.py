@@ -1,4 +1,8 @@
-"""The files of one instance: `<state_dir>/i/<uuid>/`. The directory is the unit: made whole, removed whole."""
+"""The files of one instance: `<state_dir>/i/<uuid>/`. The directory is the unit: made whole, removed whole.
+
+Its files are closed to everybody but their owner. Where QEMU runs as a user of its own, libvirt gives them to that user
+when the guest starts, who has to pass the directory: hence the directory's mode.
+"""
 
 import os
 import shutil
@@ -57,7 +61,7 @@ class InstanceFiles:
         if guest.swap_mib:
             _blank(directory / "swap", guest.swap_mib * MIB, ["mkswap", "-L", "swap"])
         config_drive_write(directory / "config.iso", iso_files)
-        # QEMU may run as another user; libvirt gives it the file if it exists, under any configuration.
+        # libvirt gives it to QEMU's user if it exists, under any configuration.
         self.console_path(guest.uuid).touch(mode=0o600)
 
     def devices(self, guest: GuestSpec) -> tuple[DiskDevice, ...]:
@@ -71,7 +75,7 @@ class InstanceFiles:
             DiskDevice(directory / name, disk_format, bus, f"{DISK_BUSES[bus]}{'abc'[number]}")
             for number, (name, disk_format) in enumerate(present)
         ]
-        cd_bus, cd_target = cdrom_place(machine_type(guest))
+        cd_bus, cd_target = cdrom_place(machine_type(guest), guest.image_properties.get("hw_cdrom_bus", ""))
         return (*disks, DiskDevice(directory / "config.iso", "raw", cd_bus, cd_target, cdrom=True))
 
     def remove(self, guest_uuid: str) -> None:
@@ -131,8 +135,8 @@ def _fits(virtual_size_bytes: int, root_gib: int) -> None:
 
 def _blank(path: Path, size_bytes: int, format_command: list[str]) -> None:
     """A sparse raw disk, formatted where the host has the tool for it; a guest can format a blank one itself."""
-    with path.open("xb") as file:
-        file.truncate(size_bytes)
+    path.touch(mode=0o600, exist_ok=False)
+    os.truncate(path, size_bytes)
     tool = shutil.which(format_command[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if tool is None:
         return

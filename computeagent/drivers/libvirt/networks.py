@@ -1,11 +1,15 @@
-"""libvirt's networks where a URI has them; QEMU's user-mode network where it has not (embedded hypervisors)."""
+"""libvirt's networks. An embedded hypervisor has none: its guests get a card that reaches nobody (`guest_xml`)."""
 
 import logging
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from typing import Any
 
+from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
+from computeagent.drivers.libvirt.guest_xml import CLEAN_TRAFFIC
+from computeagent.protocol.conductor import FailureClass
 
 NAT_BRIDGE = "virbr-kn0"
 NAT_SUBNET = "192.168.177"
@@ -13,20 +17,52 @@ NAT_SUBNET = "192.168.177"
 logger = logging.getLogger(__name__)
 
 
-def network_ready(conn: Any, name: str) -> str:
-    """`name` if libvirt has that network and it runs or can be started; else '', which means user-mode."""
+@dataclass(frozen=True, slots=True)
+class GuestNetwork:
+    """A network that runs, and how the cards in it are kept apart. No name: the card has nobody to talk to."""
+
+    name: str = ""
+    is_filtered: bool = False
+    is_isolated: bool = False
+
+
+def network_ready(conn: Any, name: str, *, is_embedded: bool) -> GuestNetwork:
+    """The network of this name, running; none for the default network of an embedded hypervisor, which has no networks.
+
+    Raises DriverError (NETWORK) for any other network that is missing, cannot be started or cannot be filtered: a guest
+    must not come up in another network than the one it was given, nor with another's address.
+    """
+    if is_embedded and name == DEFAULT_NETWORK:
+        return GuestNetwork()
     try:
         network = conn.networkLookupByName(name)
         if not network.isActive():
             network.create()
+        found = guest_network(name, network.XMLDesc(0))
+        if found.is_filtered:
+            conn.nwfilterLookupByName(CLEAN_TRAFFIC)
+        return found
     except LibvirtError as error:
-        logger.debug("network %s is not usable: %s", name, error_text(error))
-        return ""
-    return name
+        raise DriverError(
+            f"network {name[:80]!r} of this hypervisor cannot be used: {error_text(error)}",
+            failure_class=FailureClass.NETWORK,
+        ) from error
+
+
+def guest_network(name: str, network_xml: str) -> GuestNetwork:
+    """What libvirt can do between the cards of this network: filter on bridges of Linux, isolate behind its own NAT.
+
+    Ports of NAT networks are isolated from each other, since guests of all projects share them.
+    """
+    root = ET.fromstring(network_xml)  # noqa: S314 - libvirt's own output, no document from outside
+    forward = root.find("forward")
+    mode = "isolated" if forward is None else forward.get("mode", "nat")
+    is_linux_bridge = root.find("bridge") is not None and root.find("virtualport") is None
+    return GuestNetwork(name, is_filtered=is_linux_bridge, is_isolated=is_linux_bridge and mode == "nat")
 
 
 def nat_network_ensure(conn: Any) -> None:
-    """Define and start the default NAT network unless there is one. Hosts without a network driver go without."""
+    """Define and start the default NAT network unless there is one. A failure is logged: its guests fail then."""
     try:
         if DEFAULT_NETWORK not in {network.name() for network in conn.listAllNetworks()}:
             conn.networkDefineXML(nat_network_xml())
@@ -35,7 +71,7 @@ def nat_network_ensure(conn: Any) -> None:
             network.create()
         network.setAutostart(True)
     except LibvirtError as error:
-        logger.warning("no NAT network; guests get QEMU's user-mode network: %s", error_text(error))
+        logger.warning("no NAT network; builds of guests in it will fail: %s", error_text(error))
 
 
 def nat_network_xml() -> str:
@@ -53,7 +89,7 @@ def nat_network_xml() -> str:
 def lease_addresses(domain: Any) -> dict[str, tuple[str, ...]]:
     """Addresses that libvirt's DHCP server gave to the guest, by network.
 
-    A user-mode network has no leases, and what its guest took is not known: it stays empty.
+    A guest without a libvirt network has no leases, and what it took is not known: it stays empty.
     """
     networks = network_by_mac(domain.XMLDesc(0))
     if not networks:

@@ -1,32 +1,26 @@
 """qemu-img, and what may be believed of an image that a user uploaded.
 
 An image is hostile input: a qcow2 can name any file of the host as its backing or data file, and can hold tables
-that make its reader eat memory. So its format is always passed explicitly and never guessed, its header is read
-here before any tool opens it, and qemu-img runs with limits of memory and time.
+that make its reader eat memory. So its format is always passed explicitly and never guessed, its bytes are inspected
+before any tool opens it, and qemu-img runs with limits of memory and time, or not at all.
 """
 
 import json
 import shutil
-import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import FailureClass
+from controlplane.kernel.disk_images import disk_image_size
+from controlplane.kernel.errors import Invalid
 
 DISK_FORMATS = ("qcow2", "raw")
 TIMEOUT_S = 120.0
 # The limits that Nova and Cinder give to `qemu-img info` (oslo.concurrency's prlimit): 1 GiB, 30 s of CPU.
 MEMORY_LIMIT_BYTES = 2**30
 CPU_LIMIT_S = 30
-
-# https://www.qemu.org/docs/master/interop/qcow2.html: the header's fixed fields, big-endian.
-_QCOW2_MAGIC = b"QFI\xfb"
-_QCOW2_V2 = struct.Struct(">4sIQIIQI")
-_QCOW2_INCOMPATIBLE = struct.Struct(">Q")
-_QCOW2_INCOMPATIBLE_OFFSET = 72
-_EXTERNAL_DATA_FILE = 1 << 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +35,12 @@ def image_inspect(path: Path, disk_format: str) -> ImageFacts:
     """Accept the image at `path` as `disk_format`. Raises DriverError (USER) that says why it cannot be used."""
     if disk_format not in DISK_FORMATS:
         raise _unusable(f"disk format {disk_format[:40]!r} is not supported here; use qcow2 or raw")
-    if disk_format == "raw":
-        return ImageFacts("raw", path.stat().st_size)
-    with path.open("rb") as file:
-        refusal = qcow2_refusal(file.read(_QCOW2_INCOMPATIBLE_OFFSET + _QCOW2_INCOMPATIBLE.size))
-    if refusal:
-        raise _unusable(refusal)
-    return _facts(_info(path))
-
-
-def qcow2_refusal(header: bytes) -> str:
-    """Why an image that begins with `header` (80 bytes) is refused; empty when nothing speaks against it."""
-    if len(header) < _QCOW2_INCOMPATIBLE_OFFSET or not header.startswith(_QCOW2_MAGIC):
-        return "the image is not in qcow2 format"
-    _, version, backing_offset, _, _, _, encryption = _QCOW2_V2.unpack_from(header)
-    if version not in (2, 3):
-        return f"qcow2 version {version} is unknown"
-    if backing_offset:
-        return "the image has a backing file, which is not allowed in an uploaded image"
-    if encryption:
-        return "the image is encrypted"
-    if version == 3:
-        return _version3_refusal(header)
-    return ""
+    try:
+        with path.open("rb") as file:
+            size_bytes = disk_image_size(file, declared=disk_format, file_bytes=path.stat().st_size)
+    except Invalid as error:
+        raise _unusable(error.message) from error
+    return ImageFacts("raw", size_bytes) if disk_format == "raw" else _facts(_info(path))
 
 
 def overlay_create(path: Path, base: Path, base_format: str, *, size_gib: int) -> None:
@@ -71,20 +48,11 @@ def overlay_create(path: Path, base: Path, base_format: str, *, size_gib: int) -
     command = ["create", "-q", "-f", "qcow2", "-F", base_format, "-b", str(base), str(path)]
     if size_gib:
         command.append(f"{size_gib}G")
-    _run(command, limited=False)
-
-
-def _version3_refusal(header: bytes) -> str:
-    if len(header) < _QCOW2_INCOMPATIBLE_OFFSET + _QCOW2_INCOMPATIBLE.size:
-        return "the image's qcow2 header is cut off"
-    (incompatible,) = _QCOW2_INCOMPATIBLE.unpack_from(header, _QCOW2_INCOMPATIBLE_OFFSET)
-    if incompatible & _EXTERNAL_DATA_FILE:
-        return "the image keeps its data in another file, which is not allowed in an uploaded image"
-    return ""
+    _run(command, is_about_image=False)
 
 
 def _info(path: Path) -> dict[str, object]:
-    output = _run(["info", "--output=json", "-f", "qcow2", str(path)], limited=True)
+    output = _run(["info", "--output=json", "-f", "qcow2", str(path)], is_about_image=True)
     document = json.loads(output)
     if not isinstance(document, dict):
         raise _unusable("qemu-img gave no facts of the image")
@@ -92,7 +60,7 @@ def _info(path: Path) -> dict[str, object]:
 
 
 def _facts(info: dict[str, object]) -> ImageFacts:
-    """The second look, with qemu's own eyes, at what the header check has refused already."""
+    """The second look, with qemu's own eyes, at what the inspection has refused already."""
     if info.get("backing-filename") or info.get("full-backing-filename"):
         raise _unusable("the image has a backing file, which is not allowed in an uploaded image")
     specific = info.get("format-specific")
@@ -107,28 +75,25 @@ def _facts(info: dict[str, object]) -> ImageFacts:
     return ImageFacts("qcow2", size)
 
 
-def _run(arguments: list[str], *, limited: bool) -> bytes:
-    """Run qemu-img. A failure under limits is the image's fault, any other one the host's."""
-    tool = shutil.which("qemu-img")
+def _run(arguments: list[str], *, is_about_image: bool) -> bytes:
+    """Run qemu-img under limits; what it makes is for its owner only. A failure is the image's fault or the host's."""
+    tool, prlimit = shutil.which("qemu-img"), shutil.which("prlimit")
     if tool is None:
         raise DriverError("qemu-img is not installed: install qemu-utils")
-    command = [*(_limits() if limited else []), tool, *arguments]
+    if prlimit is None:
+        raise DriverError("prlimit is not installed, and images are not read without limits: install util-linux")
+    command = [prlimit, f"--as={MEMORY_LIMIT_BYTES}", f"--cpu={CPU_LIMIT_S}", "--", tool, *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, umask=0o077)
     except (subprocess.TimeoutExpired, OSError) as error:
         raise DriverError(f"qemu-img {arguments[0]}: {error}") from error
     if done.returncode == 0:
         return done.stdout
     said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
-    if limited:
+    if is_about_image:
         # What is the user's fault is told to the user, and qemu-img's own words name paths of this host.
         raise _unusable("the image cannot be read") from DriverError(f"qemu-img {arguments[0]}: {said}")
     raise DriverError(f"qemu-img {arguments[0]}: {said}")
-
-
-def _limits() -> list[str]:
-    prlimit = shutil.which("prlimit")
-    return [prlimit, f"--as={MEMORY_LIMIT_BYTES}", f"--cpu={CPU_LIMIT_S}", "--"] if prlimit else []
 
 
 def _unusable(message: str) -> DriverError:

@@ -14,6 +14,7 @@ from computeagent.drivers.libvirt.capabilities import Capabilities, capabilities
 from computeagent.drivers.libvirt.embedded import EmbeddedRoot, embedded_root_prepare, is_embedded
 from computeagent.drivers.libvirt.files import host_errors
 from computeagent.drivers.libvirt.guest_hardware import machine_type, ports_of, video_model, vif_model
+from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     GuestDefinition,
     GuestMark,
@@ -62,7 +63,9 @@ class RealHost:
             self._files.root.mkdir(mode=0o711, exist_ok=True)
         self._upkeep.register()
         if is_embedded(self._uri):
-            self._embedded = embedded_root_prepare(self._uri, cache=self._shared_dir / "libvirt")
+            self._embedded = embedded_root_prepare(
+                self._uri, cache=self._shared_dir / "libvirt", guest_files=(self._state_dir, self._shared_dir)
+            )
 
     def after_open(self, conn: Any) -> None:
         """Choose between KVM and emulation, and have the NAT network if it is wanted."""
@@ -115,7 +118,10 @@ class RealHost:
             raise DriverError(f"the root disk of {guest.uuid} is not on this host")
         is_kvm = self._virt_type == "kvm"
         model = vif_model(guest)
-        interfaces = [InterfaceDevice(port.mac, model, network_ready(conn, port.network)) for port in ports_of(guest)]
+        interfaces = []
+        for port in ports_of(guest):
+            network = network_ready(conn, port.network, is_embedded=self._embedded is not None)
+            interfaces.append(InterfaceDevice(port.mac, model, network.name, network.is_filtered, network.is_isolated))
         return GuestDefinition(
             mark=guest_mark(guest),
             virt_type=self._virt_type,
@@ -132,6 +138,7 @@ class RealHost:
             video_model=video_model(guest),
             has_vnc=True,
             has_rng=True,
+            options=guest_options(guest),
         )
 
     def started(self, guest_uuid: str) -> None:

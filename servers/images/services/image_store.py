@@ -21,6 +21,7 @@ from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
+from controlplane.kernel.disk_images import disk_image_size
 from controlplane.kernel.errors import (
     Conflict,
     Forbidden,
@@ -35,9 +36,8 @@ from servers.catalog.domain.quota import ImageAmounts
 from servers.catalog.services.quota import image_quota_check, quota_lock
 from servers.conf import server_options
 from servers.fields import refuse_if
-from servers.images.domain.disk_header import HEADER_BYTES, virtual_size_of
 from servers.images.domain.image_rules import checksum_reasons
-from servers.images.domain.images import UPLOADABLE, DiskFormat, ImageStatus
+from servers.images.domain.images import UPLOADABLE, ImageStatus
 from servers.images.services.image import image_owned
 from servers.images.services.image_directory import (
     TRASH,
@@ -75,7 +75,6 @@ class Received:
 
     sha256: str
     size_bytes: int
-    head: bytes
 
 
 def image_upload(
@@ -103,7 +102,7 @@ def image_upload(
     part = _path(image_id, upload_id, ".part")
     try:
         received = _receive(stream, part, declared_bytes, _RoomHeld(image, upload_id, declared_bytes or 0))
-        facts = _verified(image, received, expected_sha256)
+        facts = _verified(image, received, part, expected_sha256)
         _publish(part, _path(image_id, upload_id))
         _finish(image, upload_id, received.size_bytes, facts)
     except BaseException as error:
@@ -182,17 +181,15 @@ class _Write(Protocol):
 
 
 def _copy(stream: Readable, write: _Write, room: _RoomHeld) -> Received:
-    digest, size, head, limit = hashlib.sha256(), 0, b"", server_options().image_max_bytes
+    digest, size, limit = hashlib.sha256(), 0, server_options().image_max_bytes
     while chunk := _read(stream):
         size += len(chunk)
         if size > limit:
             raise _too_large(size, limit)
         room.grown_to(size)
-        if len(head) < HEADER_BYTES:
-            head += chunk[: HEADER_BYTES - len(head)]
         digest.update(chunk)
         write(chunk)
-    return Received(digest.hexdigest(), size, head)
+    return Received(digest.hexdigest(), size)
 
 
 def _read(stream: Readable) -> bytes:
@@ -206,11 +203,15 @@ def _too_large(size: int, limit: int) -> TooLarge:
     return TooLarge(f"The image has at least {size} bytes; at most {limit} are taken.", field="file", limit=limit)
 
 
-def _verified(image: Image, received: Received, expected_sha256: str) -> dict[str, str | int]:
+def _verified(image: Image, received: Received, part: Path, expected_sha256: str) -> dict[str, str | int]:
     for expected in (expected_sha256, image.expected_sha256):
         if expected and expected != received.sha256:
             raise Invalid(f"The checksum is {received.sha256}, not {expected} as was said.", field="checksum_sha256")
-    virtual = virtual_size_of(received.head, declared=DiskFormat(image.disk_format), file_bytes=received.size_bytes)
+    try:
+        with part.open("rb") as file:
+            virtual = disk_image_size(file, declared=image.disk_format, file_bytes=received.size_bytes)
+    except FileNotFoundError as error:  # a later upload or the deletion removed it
+        raise Conflict(TAKEN_OVER, field="status") from error
     return {"checksum_sha256": received.sha256, "virtual_size_bytes": virtual}
 
 

@@ -53,8 +53,7 @@ def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
             task_state=TaskState.NONE,
             power_state=guest.power_state,
             addresses=guest.addresses,
-            console_host=guest.console_host,
-            console_port=guest.console_port,
+            console_socket=guest.console_socket,
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()

@@ -7,6 +7,7 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
@@ -17,6 +18,7 @@ from servers.catalog.selectors.server_group import server_group_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
 from servers.instances.domain.hint_rules import TEXT_HINTS, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.instances.domain.not_provided import not_provided
 from servers.instances.selectors.instances import instances_unknown
 from servers.instances.services.legacy_group import legacy_group_hinted
 from servers.models import Flavor, Image, ServerGroup
@@ -55,6 +57,7 @@ def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
     )
     asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
     contradictions = flavor_image_problems(asked, properties)
+    contradictions += not_provided(asked.extra_specs, present_names(properties.properties))
     problems |= {"image": contradictions} if contradictions else {}
     devices_requested(asked, properties, problems)
     return problems

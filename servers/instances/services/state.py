@@ -30,8 +30,7 @@ class GuestState:
 
     power_state: str
     addresses: dict[str, list[str]]
-    console_host: str = ""
-    console_port: int = 0
+    console_socket: str = ""
 
 
 def action_require(instance: Instance, action: str) -> None:
@@ -89,8 +88,8 @@ def build_task_set(instance_id: uuid.UUID, task_state: TaskState) -> None:
 
 _BUILT = """
 UPDATE servers_instance
-   SET vm_state = %s, task_state = '', task_since = NULL, power_state = %s, addresses = %s, console_host = %s,
-       console_port = %s, launched_at = COALESCE(launched_at, {now}), launched_on = host, updated_at = {now},
+   SET vm_state = %s, task_state = '', task_since = NULL, power_state = %s, addresses = %s, console_socket = %s,
+       launched_at = COALESCE(launched_at, {now}), launched_on = host, updated_at = {now},
        generation = generation + 1
  WHERE id = %s AND deleted_at IS NULL AND vm_state = %s AND task_state NOT IN (%s, %s)
 """
@@ -98,7 +97,7 @@ UPDATE servers_instance
 
 def built_set(instance_id: uuid.UUID, guest: GuestState) -> None:
     """`state_set` for the end of a build: ACTIVE on its host. Raises Conflict."""
-    told = (guest.power_state, json.dumps(guest.addresses), guest.console_host, guest.console_port)
+    told = (guest.power_state, json.dumps(guest.addresses), guest.console_socket)
     expected = (uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS))
     with changes_told([instance_id]), connection.cursor() as cursor:
         cursor.execute(_BUILT.format(now=now_sql()), [VmState.ACTIVE.value, *told, *expected])

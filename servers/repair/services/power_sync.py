@@ -66,8 +66,8 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
         changes["power_state"] = guest.power_state
     if guest.addresses and guest.addresses != instance.addresses:
         changes["addresses"] = guest.addresses
-    if guest.console_port and guest.console_port != instance.console_port:
-        changes |= {"console_port": guest.console_port, "console_host": guest.console_host}
+    if guest.console_socket and guest.console_socket != instance.console_socket:
+        changes["console_socket"] = guest.console_socket
     if changes:
         rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
         if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):

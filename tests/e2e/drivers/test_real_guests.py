@@ -1,6 +1,7 @@
 """Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
 
 import json
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,12 +110,33 @@ def test_all_disks_and_q35_boot(qemu: Hypervisor) -> None:
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
 
 
-def test_running_guest_shows_vnc_on_loopback(qemu: Hypervisor) -> None:
-    facts = qemu.driver.facts(qemu.build(qemu.guest()).uuid)
+def test_vnc_of_a_running_guest_is_a_socket_in_a_directory_closed_to_others(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    facts = qemu.driver.facts(guest.uuid)
 
     assert facts is not None
-    assert facts.vnc_host == "127.0.0.1"
-    assert facts.vnc_port >= 5900
+    path = Path(facts.vnc_socket)
+    assert path.parent.stat().st_mode & 0o007 == 0
+    with socket.socket(socket.AF_UNIX) as vnc:
+        vnc.connect(str(path))
+        assert vnc.recv(12).startswith(b"RFB ")
+
+
+def test_running_guest_listens_on_no_port(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    (pid_file,) = qemu.state_dir.glob(f"hv/run/qemu/i-{guest.uuid[:8]}*.pid")
+    listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
+
+    assert f"pid={int(pid_file.read_text())}," not in listening
+
+
+def test_files_of_a_guest_are_closed_to_other_users_of_the_machine(qemu: Hypervisor) -> None:
+    guest = qemu.guest(ephemeral_gib=1, swap_mib=16, user_data_base64="c2VjcmV0")
+    qemu.driver.prepare_image(guest, lambda: iter([IMAGE]))
+    qemu.driver.prepare_disks(guest)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (qemu.state_dir / "i" / guest.uuid).iterdir()}
+    assert modes == dict.fromkeys(("disk", "ephemeral", "swap", "config.iso", "console.log"), 0o600)
 
 
 def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
@@ -202,3 +224,33 @@ def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed(qemu_an
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
+
+
+EVERYTHING = {
+    "quota:disk_read_bytes_sec": "1048576",
+    "quota:disk_write_iops_sec": "100",
+    "quota:vif_inbound_average": "1000",
+    "quota:vif_inbound_peak": "2000",
+    "hw:watchdog_action": "reset",
+    "hw:boot_menu": "yes",
+    "hw:pmu": "no",
+    "hide_hypervisor_id": "yes",
+    "hw_rng:rate_bytes": "2048",
+    "hw:usb_model": "qemu-xhci",
+    "hw:sound_model": "ich6",
+}
+EVERY_PROPERTY = {
+    "hw_serial_port_count": "2",
+    "hw_video_ram": "16",
+    "hw_time_hpet": "no",
+    "hw_pointer_model": "usbtablet",
+    "hw_qemu_guest_agent": "yes",
+}
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35"])
+def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, machine: str) -> None:
+    properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
+    guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)

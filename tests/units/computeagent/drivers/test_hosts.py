@@ -11,10 +11,16 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES, boot_sector
 from computeagent.drivers.libvirt.capabilities import CPU_TRAITS, capabilities_parse, traits_of
-from computeagent.drivers.libvirt.domains import vnc_port
-from computeagent.drivers.libvirt.embedded import ROOT_MAX_BYTES, embedded_root_prepare, qemu_conf, vnc_port_first
+from computeagent.drivers.libvirt.domains import vnc_socket
+from computeagent.drivers.libvirt.embedded import (
+    QEMU_USER,
+    ROOT_MAX_BYTES,
+    embedded_root_prepare,
+    qemu_account,
+    qemu_conf,
+)
 from computeagent.drivers.libvirt.guest_hardware import disk_bus, mac_of, machine_type, ports_of
-from computeagent.drivers.libvirt.networks import network_by_mac
+from computeagent.drivers.libvirt.networks import guest_network, nat_network_xml, network_by_mac
 from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
 
 CAPABILITIES = """
@@ -73,23 +79,41 @@ def test_embedded_roots_share_what_libvirt_learns(tmp_path: Path) -> None:
 
 
 def test_embedded_qemu_stays_in_its_sandbox() -> None:
-    lines = qemu_conf(Path("/r")).splitlines()
-
-    assert "seccomp_sandbox = 1" in lines
-    assert f"remote_display_port_min = {vnc_port_first(Path('/r'))}" in lines
+    assert "seccomp_sandbox = 1" in qemu_conf("").splitlines()
 
 
-def test_vnc_port_ranges_are_valid_ports() -> None:
-    assert all(5900 <= vnc_port_first(Path(f"/r{n}")) <= 65535 - 200 for n in range(1000))
+def test_qemu_with_a_user_of_its_own_is_given_the_files_of_its_guests() -> None:
+    lines = qemu_conf(QEMU_USER).splitlines()
+
+    assert f'user = "{QEMU_USER}"' in lines
+    assert "dynamic_ownership = 1" in lines
 
 
-@pytest.mark.parametrize(("port", "expected"), [("5901", 5901), ("-1", 0)])
-def test_vnc_port_is_read_from_the_domain(port: str, expected: int) -> None:
-    assert vnc_port(f"<domain><devices><graphics type='vnc' port='{port}'/></devices></domain>") == expected
+def test_qemu_of_an_ordinary_user_has_no_other_one() -> None:
+    lines = qemu_conf("").splitlines()
+
+    assert not [line for line in lines if line.startswith(("user", "group"))]
+    assert "dynamic_ownership = 0" in lines
 
 
-def test_domain_without_vnc_has_port_zero() -> None:
-    assert vnc_port("<domain><devices/></domain>") == 0
+def test_qemu_runs_as_root_only_where_its_own_user_cannot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    if os.geteuid() != 0:
+        assert qemu_account([tmp_path]) == ""
+        return
+    tmp_path.chmod(0o700)
+
+    assert qemu_account([tmp_path]) == "root"
+    assert f"fails `test -x {tmp_path}`" in caplog.text
+
+
+def test_vnc_socket_is_read_from_the_domain() -> None:
+    graphics = "<graphics type='vnc' socket='/s'><listen type='socket' socket='/s'/></graphics>"
+
+    assert vnc_socket(f"<domain><devices>{graphics}</devices></domain>") == "/s"
+
+
+def test_domain_without_vnc_has_no_socket() -> None:
+    assert vnc_socket("<domain><devices/></domain>") == ""
 
 
 def test_only_cards_in_libvirt_networks_have_one() -> None:
@@ -100,6 +124,28 @@ def test_only_cards_in_libvirt_networks_have_one() -> None:
     )
 
     assert network_by_mac(xml) == {"52:54:00:00:00:0a": "default"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "is_filtered", "is_isolated"),
+    [
+        ("<forward mode='nat'/><bridge name='virbr0'/>", True, True),
+        ("<forward/><bridge name='virbr0'/>", True, True),
+        ("<forward mode='route'/><bridge name='virbr1'/>", True, False),
+        ("<bridge name='virbr2'/>", True, False),
+        ("<forward mode='bridge'/><bridge name='br0'/>", True, False),
+        ("<forward mode='bridge'/><bridge name='br-int'/><virtualport type='openvswitch'/>", False, False),
+        ("<forward mode='passthrough'><interface dev='eth1'/></forward>", False, False),
+    ],
+)
+def test_cards_are_kept_apart_as_far_as_libvirt_can(inside: str, is_filtered: bool, is_isolated: bool) -> None:
+    found = guest_network("n", f"<network><name>n</name>{inside}</network>")
+
+    assert (found.name, found.is_filtered, found.is_isolated) == ("n", is_filtered, is_isolated)
+
+
+def test_default_network_of_ours_keeps_its_guests_apart() -> None:
+    assert guest_network("default", nat_network_xml()).is_isolated
 
 
 def test_unknown_disk_bus_is_the_users_fault(guest_spec: GuestSpec) -> None:

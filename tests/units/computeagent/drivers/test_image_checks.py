@@ -1,4 +1,6 @@
+import grp
 import hashlib
+import os
 import struct
 import threading
 from collections.abc import Iterator
@@ -6,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
-from computeagent.drivers.libvirt.qemu_img import image_inspect, qcow2_refusal
+from computeagent.drivers.libvirt.qemu_img import image_inspect, overlay_create
 from computeagent.protocol.conductor import FailureClass, GuestSpec
 
 CONTENT = b"an image" * 1000
@@ -21,44 +21,48 @@ def header(
     *, magic: bytes = b"QFI\xfb", version: int = 3, backing: int = 0, encryption: int = 0, incompatible: int = 0
 ) -> bytes:
     start = struct.pack(">4sIQIIQI", magic, version, backing, 0, 16, 2**30, encryption)
-    return start.ljust(72, b"\0") + struct.pack(">Q", incompatible)
+    return (start.ljust(72, b"\0") + struct.pack(">Q", incompatible)).ljust(104, b"\0")
 
 
 def with_content(guest: GuestSpec, content: bytes = CONTENT) -> GuestSpec:
     return replace(guest, image_checksum=f"sha256:{hashlib.sha256(content).hexdigest()}", image_size_bytes=len(content))
 
 
-def test_plain_qcow2_header_is_accepted() -> None:
-    assert qcow2_refusal(header()) == ""
-    assert qcow2_refusal(header(version=2)) == ""
-
-
 @pytest.mark.parametrize(
     ("hostile", "reason"),
     [
         (header(backing=104), "backing file"),
-        (header(backing=2**63), "backing file"),
         (header(incompatible=4), "data in another file"),
         (header(encryption=1), "encrypted"),
         (header(version=9), "version 9"),
-        (header(magic=b"KDMV"), "not in qcow2 format"),
+        (header(magic=b"KDMV"), "is vmdk, not qcow2"),
         (header()[:76], "cut off"),
-        (b"", "not in qcow2 format"),
+        (b"", "empty"),
     ],
 )
-def test_hostile_qcow2_header_is_refused(hostile: bytes, reason: str) -> None:
-    assert reason in qcow2_refusal(hostile)
+def test_hostile_qcow2_is_the_users_fault_before_any_tool_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: bytes, reason: str
+) -> None:
+    (tmp_path / "image").write_bytes(hostile)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DriverError, match=reason) as caught:
+        image_inspect(tmp_path / "image", "qcow2")
+    assert caught.value.failure_class is FailureClass.USER
 
 
-@given(st.binary(max_size=100))
-def test_any_bytes_are_judged_without_an_error(data: bytes) -> None:
-    assert isinstance(qcow2_refusal(b"QFI\xfb" + data), str)
+def test_qcow2_that_is_called_raw_is_the_users_fault(tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(header(backing=104))
+
+    with pytest.raises(DriverError, match="is qcow2, not raw") as caught:
+        image_inspect(tmp_path / "image", "raw")
+    assert caught.value.failure_class is FailureClass.USER
 
 
 def test_raw_image_is_as_large_as_its_file(tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(header(backing=104))
+    (tmp_path / "image").write_bytes(CONTENT)
 
-    assert image_inspect(tmp_path / "image", "raw").virtual_size_bytes == 80
+    assert image_inspect(tmp_path / "image", "raw").virtual_size_bytes == len(CONTENT)
 
 
 @pytest.mark.parametrize("disk_format", ["vmdk", "iso", "", "qcow2,backing.file=/etc/shadow"])
@@ -68,6 +72,33 @@ def test_other_disk_format_is_the_users_fault(tmp_path: Path, disk_format: str) 
     with pytest.raises(DriverError, match="not supported") as caught:
         image_inspect(tmp_path / "image", disk_format)
     assert caught.value.failure_class is FailureClass.USER
+
+
+def test_without_limits_no_image_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "image").write_bytes(header().ljust(2**16, b"\0"))
+    (tmp_path / "qemu-img").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DriverError, match="prlimit is not installed") as caught:
+        image_inspect(tmp_path / "image", "qcow2")
+    assert caught.value.failure_class is FailureClass.HOST
+
+
+def test_overlay_is_made_under_limits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qemu-img").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(DriverError, match="prlimit is not installed"):
+        overlay_create(tmp_path / "disk", tmp_path / "image", "raw", size_gib=1)
+
+
+def test_base_image_is_read_only_and_not_for_everybody_where_qemu_has_its_own_group(
+    guest_spec: GuestSpec, tmp_path: Path
+) -> None:
+    path = ImageCache(tmp_path).ensure(with_content(guest_spec), lambda: iter([CONTENT]))
+
+    has_group = os.geteuid() == 0 and any(group.gr_name == "libvirt-qemu" for group in grp.getgrall())
+    assert path.stat().st_mode & 0o777 == (0o440 if has_group else 0o444)
 
 
 @pytest.mark.parametrize("prefix", ["", "sha256:"])
