@@ -8,7 +8,6 @@ from pathlib import Path
 from controlplane.dashboard.launcher.seed import SeedImage
 from controlplane.identity.services import AdminBootstrap
 
-
 NO_HYPERVISOR = "No hypervisor runs here. docs/hypervisor.md says how one comes."
 
 
