@@ -2,11 +2,11 @@
 
 import json
 import shlex
-from controlplane.identity.services import (AdminBootstrap)
-from controlplane.launcher.seed import (SeedImage)
-from dataclasses import (dataclass)
-from pathlib import (Path)
+from dataclasses import dataclass
+from pathlib import Path
 
+from controlplane.identity.services import AdminBootstrap
+from controlplane.launcher.seed import SeedImage
 
 NO_HYPERVISOR = "No hypervisor runs here. docs/hypervisor.md says how one comes."
 

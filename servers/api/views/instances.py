@@ -1,28 +1,37 @@
 """Instances: list, create, show, delete, act, console log, journey."""
 
 import uuid
-from collections.abc import (Iterable)
-from controlplane.identity.api.callers import (caller_of)
-from controlplane.kernel.errors import (Invalid)
-from drf_spectacular.types import (OpenApiTypes)
-from drf_spectacular.utils import (OpenApiParameter, extend_schema)
-from rest_framework import (status)
-from rest_framework.decorators import (action)
-from rest_framework.request import (Request)
-from rest_framework.response import (Response)
-from rest_framework.reverse import (reverse)
-from rest_framework.viewsets import (GenericViewSet)
-from servers.api.identifiers import (uuid_in_path)
-from servers.api.serializers.instances import (InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput)
-from servers.filtersets_instance import (InstanceFilterSet, instance_filters)
-from servers.instances.selectors.instances import (PendingFirst, console_log_tail, instance_get, instances_visible, journey, latest_faults, pending_instances)
-from servers.instances.services.create import (InstanceCreate, instances_create)
-from servers.instances.services.delete import (instance_delete)
-from servers.instances.services.power import (instance_act)
-from servers.instances.services.schedule_again import (instance_schedule_again)
-from servers.models import (Instance)
-from typing import (Any)
+from collections.abc import Iterable
+from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.viewsets import GenericViewSet
+
+from controlplane.identity.api.callers import caller_of
+from controlplane.kernel.errors import Invalid
+from servers.api.identifiers import uuid_in_path
+from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
+from servers.filtersets_instance import InstanceFilterSet, instance_filters
+from servers.instances.selectors.instances import (
+    PendingFirst,
+    console_log_tail,
+    instance_get,
+    instances_visible,
+    journey,
+    latest_faults,
+    pending_instances,
+)
+from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.delete import instance_delete
+from servers.instances.services.power import instance_act
+from servers.instances.services.schedule_again import instance_schedule_again
+from servers.models import Instance
 
 ORDERINGS = ["created_at", "name", "vm_state", "launched_at"]
 OPERATOR_ORDERINGS = [*ORDERINGS, "host"]

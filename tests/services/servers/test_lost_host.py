@@ -113,9 +113,9 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     uid = str(instance.pk)
     lost.power_states(host="h1", facts={uid: GuestFacts(PowerState.SHUTDOWN)})
     lost.console_outputs(host="h1", outputs={uid: "old"})
+    lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9))
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
-        lambda: lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9)),
         lambda: lost.strange_guests(host="h1", guests=[StrangeGuest(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
         lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),
