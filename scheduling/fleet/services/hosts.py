@@ -7,8 +7,8 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from controlplane.infra.seats import Ownership, owned
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
