@@ -17,9 +17,8 @@ from computeagent.protocol.conductor import (
     StrangeGuest,
 )
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import NamedLease
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
-from controlplane.work.models import Heal, Work
+from controlplane.work.models import Heal, NamedLease, Work
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
