@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from computeagent.conductor import GuestFacts, GuestSpec, PortSpec
 from controlplane.kernel.errors import Invalid
+from scheduling.domain.image_property_names import present_names
 from scheduling.domain.numa.cpu_rules import cpu_rules
 from scheduling.domain.numa.cpu_topology import best_cpu_topology
 from scheduling.domain.numa.cpusets import format_cpus
@@ -28,7 +29,7 @@ class _Shape:
 def guest_spec(instance: Instance, ports: list[Port], placed: PlacedTopology | None) -> GuestSpec:
     """Everything about the guest; it was validated when it was asked for, and is hostile all the same."""
     image = instance.image
-    properties = {key: str(value) for key, value in image.get("properties", {}).items()}
+    properties = {key: str(value) for key, value in present_names(image.get("properties", {})).items()}
     extra_specs = {key: str(value) for key, value in instance.flavor.get("extra_specs", {}).items()}
     shape = _shape(instance, extra_specs, properties)
     return GuestSpec(

@@ -7,6 +7,7 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from scheduling.domain.image_property_names import present_names
 from scheduling.domain.pci.codec import requests_to_list
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
 from scheduling.selectors.hosts import host_exists
@@ -15,6 +16,7 @@ from scheduling.selectors.zones import zone_exists, zone_list
 from servers.domain.flavor_image import flavor_image_problems
 from servers.domain.hint_rules import TEXT_HINTS, text_hints
 from servers.domain.instance_rules import ZoneRequest, image_fit_problems
+from servers.domain.not_provided import not_provided
 from servers.models import Flavor, Image, ServerGroup
 from servers.selectors.flavor import flavor_snapshot
 from servers.selectors.instance import instances_unknown
@@ -55,6 +57,7 @@ def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
     )
     asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
     contradictions = flavor_image_problems(asked, properties)
+    contradictions += not_provided(asked.extra_specs, present_names(properties.properties))
     problems |= {"image": contradictions} if contradictions else {}
     devices_requested(asked, properties, problems)
     return problems

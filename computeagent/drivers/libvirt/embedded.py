@@ -21,8 +21,8 @@ from computeagent.drivers.libvirt.half_started import half_started_forget
 
 QEMU_USER = "libvirt-qemu"
 SOCKET_PATH_MAX_BYTES = 107  # sun_path of unix(7), less its final NUL
-_MONITOR = "/lib/qemu/domain-99999-" + "x" * DOMAIN_NAME_LENGTH + "/monitor.sock"
-ROOT_MAX_BYTES = SOCKET_PATH_MAX_BYTES - len(_MONITOR)
+_AGENT_SOCKET = "/lib/qemu/channel/target/domain-99999-" + "x" * DOMAIN_NAME_LENGTH + "/org.qemu.guest_agent.0"
+ROOT_MAX_BYTES = SOCKET_PATH_MAX_BYTES - len(_AGENT_SOCKET)
 
 log = logging.getLogger(__name__)
 

@@ -38,9 +38,11 @@ def machine_type(guest: GuestSpec) -> str:
     return machine
 
 
-def cdrom_place(machine: str) -> tuple[str, str]:
-    """Bus and target of the config drive: q35 has no IDE."""
-    return ("sata", "sdz") if "q35" in machine else ("ide", "hdd")
+def cdrom_place(machine: str, bus: str = "") -> tuple[str, str]:
+    """Bus and target of the config drive: by IDE unless the image asks for SATA, or the machine is a q35, which has no
+    IDE.
+    """
+    return ("sata", "sdz") if bus == "sata" or "q35" in machine else ("ide", "hdd")
 
 
 def ports_of(guest: GuestSpec) -> tuple[PortSpec, ...]:
@@ -58,7 +60,7 @@ def mac_of(guest_uuid: str) -> str:
 
 
 def _chosen(guest: GuestSpec, name: str, possible: tuple[str, ...]) -> str:
-    wanted = guest.image_properties.get(name, possible[0])
+    wanted = guest.image_properties.get(name, possible[0]).lower()
     if wanted not in possible:
         raise DriverError(
             f"the image asks for {name}={wanted[:80]!r}; possible here: {', '.join(possible)}",

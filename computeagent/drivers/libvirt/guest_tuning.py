@@ -21,7 +21,7 @@ QUOTAS = {
     "cpu_period": (1_000, 1_000_000),
     "cpu_quota": (1_000, 17_592_186_044_415),
 }
-NO_QUOTA = "-1"
+UNSET = "0"
 _PCI_ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.IGNORECASE)
 
 
@@ -175,7 +175,7 @@ def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
     found = []
     for name, (least, most) in QUOTAS.items():
         text = guest.extra_specs.get(f"quota:{name}", "").strip()
-        if not text or (name == "cpu_quota" and text == NO_QUOTA):
+        if text in ("", UNSET) or (name == "cpu_quota" and text.startswith("-")):
             continue
         number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
         if number is None or not least <= number <= most:

@@ -13,7 +13,17 @@ from pathlib import Path
 from computeagent.conductor import GuestSpec
 from computeagent.cpu_lists import cpus_format
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, GuestOptions
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
+from computeagent.drivers.libvirt.options_xml import (
+    KIB_PER_MIB,
+    add_clock,
+    add_devices,
+    add_disk_limits,
+    add_features,
+    add_interface_options,
+    rng_device,
+)
 from computeagent.drivers.libvirt.tuning_xml import (
     add_cpu_shape,
     add_cpu_tuning,
@@ -102,6 +112,7 @@ class GuestDefinition:
     has_rng: bool = False
     cpu_features_off: tuple[str, ...] = field(default=())
     tuning: GuestTuning = NO_TUNING
+    options: GuestOptions = NO_OPTIONS
 
 
 def xml_text(text: str) -> str:
@@ -150,8 +161,9 @@ def guest_xml(definition: GuestDefinition) -> str:
     features = ET.SubElement(domain, "features")
     for name in ("acpi", "apic"):
         ET.SubElement(features, name)
+    add_features(features, definition.options, is_kvm=definition.virt_type == "kvm")
     _cpu(domain, definition)
-    ET.SubElement(domain, "clock", offset="utc")
+    add_clock(domain, definition.options)
     _text(domain, "on_poweroff", "destroy")
     _text(domain, "on_reboot", "restart")
     _text(domain, "on_crash", "destroy")
@@ -211,6 +223,8 @@ def _os(domain: ET.Element, definition: GuestDefinition) -> None:
     if definition.machine:
         kind.set("machine", xml_text(definition.machine))
     ET.SubElement(os_element, "boot", dev="hd")
+    if definition.options.has_boot_menu:
+        ET.SubElement(os_element, "bootmenu", enable="yes")
 
 
 def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
@@ -229,10 +243,10 @@ def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
 def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
     devices = ET.SubElement(domain, "devices")
     for disk in definition.disks:
-        devices.append(_disk(disk))
+        devices.append(_disk(disk, definition.options))
     for interface in definition.interfaces:
         if interface.network:
-            devices.append(_interface(interface))
+            devices.append(_interface(interface, definition.options))
     for device in definition.tuning.devices:
         devices.append(host_device(device))
     if definition.serial_path is not None:
@@ -244,13 +258,15 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         # libvirt puts the socket into the domain's own directory, which only QEMU's user may enter.
         ET.SubElement(ET.SubElement(devices, "graphics", type="vnc"), "listen", type="socket")
     if definition.video_model:
-        ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
-    if definition.has_rng:
-        rng = ET.SubElement(devices, "rng", model="virtio")
-        ET.SubElement(rng, "backend", model="random").text = "/dev/urandom"
+        model = ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
+        if definition.options.video_ram_mib and definition.video_model != "none":
+            model.set("vram", str(definition.options.video_ram_mib * KIB_PER_MIB))
+    if definition.has_rng and definition.options.has_rng:
+        devices.append(rng_device(definition.options))
+    add_devices(devices, definition.options)
 
 
-def _disk(disk: DiskDevice) -> ET.Element:
+def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:
     element = ET.Element("disk", type="file", device="cdrom" if disk.cdrom else "disk")
     driver = ET.SubElement(element, "driver", name="qemu", type=disk.disk_format)
     if not disk.cdrom:
@@ -259,14 +275,17 @@ def _disk(disk: DiskDevice) -> ET.Element:
     ET.SubElement(element, "target", dev=disk.target, bus=disk.bus)
     if disk.cdrom:
         ET.SubElement(element, "readonly")
+    else:
+        add_disk_limits(element, options)
     return element
 
 
-def _interface(interface: InterfaceDevice) -> ET.Element:
+def _interface(interface: InterfaceDevice, options: GuestOptions) -> ET.Element:
     element = ET.Element("interface", type="network")
     ET.SubElement(element, "mac", address=interface.mac)
     ET.SubElement(element, "source", network=xml_text(interface.network))
     ET.SubElement(element, "model", type=interface.model)
+    add_interface_options(element, interface.model, options)
     if interface.is_filtered:
         filtered = ET.SubElement(element, "filterref", filter=CLEAN_TRAFFIC)
         ET.SubElement(filtered, "parameter", name="MAC", value=interface.mac)

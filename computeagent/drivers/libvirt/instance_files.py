@@ -75,7 +75,7 @@ class InstanceFiles:
             DiskDevice(directory / name, disk_format, bus, f"{DISK_BUSES[bus]}{'abc'[number]}")
             for number, (name, disk_format) in enumerate(present)
         ]
-        cd_bus, cd_target = cdrom_place(machine_type(guest))
+        cd_bus, cd_target = cdrom_place(machine_type(guest), guest.image_properties.get("hw_cdrom_bus", ""))
         return (*disks, DiskDevice(directory / "config.iso", "raw", cd_bus, cd_target, cdrom=True))
 
     def remove(self, guest_uuid: str) -> None:

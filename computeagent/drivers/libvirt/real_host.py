@@ -15,6 +15,7 @@ from computeagent.drivers.libvirt.capabilities import Capabilities, capabilities
 from computeagent.drivers.libvirt.embedded import EmbeddedRoot, embedded_root_prepare, is_embedded
 from computeagent.drivers.libvirt.files import host_errors
 from computeagent.drivers.libvirt.guest_hardware import machine_type, ports_of, video_model, vif_model
+from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     GuestDefinition,
     GuestMark,
@@ -137,6 +138,7 @@ class RealHost:
             video_model=video_model(guest),
             has_vnc=True,
             has_rng=True,
+            options=guest_options(guest),
         )
 
     def started(self, guest_uuid: str) -> None:

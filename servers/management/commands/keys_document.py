@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from servers.domain.extra_specs import CONTRADICTIONS, EXTRA_SPEC_RULES, KNOWN_NAMESPACES
 from servers.domain.extra_specs.rules import KeyRule
 from servers.domain.image_properties import EARLIER_NAMES, IMAGE_CONTRADICTIONS, PROPERTY_RULES
+from servers.domain.not_provided import FLAVOR_KEYS, IMAGE_KEYS, WITHOUT_EFFECT, NotProvided
 
 DOCUMENT = Path("docs/extra-specs.md")
 
@@ -62,6 +63,26 @@ These names count as those of today: {", ".join(f"`{old}` ({new})" for old, new 
 
 """
 
+REFUSED_KEYS = """
+
+## What no guest can be given here
+
+A flavor or an image may say it, since Nova knows it; an instance of them is refused when it is asked for, before a
+host is chosen. So are limits that no hypervisor takes (`quota:cpu_shares` below 2, a total of disk operations beside
+one of reads, a peak of a NIC without its average). Everything else of these tables is given to the guest, or decides
+which host it gets: what needs a trait that no host reports (TPM, secure boot, encrypted memory or disks, packed
+rings) ends in *No valid host was found*, with that trait as the reason. Limits of NICs need a network of libvirt;
+`hw:pmu` and `hw:hide_hypervisor_id` are for KVM: under QEMU's emulation there is nothing to switch.
+
+"""
+
+KEYS_WITHOUT_EFFECT = """
+
+These properties are kept and have no effect: notes about the image, settings of agents and caches of other
+hypervisors, and what holds here in any case, such as a config drive. Signatures are not verified.
+
+"""
+
 CONTRADICTING_PROPERTIES = """
 Not together, whatever the flavor:
 
@@ -104,8 +125,18 @@ def keys_document() -> str:
             _table(PROPERTY_RULES),
             CONTRADICTING_PROPERTIES,
             _sentences(IMAGE_CONTRADICTIONS),
+            REFUSED_KEYS,
+            *(f"- {_refused(rule)}\n" for rule in (*FLAVOR_KEYS, *IMAGE_KEYS)),
+            KEYS_WITHOUT_EFFECT,
+            f"{', '.join(f'`{name}`' for name in WITHOUT_EFFECT)}.\n",
         ]
     )
+
+
+def _refused(rule: NotProvided) -> str:
+    name = f"`{rule.key}...`" if rule.key.endswith((":", "_")) else f"`{rule.key}`"
+    possible = "unless it is no" if rule.is_switch else f"but for {', '.join(rule.possible)}"
+    return f"{name}{f', {possible}' if rule.is_switch or rule.possible else ''}: {rule.why}."
 
 
 def _namespace(name: str, rules: Iterable[KeyRule]) -> str:

@@ -12,6 +12,7 @@ import pytest
 from computeagent.conductor import FailureClass, PowerState
 from computeagent.cpu_lists import cpus_parse
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.qemu_img import overlay_create
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 
@@ -188,13 +189,19 @@ def test_qcow2_that_refers_to_other_files_is_refused(
     assert caught.value.failure_class is FailureClass.USER
 
 
-def test_qcow2_with_backing_file_declared_raw_shows_only_its_own_bytes(qemu: Hypervisor, tmp_path: Path) -> None:
+def test_qcow2_with_backing_file_declared_raw_is_the_users_fault(qemu: Hypervisor, tmp_path: Path) -> None:
     content = qcow2(tmp_path / "hostile", "-b", "/etc/passwd", "-F", "raw", "-u")
-    guest = qemu.guest(content, image_disk_format="raw")
-    qemu.driver.prepare_image(guest, lambda: iter([content]))
-    qemu.driver.prepare_disks(guest)
 
-    disk, seen = qemu.state_dir / "i" / guest.uuid / "disk", tmp_path / "seen"
+    with pytest.raises(DriverError, match="is qcow2, not raw") as caught:
+        qemu.driver.prepare_image(qemu.guest(content, image_disk_format="raw"), lambda: iter([content]))
+    assert caught.value.failure_class is FailureClass.USER
+
+
+def test_overlay_of_a_qcow2_as_raw_shows_only_its_own_bytes(tmp_path: Path) -> None:
+    content = qcow2(tmp_path / "hostile", "-b", "/etc/passwd", "-F", "raw", "-u")
+    disk, seen = tmp_path / "disk", tmp_path / "seen"
+    overlay_create(disk, tmp_path / "hostile", "raw", size_gib=1)
+
     subprocess.run(["qemu-img", "convert", "-f", "qcow2", "-O", "raw", str(disk), str(seen)], check=True)
     assert seen.read_bytes()[: len(content)] == content
 
@@ -213,7 +220,7 @@ def test_image_larger_than_the_root_disk_is_the_users_fault(qemu: Hypervisor, tm
 def test_text_declared_qcow2_is_the_users_fault(qemu: Hypervisor) -> None:
     content = b"not an image" * 100
 
-    with pytest.raises(DriverError, match="not in qcow2 format") as caught:
+    with pytest.raises(DriverError, match="is raw, not qcow2") as caught:
         qemu.driver.prepare_image(qemu.guest(content, image_disk_format="qcow2"), lambda: iter([content]))
     assert caught.value.failure_class is FailureClass.USER
 
@@ -224,3 +231,33 @@ def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed(qemu_an
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
+
+
+EVERYTHING = {
+    "quota:disk_read_bytes_sec": "1048576",
+    "quota:disk_write_iops_sec": "100",
+    "quota:vif_inbound_average": "1000",
+    "quota:vif_inbound_peak": "2000",
+    "hw:watchdog_action": "reset",
+    "hw:boot_menu": "yes",
+    "hw:pmu": "no",
+    "hide_hypervisor_id": "yes",
+    "hw_rng:rate_bytes": "2048",
+    "hw:usb_model": "qemu-xhci",
+    "hw:sound_model": "ich6",
+}
+EVERY_PROPERTY = {
+    "hw_serial_port_count": "2",
+    "hw_video_ram": "16",
+    "hw_time_hpet": "no",
+    "hw_pointer_model": "usbtablet",
+    "hw_qemu_guest_agent": "yes",
+}
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35"])
+def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, machine: str) -> None:
+    properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
+    guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)

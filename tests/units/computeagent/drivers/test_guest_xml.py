@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from computeagent.conductor import FailureClass, GuestSpec
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
     MARK_NAMESPACE,
@@ -184,3 +186,93 @@ def test_domain_name_has_its_declared_length() -> None:
 def test_text_that_is_no_uuid_is_refused(text: str) -> None:
     with pytest.raises(DriverError, match="is not a uuid"):
         canonical_uuid(text)
+
+
+def optioned(specs: dict[str, str], properties: dict[str, str] | None = None, *, virt_type: str = "kvm") -> ET.Element:
+    guest = GuestSpec(
+        uuid=UUID, name="n", project_id="p", vcpus=4, memory_mib=64, root_gib=1, ephemeral_gib=0, swap_mib=0,
+        image_id="i", image_checksum="", image_size_bytes=0, image_disk_format="raw",
+        extra_specs=specs, image_properties=properties or {},
+    )  # fmt: skip
+    card = InterfaceDevice("52:54:00:00:00:01", "virtio", network="default")
+    definition = replace(DEFINITION, virt_type=virt_type, interfaces=(card,), options=guest_options(guest))
+    return parsed(definition)
+
+
+@pytest.mark.parametrize(
+    ("specs", "properties", "path", "value"),
+    [
+        ({"quota:disk_read_bytes_sec": "5"}, {}, "devices/disk/iotune/read_bytes_sec", "5"),
+        ({"quota:disk_total_iops_sec": "7"}, {}, "devices/disk/iotune/total_iops_sec", "7"),
+        ({"quota:vif_inbound_average": "9"}, {}, "devices/interface/bandwidth/inbound[@average='9']", None),
+        (
+            {"quota:vif_outbound_average": "9", "quota:vif_outbound_burst": "8"},
+            {},
+            "devices/interface/bandwidth/outbound[@average='9'][@burst='8']",
+            None,
+        ),
+        ({"hw:vif_multiqueue_enabled": "yes"}, {}, "devices/interface/driver[@queues='4']", None),
+        ({"hw:watchdog_action": "reset"}, {}, "devices/watchdog[@action='reset']", None),
+        ({"hw:watchdog_action": "reset"}, {"hw_watchdog_action": "pause"}, "devices/watchdog[@action='pause']", None),
+        ({"hw:boot_menu": "true"}, {}, "os/bootmenu[@enable='yes']", None),
+        ({"hw:pmu": "no"}, {}, "features/pmu[@state='off']", None),
+        ({"hw:hide_hypervisor_id": "1"}, {}, "features/kvm/hidden[@state='on']", None),
+        ({}, {"img_hide_hypervisor_id": "on"}, "features/kvm/hidden[@state='on']", None),
+        (
+            {"hw_rng:rate_bytes": "10", "hw_rng:rate_period": "20"},
+            {},
+            "devices/rng/rate[@bytes='10'][@period='20']",
+            None,
+        ),
+        ({"hw_video:ram_max_mb": "32"}, {"hw_video_ram": "16"}, "devices/video/model[@vram='16384']", None),
+        ({"hw:serial_port_count": "3"}, {}, "devices/serial[@type='null']/target[@port='2']", None),
+        ({"hw:sound_model": "ich6"}, {}, "devices/sound[@model='ich6']", None),
+        ({}, {"hw_usb_model": "none"}, "devices/controller[@type='usb'][@model='none']", None),
+        ({}, {"hw_pointer_model": "usbtablet"}, "devices/input[@type='tablet'][@bus='usb']", None),
+        ({}, {"hw_input_bus": "virtio"}, "devices/input[@type='tablet'][@bus='virtio']", None),
+        ({}, {"hw_time_hpet": "yes"}, "clock/timer[@name='hpet'][@present='yes']", None),
+        ({}, {"hw_qemu_guest_agent": "yes"}, "devices/channel/target[@name='org.qemu.guest_agent.0']", None),
+    ],
+)
+def test_what_flavor_or_image_say_is_in_the_definition(
+    specs: dict[str, str], properties: dict[str, str], path: str, value: str | None
+) -> None:
+    assert optioned({}).find(path) is None
+
+    element = optioned(specs, properties).find(path)
+
+    assert element is not None
+    assert element.text == value
+
+
+def test_flavor_may_forbid_the_random_number_generator() -> None:
+    assert optioned({}).find("devices/rng") is not None
+    assert optioned({"hw_rng:allowed": "no"}).find("devices/rng") is None
+
+
+def test_config_drive_has_no_limits() -> None:
+    domain = optioned({"quota:disk_read_bytes_sec": "5"})
+
+    assert domain.find("devices/disk[@device='cdrom']/iotune") is None
+
+
+def test_disabled_watchdog_is_none() -> None:
+    domain = optioned({"hw:watchdog_action": "reset"}, {"hw_watchdog_action": "disabled"})
+
+    assert domain.find("devices/watchdog") is None
+
+
+@pytest.mark.parametrize(
+    ("specs", "told"),
+    [
+        ({"quota:disk_total_bytes_sec": "1", "quota:disk_write_bytes_sec": "1"}, "goes without"),
+        ({"quota:vif_inbound_peak": "1"}, "average must be set"),
+        ({"hw:sound_model": "virtio"}, "not possible here"),
+        ({"hw:serial_port_count": "9"}, "at most"),
+        ({"quota:disk_read_iops_sec": "1 <x/>"}, "whole number"),
+    ],
+)
+def test_option_that_cannot_be_given_is_the_users_fault(specs: dict[str, str], told: str) -> None:
+    with pytest.raises(DriverError, match=told) as caught:
+        optioned(specs)
+    assert caught.value.failure_class is FailureClass.USER
