@@ -9,6 +9,7 @@ from csp.constants import NONE, SELF
 
 from controlplane.settings import env, watching
 from controlplane.settings.hosts import HOST_SETTINGS
+from controlplane.settings.plugins import PLUGIN_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
@@ -391,5 +392,6 @@ KILONOVA: dict[str, Any] = {
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
+    **PLUGIN_SETTINGS,
     **watching.WATCH_SETTINGS,
 }

@@ -18,4 +18,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 # Who looks whether a webhook wants an event would add a query now and then, where tests count them.
 KILONOVA["NOTIFICATION_FORMAT"] = "none"
+# Plug-ins that tests bring along are named by dotted path.
+KILONOVA["SCHEDULER_PLUGIN_MODULES"] = ("tests",)
 ALLOWED_HOSTS = ["*"]

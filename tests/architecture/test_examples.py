@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,16 @@ from scheduling.schedulers.run import scheduler_run
 from tests.units.scheduling.worlds import chosen, flavor, host, policy, refused, request, table
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+pytestmark = pytest.mark.usefixtures("allowed_by_path")
 GET = {"kilonova.filters": filter_get, "kilonova.schedulers": scheduler_get}
 SPARE = PolicyOptions(extra={"spare_memory_mib": 4096})
+
+
+@pytest.fixture
+def allowed_by_path(settings: Any) -> None:
+    """The examples are not installed here, so that policies name them by dotted path."""
+    names = tuple(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": names}
 
 
 @pytest.mark.parametrize("form", ["SpareMemoryFilter", "SpareMemoryHostFilter"])

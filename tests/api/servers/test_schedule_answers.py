@@ -316,3 +316,14 @@ def test_number_of_queries_grows_with_neither_hosts_nor_flavors(who: world.Peopl
         add_host(f"more-{number}")
         world.flavor(f"more-{number}", vcpus=number + 1)
     assert queries() == few
+
+
+@pytest.mark.parametrize(
+    "rules", [{"filters": ["os.getcwd"]}, {"weighers": {"os.getcwd": 1}}, {"scheduler": "os.getcwd"}]
+)
+def test_function_that_a_policy_names_is_refused_with_the_setting_that_would_allow_it(
+    who: world.People, rules: dict[str, Any]
+) -> None:
+    answer = simulate(who.admin, edits={"policy": rules})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "plugin_not_allowed")
+    assert "SCHEDULER_PLUGIN_MODULES does not allow" in answer.json()["error"]["message"]

@@ -1,5 +1,6 @@
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,9 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "dump_filter"
 
 
 def test_example_filter_logs_the_host_state_and_the_request(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, settings: Any
 ) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": ("dump_filter",)}
     monkeypatch.syspath_prepend(str(EXAMPLE))
     caplog.set_level(logging.INFO, logger="dump_filter")
     trace = run(table(host("a")), request(flavor=flavor(memory_mib=512, vcpus=3)), policy("dump_filter.DumpFilter"))

@@ -80,7 +80,7 @@ def test_request_that_contradicts_itself_is_no_fault_of_the_scheduler() -> None:
     assert not isinstance(caught.value, PluginFailed | PluginNotFound)
 
 
-@pytest.mark.parametrize("name", ["NoSuch", f"{HERE}.NoSuch", "no.such.module.Class"])
+@pytest.mark.parametrize("name", ["NoSuch", f"{HERE}.NoSuch", "tests.no.such.module.Class"])
 def test_scheduler_that_is_not_there_is_not_found(name: str) -> None:
     with pytest.raises(PluginNotFound, match="there is no scheduler"):
         scheduler_get(name)
@@ -92,9 +92,12 @@ def test_object_that_is_no_scheduler_is_refused(name: str) -> None:
         scheduler_get(f"{HERE}.{name}")
 
 
-def test_module_that_exits_when_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_that_exits_when_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     (tmp_path / "leaving.py").write_text("import sys\nsys.exit(4)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": ("leaving",)}
     with pytest.raises(PluginFailed, match="cannot be loaded: SystemExit"):
         scheduler_get("leaving.Scheduler")
 
