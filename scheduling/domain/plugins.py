@@ -106,7 +106,7 @@ class PluginRegistry(Generic[P]):
         among = ", ".join(allowed) or "none"
         raise PluginNotAllowed(
             f"the {self.kind} {name!r} is in a module that {ALLOWED_MODULES_SETTING} does not allow "
-            f"(it allows: {among}); install it with an entry point in {self.group}, or let the operator allow the module",
+            f"(it allows: {among}); install it with an entry point in {self.group}, or let the operator allow it",
             plugin=name,
             setting=ALLOWED_MODULES_SETTING,
         )
