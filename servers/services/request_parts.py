@@ -9,7 +9,7 @@ from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.pci.codec import requests_to_list
 from scheduling.domain.request import FlavorSnapshot, ImageSnapshot
-from scheduling.selectors.hosts import host_exists
+from scheduling.selectors.hosts import host_exists, node_exists
 from scheduling.selectors.pci_aliases import pci_requests_of
 from scheduling.selectors.zones import zone_exists, zone_list
 from servers.domain.flavor_image import flavor_image_problems
@@ -72,11 +72,14 @@ def devices_requested(
 
 
 def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
-    """A zone or host that is not there. Raises Forbidden for a host, unless the caller may force one."""
+    """A zone, host or node that is not there. Raises Forbidden for a host or node, unless the caller may force one."""
     if zone.host or zone.node:
         require(caller, "instances:create:forced_host")
     if zone.host and not host_exists(host=zone.host):
         return {"availability_zone": [f"There is no host {zone.host!r:.80}."]}
+    if zone.node and not node_exists(node=zone.node, host=zone.host):
+        where = f" on host {zone.host!r:.80}" if zone.host else ""
+        return {"availability_zone": [f"There is no node {zone.node!r:.80}{where}."]}
     if zone.zone and not zone_exists(name=zone.zone):
         known = ", ".join(one.name for one in zone_list())
         return {"availability_zone": [f"There is no zone {zone.zone!r:.80}; there are: {known}."]}

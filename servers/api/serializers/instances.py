@@ -23,7 +23,7 @@ class InstanceInput(serializers.Serializer[Any]):
         help_text="all_or_nothing, or best_effort: as many as find a host, min_count at least.",
     )
     availability_zone = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
+        required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host, zone:host:node or zone::node.", max_length=800
     )
     hints = serializers.DictField(
         required=False,

@@ -228,9 +228,10 @@ def test_explain_tells_the_host_its_rules_and_changes(who: world.People) -> None
     assert host["changes"][0]["kinds"] == ["fleet", "request"]
 
 
-def test_every_told_change_works_when_it_is_simulated(who: world.People) -> None:
+@pytest.mark.parametrize("zone", [":cmp-1", "::cmp-1", ":cmp-1:cmp-1"])
+def test_every_told_change_works_when_it_is_simulated(who: world.People, zone: str) -> None:
     world.flavor("m1.half", vcpus=8)
-    before = {"flavor": QUARTER, "count": 5, "availability_zone": ":cmp-1"}
+    before = {"flavor": QUARTER, "count": 5, "availability_zone": zone}
     changes = explain(who.admin, **before).json()["changes"]
     assert {kind for one in changes for kind in one["kinds"]} >= {"request", "fleet"}
     for one in changes:
