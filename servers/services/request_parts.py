@@ -13,7 +13,7 @@ from scheduling.selectors.hosts import host_exists, node_exists
 from scheduling.selectors.pci_aliases import pci_requests_of
 from scheduling.selectors.zones import zone_exists, zone_list
 from servers.domain.flavor_image import flavor_image_problems
-from servers.domain.hint_rules import TEXT_HINTS, text_hints
+from servers.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.domain.instance_rules import ZoneRequest, image_fit_problems
 from servers.models import Flavor, Image, ServerGroup
 from servers.selectors.flavor import flavor_snapshot
@@ -87,9 +87,9 @@ def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
 
 
 def hints_checked(caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of instance ids, or of one text, by hint; what is wrong is added to `problems`."""
-    problems |= {f"hints.{key:.80}": ["There is no such hint."] for key in hints if key not in HINTS}
-    found: dict[str, list[str]] = {}
+    """Lists of instance ids, or of text, by hint; what is wrong is added to `problems`. Unknown ones are carried."""
+    found, unfit = carried_hints(hints, HINTS)
+    problems |= {f"hints.{key:.80}": reasons for key, reasons in unfit.items()}
     for key in ("same_host", "different_host"):
         if key in hints:
             found[key], reasons = _servers(caller, hints[key])
