@@ -35,6 +35,7 @@ from scheduling.domain.ledger.fleet_columns import fleet_seen  # noqa: E402
 from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
 from scheduling.domain.request import ScheduleRequest  # noqa: E402
 from scheduling.domain.resources import resource_request  # noqa: E402
+from scheduling.domain.schedule_call import ScheduleCall  # noqa: E402
 from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule  # noqa: E402
 from scheduling.models import (  # noqa: E402
     DecisionInstance,
@@ -89,7 +90,7 @@ class World:
         columns = columns_of(self.facts)
         query = candidate_query(asked, resource_request(asked))
         candidates = candidate_set(columns, query, {facts.uuid: str(facts.uuid) for facts in self.facts})
-        trace = schedule(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us)
+        trace = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us))
         draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=1, subject=PROJECT)
         draft.seen = fleet_seen(table, candidates)
         started = time.perf_counter()

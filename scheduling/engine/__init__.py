@@ -1,4 +1,4 @@
-"""The heart of scheduling: `schedule(snapshot, request, policy, seed) -> Trace`, a pure function over columns.
+"""The heart of scheduling: `schedule(call) -> Trace`, a pure function over columns.
 
 No Django, no database, no clock, and no randomness but the seed's.
 """
@@ -17,6 +17,7 @@ from scheduling.domain.request import (
     request_from_dict,
     request_to_dict,
 )
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import InstanceSelection, Outcome, Selection, Trace
 from scheduling.domain.trace_codec import trace_from_dict, trace_to_dict
 from scheduling.engine.candidate_set import candidate_set
@@ -39,6 +40,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "PolicyOptions",
+    "ScheduleCall",
     "ScheduleRequest",
     "Selection",
     "Trace",

@@ -20,6 +20,7 @@ from scheduling.domain.numa.constraint import guest_topology
 from scheduling.domain.policy import DEFAULT_SCHEDULER, Policy
 from scheduling.domain.request import ScheduleRequest
 from scheduling.domain.resources import DISK_GB, MEMORY_MB, VCPU, ResourceRequest, resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 from scheduling.engine.schedule import schedule
 from scheduling.engine.what_if import World, world_candidates, world_run
@@ -114,9 +115,8 @@ class _Count:
 
     def _passing(self, table: HostTable) -> tuple[BoolArray, Trace]:
         """Which hosts take one more, by the whole scheduler."""
-        trace = schedule(
-            table, self.request, self.policy, 1, candidates=self.candidates if table is self.table else None
-        )
+        candidates = self.candidates if table is self.table else None
+        trace = schedule(ScheduleCall(table, self.request, self.policy, 1, candidates=candidates))
         passing = np.zeros(len(table), dtype=np.bool_)
         ranking = trace.rounds[0].ranking
         if ranking is not None:

@@ -12,11 +12,11 @@ from scheduling.domain.host_rows import AggregateRow, HostRow
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import Destination, ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall, Stopwatch, no_stopwatch
 from scheduling.domain.trace import Trace
 from scheduling.engine.candidate_set import NodeName, request_candidates
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.request_filters import filter_request, surroundings_of
-from scheduling.engine.schedule import Stopwatch, no_stopwatch
 from scheduling.schedulers.run import scheduler_run
 
 
@@ -115,7 +115,7 @@ def world_run(
     Raises Invalid for a request that contradicts itself, PluginFailed and PluginNotFound.
     """
     candidates = world_candidates(world, request, policy)
-    return scheduler_run(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch)
+    return scheduler_run(ScheduleCall(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch))
 
 
 def aimed_at(request: ScheduleRequest, row: HostRow) -> ScheduleRequest:

@@ -18,6 +18,7 @@ from scheduling.domain.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.policy_comparison import Agreement, PolicyComparison
 from scheduling.domain.request import ScheduleRequest, request_from_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import host_table_from_rows
 from scheduling.engine.policy_check import policy_problems
 from scheduling.engine.policy_compare import policies_compare
@@ -137,7 +138,8 @@ class _PresentFleet:
         look = placement_look(request=request, nodes=self.nodes)
         table = self._table(look.fleet)
         one, two = (
-            scheduler_run(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft)
+            scheduler_run(ScheduleCall(table, request, each, seed, candidates=look.candidates))
+            for each in (self.live, draft)
         )
         return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)
 

@@ -6,6 +6,7 @@ from controlplane.kernel.reasons import Refusal
 from scheduling.domain.ledger.fleet_columns import FleetSeen
 from scheduling.domain.policy import Policy
 from scheduling.domain.request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 from scheduling.engine.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
@@ -20,6 +21,7 @@ def policy_trial(
     `excluded` are compute nodes that the decision was told to leave out. Raises what the engine raises.
     """
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
+    candidates = fleet_candidates(fleet, asked)
     return scheduler_run(
-        fleet.table, request, policy, seed, candidates=fleet_candidates(fleet, asked), claims_lost=excluded
+        ScheduleCall(fleet.table, request, policy, seed, candidates=candidates, claims_lost=excluded or {})
     )

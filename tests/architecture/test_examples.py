@@ -9,6 +9,7 @@ import pytest
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.host_rows import InventoryRow
 from scheduling.domain.policy import PolicyOptions
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.filters.registry import filter_get
 from scheduling.schedulers.registry import scheduler_get
 from scheduling.schedulers.run import scheduler_run
@@ -51,5 +52,5 @@ def test_scheduler_that_packs_small_instances_spreads_large_ones(monkeypatch: py
     monkeypatch.syspath_prepend(str(EXAMPLES / "pack_small"))
     fleet = table(host("empty"), host("fuller", ram=InventoryRow(32768, used=8192)))
     rules = policy(scheduler="pack_small.PackSmall", options=PolicyOptions(extra={"small_vcpus": 2}))
-    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=2)), rules, 1)) == ["fuller"]
-    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=4)), rules, 1)) == ["empty"]
+    assert chosen(scheduler_run(ScheduleCall(fleet, request(flavor=flavor(vcpus=2)), rules, 1))) == ["fuller"]
+    assert chosen(scheduler_run(ScheduleCall(fleet, request(flavor=flavor(vcpus=4)), rules, 1))) == ["empty"]

@@ -7,6 +7,7 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.errors import PluginFailed, PluginNotFound
 from scheduling.domain.policy import Policy
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, ScheduleRequest, policy_from_dict, policy_to_dict
 from scheduling.engine.policy_check import policy_problems, policy_validate
@@ -20,7 +21,7 @@ FLEET = table(host("h0"), host("h1"), host("x-full", vcpu=InventoryRow(16, used=
 
 
 def run_by(name: str, asked: ScheduleRequest, **changes: Any) -> Trace:
-    return scheduler_run(FLEET, asked, policy(scheduler=f"{HERE}.{name}", **changes), 1)
+    return scheduler_run(ScheduleCall(FLEET, asked, policy(scheduler=f"{HERE}.{name}", **changes), 1))
 
 
 def test_scheduler_that_inherits_from_nothing_decides() -> None:
@@ -30,7 +31,7 @@ def test_scheduler_that_inherits_from_nothing_decides() -> None:
 def test_scheduler_that_bends_the_policy_decides_by_its_own_rules() -> None:
     fleet = table(host("down", up=False))
     named = policy("ComputeFilter", scheduler=f"{HERE}.NoFilters")
-    assert answers(scheduler_run(fleet, request(), named, 1)) == {"new-0": "down"}
+    assert answers(scheduler_run(ScheduleCall(fleet, request(), named, 1))) == {"new-0": "down"}
     assert rules_of(named).filters == ()
 
 
@@ -69,7 +70,7 @@ def test_scheduler_that_misbehaves_fails_the_request_with_its_name(name: str, wo
 def test_filter_that_fails_below_a_foreign_scheduler_is_named_itself() -> None:
     bad = "tests.units.scheduling.engine.sample_plugins.Raising"
     with pytest.raises(PluginFailed) as caught:
-        scheduler_run(FLEET, request(), policy(bad, scheduler=f"{HERE}.TooMany"), 1)
+        scheduler_run(ScheduleCall(FLEET, request(), policy(bad, scheduler=f"{HERE}.TooMany"), 1))
     assert caught.value.extra["plugin"] == "Raising"
 
 
@@ -120,7 +121,7 @@ def test_entry_point_of_an_installed_package_is_found_by_name(tmp_path: Path, mo
     (info / "entry_points.txt").write_text("[kilonova.schedulers]\nalphabet = somebodys_schedulers:Alphabet\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "alphabet" in scheduler_names()
-    assert answers(scheduler_run(FLEET, request(), policy(scheduler="alphabet"), 1)) == {"new-0": "h0"}
+    assert answers(scheduler_run(ScheduleCall(FLEET, request(), policy(scheduler="alphabet"), 1))) == {"new-0": "h0"}
     scheduler_get.cache_clear()
     sys.modules.pop("somebodys_schedulers")
 
