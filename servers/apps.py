@@ -12,11 +12,14 @@ class ServersConfig(AppConfig):
 
     def ready(self) -> None:
         """Declare this app's kinds of work. Imported here: services need the models to be loaded."""
+        from scheduling.selectors.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.selectors.present_facts import facts_source_register  # noqa: PLC0415
         from servers.jobs import kinds_register  # noqa: PLC0415
+        from servers.selectors.host_instances import LivingInstances  # noqa: PLC0415
         from servers.selectors.preview_facts import instance_facts  # noqa: PLC0415
         from servers.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
 
         kinds_register()
         loads_watch()
         facts_source_register(instance_facts)
+        instance_source_register(LivingInstances)

@@ -8,6 +8,7 @@ from uuid import UUID
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
 from placement.candidates.columns import FleetView
 from scheduling.domain.candidates import CandidateSet
+from scheduling.domain.host_details import NO_DETAILS, HostDetails
 from scheduling.domain.host_rows import AggregateRow, HostRow
 from scheduling.domain.host_table import HostTable
 from scheduling.domain.policy import Policy
@@ -30,11 +31,12 @@ class World:
     rows: tuple[HostRow, ...]
     aggregates: tuple[AggregateRow, ...]
     providers: Mapping[UUID, ProviderFacts]
+    details: HostDetails = NO_DETAILS
 
     @cached_property
     def table(self) -> HostTable:
         """The host table, made on first use."""
-        return host_table_from_rows(self.rows, self.aggregates)
+        return replace(host_table_from_rows(self.rows, self.aggregates), details=self.details)
 
     @cached_property
     def columns(self) -> FleetColumns:
@@ -72,7 +74,7 @@ class World:
         rows = tuple(row for row in self.rows if row.host in hosts)
         reached = {number for row in rows for number in self.fleet.reached(self.fleet.row_of[UUID(row.uuid)])}
         facts = (self.fleet.fact(number) for number in sorted(reached))
-        return World(rows, self.aggregates, {one.uuid: one for one in facts})
+        return World(rows, self.aggregates, {one.uuid: one for one in facts}, self.details)
 
 
 def _mirrored(facts: ProviderFacts, known: frozenset[UUID], host: set[UUID] | None) -> ProviderFacts:

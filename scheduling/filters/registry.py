@@ -8,7 +8,7 @@ from scheduling.filters.aggregate_image_properties import AggregateImageProperti
 from scheduling.filters.aggregate_multitenancy import AggregateMultiTenancyIsolation
 from scheduling.filters.all_hosts import AllHostsFilter
 from scheduling.filters.availability_zone import AvailabilityZoneFilter
-from scheduling.filters.base import Filter, ForeignFilter, HasHostPasses
+from scheduling.filters.base import Filter, ForeignFilter, HasFilterAll, HasHostPasses
 from scheduling.filters.cidr_affinity import SimpleCIDRAffinityFilter
 from scheduling.filters.compute import ComputeFilter
 from scheduling.filters.compute_capabilities import ComputeCapabilitiesFilter
@@ -78,11 +78,11 @@ BUILT_IN: dict[str, type[Filter]] = {
 }
 
 
-def _adapt(plugin: Filter | HasHostPasses) -> Filter:
+def _adapt(plugin: Filter | HasHostPasses | HasFilterAll) -> Filter:
     return plugin if isinstance(plugin, Filter) else ForeignFilter(plugin)
 
 
-REGISTRY = PluginRegistry("filter", ENTRY_POINTS, BUILT_IN, Filter, ("host_passes",), _adapt)
+REGISTRY = PluginRegistry("filter", ENTRY_POINTS, BUILT_IN, Filter, ("host_passes", "filter_all"), _adapt)
 
 
 @cache

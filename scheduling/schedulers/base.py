@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Protocol, runtime_checkable
 
 from scheduling.domain.policy import Policy
+from scheduling.domain.request_context import RequestContext
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 
@@ -29,6 +30,10 @@ class Scheduler(ABC):
         """The filters and weighers that it really goes by, for answers about single rules (explain, capacity)."""
         return policy
 
+    def run_periodic_tasks(self, context: RequestContext) -> None:
+        """Called about once a minute by one worker of the conductor while this is the active policy's scheduler."""
+        return
+
     @abstractmethod
     def schedule(self, call: ScheduleCall) -> Trace:
         """A plan, with its reasons; nothing is claimed, written or changed here.
@@ -39,7 +44,7 @@ class Scheduler(ABC):
 
 @runtime_checkable
 class HasSchedule(Protocol):
-    """Anything that schedules; it need not inherit from us. `max_view_age_s` and `rules` may be left out."""
+    """Anything that schedules; it need not inherit from us. All else that a `Scheduler` has may be left out."""
 
     def schedule(self, call: ScheduleCall) -> Trace:
         """As `Scheduler.schedule`."""

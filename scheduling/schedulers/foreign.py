@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from scheduling.domain.policy import Policy
+from scheduling.domain.request_context import RequestContext
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 from scheduling.schedulers.base import HasSchedule, Scheduler
@@ -24,6 +25,12 @@ class ForeignScheduler(Scheduler):
         """The wrapped object's answer, the policy itself if it has none."""
         ask: Callable[[Policy], Policy] | None = getattr(self._wrapped, "rules", None)
         return policy if ask is None else ask(policy)
+
+    def run_periodic_tasks(self, context: RequestContext) -> None:
+        """The wrapped object's, if it has some."""
+        run: Callable[[RequestContext], object] | None = getattr(self._wrapped, "run_periodic_tasks", None)
+        if run is not None:
+            run(context)
 
     def schedule(self, call: ScheduleCall) -> Trace:
         """The wrapped object's plan."""

@@ -3,6 +3,7 @@
 from scheduling.domain.errors import PluginFailed
 from scheduling.domain.plugin_guard import plugin_guard
 from scheduling.domain.policy import Policy
+from scheduling.domain.request_context import RequestContext
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace import Trace
 from scheduling.schedulers.base import Scheduler
@@ -30,6 +31,13 @@ def view_age_allowed_s(policy: Policy) -> float:
     if not age_s >= 0.0:
         raise PluginFailed(f"the scheduler {policy.scheduler} asks for a view {age_s} s old", plugin=policy.scheduler)
     return age_s
+
+
+def periodic_tasks_run(policy: Policy) -> None:
+    """What the policy's scheduler does from time to time. Raises PluginNotFound, PluginFailed."""
+    scheduler = scheduler_get(policy.scheduler)
+    with plugin_guard("scheduler", policy.scheduler):
+        scheduler.run_periodic_tasks(RequestContext(is_admin=True))
 
 
 class _Checked(Scheduler):

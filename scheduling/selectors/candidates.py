@@ -1,7 +1,7 @@
 """One look at the fleet for one request: who is there with what left, and who can serve it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from placement.candidates import FleetColumns
@@ -19,6 +19,7 @@ from scheduling.models import ComputeNode
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet_changes import Heard
 from scheduling.selectors.fleet_kept import Fleet, fleet_kept
+from scheduling.selectors.host_details import PresentDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def request_look(
         return found[0].fleet
 
     look = fleet_kept().look(facts=facts, ask=ask, heard=heard, max_age_s=max_age_s)
-    return RequestLook(look.table, found[0].candidates)
+    return RequestLook(replace(look.table, details=PresentDetails()), found[0].candidates)
 
 
 def placement_look(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementLook:

@@ -1,10 +1,13 @@
 """The present fleet as values, for trials in which nothing is written or claimed."""
 
+from dataclasses import replace
+
 from placement.candidates.columns import FleetView
 from scheduling.engine.what_if import World, world_of
 from scheduling.selectors.candidates import placement_view
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet_kept import Fleet, fleet_kept
+from scheduling.selectors.host_details import PresentDetails
 
 
 def fleet_world(*, facts: FleetFacts) -> World:
@@ -17,4 +20,4 @@ def fleet_world(*, facts: FleetFacts) -> World:
 
     look = fleet_kept().look(facts=facts, ask=ask)
     providers = {one.uuid: one for one in views[0].facts if one is not None}
-    return world_of(look.rows, look.table.aggregates, providers)
+    return replace(world_of(look.rows, look.table.aggregates, providers), details=PresentDetails())

@@ -7,7 +7,7 @@ in question. Either way the seed is the decision's, and what differs is the poli
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
@@ -28,6 +28,7 @@ from scheduling.selectors.candidates import placement_look
 from scheduling.selectors.decision_store import decision_fleet, decision_record_of
 from scheduling.selectors.facts import FleetFacts
 from scheduling.selectors.fleet import aggregate_rows, compute_nodes, host_rows
+from scheduling.selectors.host_details import PresentDetails
 from scheduling.selectors.policies import body_completed, policy_active, policy_get, policy_of_row
 from scheduling.selectors.policy_trial import policy_trial
 from scheduling.selectors.present_facts import present_facts
@@ -147,7 +148,8 @@ class _PresentFleet:
         """Made again only when Placement's snapshot moved on."""
         if self._seen is None or self._seen[0] is not fleet:
             rows = host_rows(nodes=self.nodes, fleet=fleet, facts=self.facts)
-            self._seen = fleet, host_table_from_rows(rows, aggregate_rows())
+            table = host_table_from_rows(rows, aggregate_rows())
+            self._seen = fleet, replace(table, details=PresentDetails())
         return self._seen[1]
 
 
