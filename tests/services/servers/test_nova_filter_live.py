@@ -69,8 +69,10 @@ class Everything(BaseHostFilter):
     """Reads all that Nova's filters read of instances."""
 
     def host_passes(self, host_state: Any, spec_obj: Any) -> bool:
-        for instance in host_state.instances.values():
-            SEEN.append({name: getattr(instance, name) for name in NAMES} | {"host_state": host_state.host})
+        SEEN.extend(
+            {name: getattr(instance, name) for name in NAMES} | {"host_state": host_state.host}
+            for instance in host_state.instances.values()
+        )
         return True
 
 
@@ -122,7 +124,7 @@ def test_number_of_queries_does_not_grow_with_hosts_and_instances() -> None:
     with CaptureQueriesContext(connection) as many:
         trial_simulate(caller=who.admin, wanted=simulated)
     assert len(SEEN) == 6
-    assert len(many) == len(few)
+    assert len(many) <= len(few)
     assert sum('FROM "servers_instance"' in each["sql"] and '"flavor"' in each["sql"] for each in many) == 1
 
 
