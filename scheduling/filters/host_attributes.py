@@ -38,7 +38,7 @@ _NAMES: dict[str, Callable[[HostTable], tuple[str, ...]]] = {
 }
 
 
-# Requests name attributes (the hint `query`): nobody may ask so about the instances of others, or make us read them all.
+# Requests name attributes (the hint `query`): nobody may ask so about the instances of others, or have them all read.
 _NOT_ASKED = frozenset({"instances", "updated"})
 
 
