@@ -126,6 +126,12 @@ def host_exists(*, host: str) -> bool:
     return ComputeNode.objects.filter(host=host).exists()
 
 
+def node_exists(*, node: str, host: str = "") -> bool:
+    """Whether a compute node of this hypervisor hostname is registered, on this host where one is named."""
+    nodes = ComputeNode.objects.filter(hypervisor_hostname=node)
+    return (nodes.filter(host=host) if host else nodes).exists()
+
+
 def nodes_of_hosts(hosts: Iterable[str]) -> list[tuple[str, str]]:
     """Each of these hosts with each of its nodes, by names. What is not registered has none."""
     rows = ComputeNode.objects.filter(host__in=list(hosts)).order_by("host", "hypervisor_hostname")

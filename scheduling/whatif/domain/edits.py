@@ -109,7 +109,7 @@ class _Draft:
 
     def world(self) -> World:
         rows = tuple(with_provider(row, self._providers[UUID(row.uuid)]) for row in self._rows.values())
-        return World(rows, tuple(self._aggregates.values()), self._providers)
+        return World(rows, tuple(self._aggregates.values()), self._providers, self._before.details)
 
     def add(self, edit: HostAddEdit) -> None:
         """Copies are called like the host, with +1, +2 behind it."""
