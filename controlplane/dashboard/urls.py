@@ -6,6 +6,7 @@ from controlplane.dashboard.views import (
     capacity,
     decisions,
     drift,
+    favicon,
     health,
     hosts,
     instances,
@@ -22,6 +23,7 @@ from controlplane.dashboard.views import (
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("favicon.ico", favicon.favicon, name="favicon"),
     path("metrics", metrics.metrics, name="metrics"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.sign_out, name="logout"),
