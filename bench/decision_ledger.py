@@ -45,7 +45,8 @@ from scheduling.models import (  # noqa: E402
     SchedulingDecision,
 )
 from scheduling.selectors.decision_replay import replay_of  # noqa: E402
-from scheduling.services.decision_snapshots import roster_keep  # noqa: E402
+from scheduling.services.decision_rows import roster_write  # noqa: E402
+from scheduling.services.decision_snapshots import roster_row  # noqa: E402
 from scheduling.services.decisions import DecisionDraft, decision_record, now_us  # noqa: E402
 
 PROJECT = uuid.UUID(int=1)
@@ -145,7 +146,10 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rosters = [roster_keep(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    rows = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    for row in rows:
+        roster_write(row)
+    rosters = [row.digest for row in rows]
     for start in range(0, count, 1000):
         made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)

@@ -3,7 +3,7 @@ import pytest
 from computeagent.conductor import PowerState as AgentPowerState
 from servers.domain.actions import POWER_ACTIONS
 from servers.domain.guards import GUARDS, refusal
-from servers.domain.images import ImageStatus, can_become
+from servers.domain.images import TRANSITIONS, ImageStatus
 from servers.domain.states import (
     POWER_STATE_CODES,
     PowerState,
@@ -97,7 +97,7 @@ def test_power_actions_end_in_states_that_may_follow():
 
 
 def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():
-    assert can_become(ImageStatus.SAVING, ImageStatus.SAVING)
-    assert can_become(ImageStatus.KILLED, ImageStatus.SAVING)
-    assert not can_become(ImageStatus.ACTIVE, ImageStatus.SAVING)
-    assert not can_become(ImageStatus.DELETED, ImageStatus.SAVING)
+    assert ImageStatus.SAVING in TRANSITIONS[ImageStatus.SAVING]
+    assert ImageStatus.SAVING in TRANSITIONS[ImageStatus.KILLED]
+    assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.ACTIVE]
+    assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.DELETED]

@@ -24,10 +24,10 @@ from controlplane.infra.notifications.offers import delivery_resend, event_resen
 from controlplane.infra.notifications.outbox import events_write
 from controlplane.infra.notifications.post import Answer
 from controlplane.infra.notifications.prune import notifications_prune
-from controlplane.infra.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.infra.notifications.signature import SIGNATURE_HEADER
 from controlplane.infra.notifications.webhooks import webhook_create, webhook_update
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
-from tests.fixtures.receivers import Receiver
+from tests.fixtures.receivers import Receiver, signature_fits
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"

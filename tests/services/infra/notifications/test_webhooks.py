@@ -6,9 +6,10 @@ import pytest
 
 from controlplane.infra.models import Webhook
 from controlplane.infra.notifications.sealing import seal, unseal
-from controlplane.infra.notifications.signature import signature, signature_fits
+from controlplane.infra.notifications.signature import signature
 from controlplane.infra.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from tests.fixtures.receivers import signature_fits
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"

@@ -8,7 +8,7 @@ from servers.selectors.flavor import flavor_for_instance, flavor_get, flavor_sna
 from servers.selectors.keypair import keypair_for_instance
 from servers.services.flavor import flavor_create, flavor_delete, flavor_update
 from servers.services.keypair import keypair_create, keypair_delete, keypair_generate
-from servers.services.network import network_create, network_ensure_default
+from servers.services.network import network_create
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db
@@ -183,12 +183,6 @@ def test_new_default_network_takes_the_place_of_the_old():
     network_create(name="b", hypervisor_network="default", is_default=True)
     old.refresh_from_db()
     assert not old.is_default
-
-
-def test_ensuring_the_default_network_twice_makes_one():
-    first = network_ensure_default(name="default", hypervisor_network="default")
-    assert network_ensure_default(name="default", hypervisor_network="default") == first
-    assert first.is_default
 
 
 def test_taken_network_name_is_a_conflict():
