@@ -88,3 +88,7 @@ class RoleAssignmentBody(serializers.ModelSerializer[RoleAssignment]):
     class Meta:
         model = RoleAssignment
         fields = ["id", "user", "project", "role"]
+
+    def validate_role(self, value: str) -> Role:
+        """As the services take it."""
+        return Role(value)
