@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from controlplane.infra.admin import ReadOnlyAdmin, ThroughServicesAdmin
-from scheduling.admin.policy_steps import STEPS, step_view, steps_for
+from scheduling.admin.policy_steps import step_view, steps_for
 from scheduling.models import SchedulerPolicy, ShadowResult
 from scheduling.selectors.policy_shadow import shadow_report
 from scheduling.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
@@ -95,7 +95,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
     def steps(self, policy: SchedulerPolicy) -> SafeString:
         """Links to what can be done with this version now."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
-        links = ((reverse(name, args=[policy.pk, step]), STEPS[step].title) for step in steps_for(policy))
+        links = ((reverse(name, args=[policy.pk, step]), title) for step, title in steps_for(policy).items())
         return format_html_join(" · ", '<a href="{}">{}</a>', links)
 
     @admin.display(description="Found as shadow")

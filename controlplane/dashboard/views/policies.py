@@ -11,7 +11,6 @@ from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.policy_diff import DifferenceTable, difference_table, policy_differences
 from controlplane.dashboard.policy_editor import PolicyEditor, filter_rows, stray_errors, weigher_rows
-from controlplane.dashboard.policy_steps import steps_for
 from controlplane.dashboard.views.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
@@ -21,6 +20,7 @@ from scheduling.domain.policy_comparison import Agreement
 from scheduling.selectors.policies import DEFAULTS, active_id, policy_get, policy_list, policy_of_body, policy_of_row
 from scheduling.selectors.policy_preview import MOST_DECISIONS, PolicyPreview, policy_preview
 from scheduling.selectors.policy_shadow import shadow_report, shadow_results
+from scheduling.services.policy_steps import policy_steps_for
 
 PAGE_SIZE = 25
 RESULTS_SHOWN = 20
@@ -76,7 +76,7 @@ def policy_page(
         "body": json.dumps(row.body, indent=2),
         "problems": problems or {},
         "stray": stray_errors(editor),
-        "steps": steps_for(row),
+        "steps": policy_steps_for(row),
         "active_id": active_id(),
         "report": shadow_report(policy_id=row.pk),
         "results": list(shadow_results(policy_id=row.pk)[:RESULTS_SHOWN]),
