@@ -28,7 +28,8 @@ from placement.domain import InventoryUsage, capacity_of
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.selectors.replay import replay_of
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
-from scheduling.decisions.services.snapshots import roster_keep
+from scheduling.decisions.services.rows import roster_write
+from scheduling.decisions.services.snapshots import roster_row
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
@@ -147,7 +148,10 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rosters = [roster_keep(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    rows = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    for row in rows:
+        roster_write(row)
+    rosters = [row.digest for row in rows]
     for start in range(0, count, 1000):
         made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)

@@ -57,11 +57,6 @@ class HostOverview:
         """The last heartbeat, by the database's clock."""
         return self.node.service.last_seen_up
 
-    @property
-    def takes_new_instances(self) -> bool:
-        """Up and enabled."""
-        return self.is_up and not self.node.service.disabled
-
 
 @dataclass(frozen=True, slots=True)
 class FleetStats:

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.request.schedule_request import hints_normalised
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.explanation import Standing
 from scheduling.engine import (
@@ -138,7 +137,7 @@ def test_request_survives_json() -> None:
         2,
         group=group("affinity", hosts=("a",), members=("m",), max_server_per_host=2),
         requested_destination=Destination("a", None),
-        hints=hints_normalised({"same_host": "i1", "different_host": ["i2"]}),
+        hints={"same_host": ("i1",), "different_host": ("i2",)},
         member_of=(frozenset({"b", "a"}),),
         required_traits=frozenset({"HW_A"}),
         specs={"k": "v"},
