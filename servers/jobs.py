@@ -15,7 +15,7 @@ from servers.services.conductor_build import (
     schedule_and_build,
     schedule_and_build_overdue,
 )
-from servers.services.drift import guest_drift_round, placement_drift_round
+from servers.services.drift import drift_check, drift_check_overdue, guest_drift_round, placement_drift_round
 from servers.services.drift_sources import drift_sources_register
 from servers.services.image_store import image_files_sweep
 from servers.services.instance_delete import delete_overdue
@@ -34,6 +34,7 @@ def kinds_register() -> None:
     kind_register(kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
     kind_register(kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(kinds.DELETE, handler=None, overdue=delete_overdue)
+    kind_register(kinds.DRIFT_CHECK, handler=drift_check, overdue=drift_check_overdue)
     chore_register("orphan claims", every_s=15.0, run=orphan_claims_free)
     chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
     chore_register("failed builds", every_s=60.0, run=build_failures_round)
