@@ -12,7 +12,14 @@ from servers.domain.states import TaskState, VmState
 from servers.models import Instance
 from servers.selectors.hanging_step import hanging_words
 from servers.selectors.instance import instance_row, is_host_forced
-from servers.services.instance_journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
+from servers.services.instance_journal import (
+    BUILD_ACTIONS,
+    StepsTold,
+    action_close,
+    attempt_close,
+    fault_record,
+    steps_cut,
+)
 from servers.services.instance_state import GuestState, built_set, instance_error_set, state_set
 from servers.services.kinds import RESCHEDULE
 from servers.services.notifications import Phase, verb_told
@@ -31,7 +38,7 @@ def build_done(*, lease: Lease, guest: GuestState, steps: StepsTold, has_devices
             devices_allocate(consumer_uuid=lease.subject)  # locks the host's node, in the order of `build_failed`
         built_set(lease.subject, guest)
         attempt_close(instance_id=lease.subject, outcome="active")
-        action_close(instance_id=lease.subject, actions=("create",), result="success")
+        action_close(instance_id=lease.subject, actions=BUILD_ACTIONS, result="success")
         steps.write()
         if lease.attempt > 1:
             steps_cut(instance_id=lease.subject, error=CUT_OFF)
@@ -90,7 +97,7 @@ def _end_in_error(instance: Instance, step: str, message: str, details: str) -> 
         instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
     )
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
-    action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+    action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
 
 
 def build_overdue(work: Work, reason: str) -> None:

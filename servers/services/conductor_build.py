@@ -24,7 +24,7 @@ from servers.models import BuildRequest, Instance, RequestSpec
 from servers.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.selectors.tried_hosts import not_again_on
 from servers.services.instance_dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
-from servers.services.instance_journal import action_close, attempt_close, fault_record, step_failed
+from servers.services.instance_journal import BUILD_ACTIONS, action_close, attempt_close, fault_record, step_failed
 from servers.services.instance_state import instance_error_set
 from servers.services.notifications import build_failures_told
 from servers.services.quota import quota_recheck
@@ -111,6 +111,7 @@ def _to_cell0(
     for instance in instances:
         fault_record(instance_id=instance.pk, message=message, step=SELECT)
         step_failed(instance_id=instance.pk, name=SELECT, error=message)
+        action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
     build_failures_told([one.pk for one in instances], exception=exception, message=message)
 
 
@@ -183,7 +184,7 @@ def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
         work_finish(lease=lease, outcome={"error": message})
         instance_error_set(instance.pk, decision_id=error.decision_id)
         fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
-        action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+        action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
         build_failures_told([instance.pk], exception="MaxRetriesExceeded", message=message)
 
 
@@ -196,5 +197,5 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     instance_error_set(work.subject)
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
     fault_record(instance_id=work.subject, message=message, step="reschedule")
-    action_close(instance_id=work.subject, actions=("create",), result="error", message=message)
+    action_close(instance_id=work.subject, actions=BUILD_ACTIONS, result="error", message=message)
     build_failures_told([work.subject], exception=NoValidHost.__name__, message=message)

@@ -17,10 +17,10 @@ from servers.domain.images import ImageStatus
 from servers.domain.instance_payload import States
 from servers.domain.schedule_again import ACTION, schedule_again_refusal
 from servers.domain.states import TaskState, VmState
-from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
+from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.selectors.instance import instance_get
 from servers.selectors.pending import pending_instance
-from servers.services.instance_journal import action_close, action_open
+from servers.services.instance_journal import action_open
 from servers.services.kinds import SCHEDULE_AND_BUILD
 from servers.services.notifications import return_told
 from servers.services.quota import quota_lock, quota_recheck
@@ -149,9 +149,14 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
 
 
 def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
-    """Who asked, when, and what was decided before; the build that follows is an action of its own."""
-    action_open(instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work)
+    """Who asked, when, and what was decided before; the build that follows is an action of its own.
+
+    Having asked ends with that build, and as it does: what was asked for is done when the instance runs.
+    """
+    asked = action_open(
+        instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work
+    )
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {actor.username}.{decided}"
-    action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
+    InstanceAction.objects.filter(pk=asked.pk).update(message=message)
     return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))
