@@ -25,7 +25,7 @@ from scheduling.selectors.hosts import host_nodes
 from scheduling.selectors.liveness import hosts_up
 from servers.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
 from servers.domain.power_rules import POWER_RULES, power_cure
-from servers.domain.states import TaskState, VmState
+from servers.domain.states import PowerState, TaskState, VmState
 from servers.domain.task_rules import TASK_RULES, task_cure
 from servers.models import DriftLook, DriftSighting, Instance, StrangeGuest
 from servers.selectors.stuck_tasks import instances_with_lost_task_everywhere
@@ -123,6 +123,8 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
         yield from (_strange(row) for page in pages_by_key(StrangeGuest.objects.all()) for row in page)
     if kinds & frozenset(GUEST_DRIFTS.values()):
         yield from (one for one in _guests() if one.kind in kinds)
+    if DriftKind.GUEST_CRASHED in kinds:
+        yield from _crashed()
     if DriftKind.LOST_TASK in kinds:
         yield from _lost_tasks()
     if DriftKind.UNKNOWN_HOST in kinds:
@@ -208,6 +210,23 @@ def _guest(instance: Instance, *, is_up: bool) -> Drift:
         instance_id=instance.pk,
         host=instance.host,
     )
+
+
+def _crashed() -> Iterator[Drift]:
+    """Instances that were stopped because their guest crashed. One that is started again, or deleted, is none."""
+    rows = Instance.objects.filter(vm_state=VmState.STOPPED, power_state=PowerState.CRASHED, deleted_at__isnull=True)
+    for page in pages_by_key(rows.filter(task_state=TaskState.NONE).only(*_READ)):
+        for instance in page:
+            yield Drift(
+                key=drift_key(DriftKind.GUEST_CRASHED, instance.pk),
+                kind=DriftKind.GUEST_CRASHED,
+                subject=instance.name,
+                found=f"The guest of instance {instance.name} crashed on {instance.host}, and is off since.",
+                evidence={"vm_state": instance.vm_state, "power_state": instance.power_state, "host": instance.host},
+                obstacle="Read its console log for the reason, then start the instance or delete it.",
+                instance_id=instance.pk,
+                host=instance.host,
+            )
 
 
 def _lost_tasks() -> Iterator[Drift]:

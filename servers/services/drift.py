@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -32,7 +32,15 @@ log = logging.getLogger(__name__)
 TRY_AGAIN_S = 3600.0
 SHOWN = ("subject", "found", "heal", "obstacle", "instance_id", "host", "heals_at", "asked_by")
 """Fields that a row has as the drift has them."""
-GUEST_KINDS = frozenset({DriftKind.GUEST_MISSING, DriftKind.GUEST_RUNS, DriftKind.GUEST_OFF, DriftKind.UNKNOWN_HOST})
+GUEST_KINDS = frozenset(
+    {
+        DriftKind.GUEST_MISSING,
+        DriftKind.GUEST_RUNS,
+        DriftKind.GUEST_OFF,
+        DriftKind.GUEST_CRASHED,
+        DriftKind.UNKNOWN_HOST,
+    }
+)
 PLACEMENT_KINDS = ALLOCATION_KINDS | {DriftKind.INVENTORY}
 HEALED_ELSEWHERE = frozenset({DriftKind.STRANGE_GUEST, DriftKind.LOST_TASK})
 """Listed with the guests, and put right by themselves by the agents and by the rules of tasks."""

@@ -11,9 +11,9 @@ from controlplane.kernel.errors import Conflict, NotFound
 from servers.domain.actions import POWER_ACTIONS
 from servers.domain.drift import GUEST_DRIFTS
 from servers.domain.power_rules import AT_ONCE, PowerCure, power_cure
-from servers.domain.states import TaskState, VmState
+from servers.domain.states import PowerState, TaskState, VmState
 from servers.models import Instance
-from servers.services.instance_journal import action_open
+from servers.services.instance_journal import action_open, fault_record
 from servers.services.instance_state import GuestState, state_set
 from servers.services.kinds import ACTION_DEADLINE_S, REBOOT, STOP
 from servers.services.notifications import Phase, power_told
@@ -84,6 +84,11 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
     vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
     if cure is PowerCure.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
+        if instance.power_state == PowerState.CRASHED:
+            # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
+            message = f"The guest crashed on {instance.host}; the instance is stopped since."
+            fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
+            return
     else:
         rule = POWER_ACTIONS[_WORK[cure]]
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
