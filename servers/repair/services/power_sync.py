@@ -10,14 +10,14 @@ from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
 from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.services.journal import action_open
+from servers.instances.services.journal import action_open, fault_record
 from servers.instances.services.notifications import Phase, power_told
 from servers.instances.services.state import GuestState, state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
-from servers.states import TaskState, VmState
+from servers.states import PowerState, TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {
@@ -88,6 +88,11 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
     vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
     if cure is PowerCure.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
+        if instance.power_state == PowerState.CRASHED:
+            # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
+            message = f"The guest crashed on {instance.host}; the instance is stopped since."
+            fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
+            return
     else:
         rule = POWER_ACTIONS[_WORK[cure]]
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
