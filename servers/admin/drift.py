@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin
-from servers.models import DriftSighting, StrangeGuest
+from servers.models import DriftSighting, OrphanGuest
 
 
-@admin.register(StrangeGuest)
-class StrangeGuestAdmin(ReadOnlyAdmin):
+@admin.register(OrphanGuest)
+class OrphanGuestAdmin(ReadOnlyAdmin):
     """Guests that no instance explains."""
 
     list_display = ["guest_uuid", "host", "name", "power_state", "first_seen_at", "released_at", "asked_by"]

@@ -20,12 +20,12 @@ from servers.instances.domain.schedule_again import ACTION, schedule_again_refus
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import action_open
-from servers.instances.services.notifications import return_told
+from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
 
-KEPT = (
+COPIED_FIELDS = (
     "name",
     "description",
     "hostname",
@@ -47,7 +47,7 @@ KEPT = (
     "attempts",
 )
 """Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
-KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
+COPIED_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -123,9 +123,9 @@ def _request_from(instance: Instance) -> BuildRequest:
 
 
 def _body(instance: Instance) -> dict[str, Any]:
-    ids = {name: getattr(instance, name) for name in KEPT_IDS}
+    ids = {name: getattr(instance, name) for name in COPIED_IDS}
     return {
-        **{name: getattr(instance, name) for name in KEPT},
+        **{name: getattr(instance, name) for name in COPIED_FIELDS},
         **{name: str(value) if value else None for name, value in ids.items()},
         "generation": instance.generation + 1,
         "vm_state": VmState.BUILDING.value,
@@ -159,4 +159,4 @@ def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: W
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {caller.username}.{decided}"
     InstanceAction.objects.filter(pk=asked.pk).update(message=message)
-    return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))
+    emit_return_to_pending(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -11,12 +11,12 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.qemu_img import overlay_create
-from computeagent.protocol.conductor import FailureClass, PowerState
+from computeagent.protocol.conductor import FailureClass, GuestPowerState
 from controlplane.kernel.cpu_list import parse_cpus
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 
-pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
+pytestmark = [pytest.metadata_of_guest.libvirt, pytest.metadata_of_guest.qemu]
 
 SPAWN_AND_DIE = """
 import os, signal, sys
@@ -154,7 +154,7 @@ def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
 def test_guest_that_ignores_the_power_button_is_stopped_after_its_grace(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
 
-    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is PowerState.SHUTDOWN
+    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is GuestPowerState.SHUTDOWN
 
 
 def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:
@@ -174,7 +174,7 @@ def test_guest_whose_disk_is_gone_does_not_start(qemu: Hypervisor) -> None:
     assert caught.value.failure_class is FailureClass.HOST
 
 
-@pytest.mark.parametrize(
+@pytest.metadata_of_guest.parametrize(
     ("options", "reason"),
     [(["-b", "base", "-F", "raw", "-u"], "backing file"), (["-o", "data_file=outside.raw"], "data in another file")],
 )
@@ -255,7 +255,7 @@ EVERY_PROPERTY = {
 }
 
 
-@pytest.mark.parametrize("machine", ["pc", "q35"])
+@pytest.metadata_of_guest.parametrize("machine", ["pc", "q35"])
 def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, machine: str) -> None:
     properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
     guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))

@@ -1,20 +1,20 @@
 """The report's figures and its evidence."""
 
+from tests.drill.fault_injector import Injection
 from tests.drill.report import Outcome, as_json, as_text, quiet_figures
-from tests.drill.strike import Strike
 
 
 def kill(
     number: int, *, point: str = "a:x", process: str = "agent-t1", quiet_s: float = 1.0, **more: list[str]
-) -> Strike:
-    return Strike("sqlite", number, point, process=process, quiet_s=quiet_s, **more)
+) -> Injection:
+    return Injection("sqlite", number, point, process=process, quiet_s=quiet_s, **more)
 
 
 def test_figures_are_of_kills_that_hit() -> None:
     outcome = Outcome("sqlite", strikes=[kill(1), kill(2, process="")], points=["a:x", "b:x"])
     report = as_json([outcome], "c")
     assert report["kills"] == 1
-    assert report["environments"][0]["points_never_struck"] == ["b:x"]
+    assert report["environments"][0]["points_never_injected"] == ["b:x"]
 
 
 def test_times_to_quiet_have_median_percentile_and_longest() -> None:
