@@ -390,12 +390,6 @@ KILONOVA: dict[str, Any] = {
     "NOTIFICATION_ATTEMPTS": env.integer(
         "NOTIFICATION_ATTEMPTS", 12, "How often an event is sent to a webhook before it is given up.", minimum=1
     ),
-    "NOTIFICATION_DEADLINE_S": env.number(
-        "NOTIFICATION_DEADLINE_S", 86400.0, "Seconds after which an event is not sent any more.", minimum=1.0
-    ),
-    "NOTIFICATION_RETENTION_DAYS": env.number(
-        "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", minimum=0.0
-    ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
     **LIMIT_SETTINGS,

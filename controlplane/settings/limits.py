@@ -75,4 +75,10 @@ LIMIT_SETTINGS: dict[str, Any] = {
         "Days for which the record of what was put right is kept; 0: for ever.",
         minimum=0.0,
     ),
+    "NOTIFICATION_RETENTION_DAYS": env.number(
+        "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", minimum=0.0
+    ),
+    "NOTIFICATION_DEADLINE_S": env.number(
+        "NOTIFICATION_DEADLINE_S", 86400.0, "Seconds after which an event is not sent any more.", minimum=1.0
+    ),
 }

@@ -61,7 +61,7 @@ class DriftSighting(models.Model):
         return self.key
 
 
-class DriftLook(models.Model):
+class DriftCheck(models.Model):
     """API scope. One row for each group of kinds that is looked for together: when it was last done, what it found."""
 
     name = models.CharField(max_length=20, primary_key=True)

@@ -50,7 +50,7 @@ def as_json(outcomes: Sequence[Outcome], command: str) -> dict[str, Any]:
                 "points_never_injected": points_never_injected(one),
                 "faults": one.faults,
                 "quiet_s": quiet_figures(one.kills),
-                "strikes": [each.as_row() for each in one.injections],
+                "injections": [each.as_row() for each in one.injections],
             }
             for one in outcomes
         ],

@@ -66,7 +66,7 @@ def test_kills_at_the_points_that_matter_lose_nothing(environment: str, director
         "--points", ",".join(POINTS),
     )  # fmt: skip
     assert (code, report["violations"], report["kills"]) == (0, 0, 5), printed
-    injected = {injection["point"] for injection in report["environments"][0]["strikes"] if injection["process"]}
+    injected = {injection["point"] for injection in report["environments"][0]["injections"] if injection["process"]}
     assert len(injected) == len(POINTS), printed
 
 

@@ -13,7 +13,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
 from servers.models import Instance, OrphanGuest
-from servers.repair.services.drift import LOOKS, drift_look
+from servers.repair.services.drift import LOOKS, drift_check_run
 from tests.worlds.cloud import People, active, pump
 
 PERSONS = ("admin", "member", "reader", "stranger")
@@ -28,7 +28,7 @@ def admin(people: People, as_person: AsPerson) -> Client:
 def look() -> None:
     """As the reconciler does it."""
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
 def orphan_guest(host: str = "h1", **more: str) -> OrphanGuest:

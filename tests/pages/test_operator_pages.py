@@ -153,7 +153,7 @@ def test_a_project_of_somebody_else_cannot_be_switched_to(people: People, as_per
     assert page.context["caller"].project_name == "demo"
 
 
-@pytest.mark.parametrize(("theme", "stored"), [("dark", "dark"), ("light", "light"), ("system", ""), ("x' y=", "")])
+@pytest.mark.parametrize(("theme", "kept"), [("dark", "dark"), ("light", "light"), ("system", ""), ("x' y=", "")])
 def test_the_theme_is_kept_in_a_cookie(theme: str, kept: str, people: People, as_person: AsPerson) -> None:
     client = as_person(people.member)
     client.post("/theme/", {"theme": theme})

@@ -80,7 +80,7 @@ def test_a_button_of_a_row_changes_what_is_shown_and_says_so(
     page = as_person(people.admin).post(address(draft), form(draft, do=do))
 
     assert [row.plugin.name for row in page.context["filters"]] == expected
-    assert page.context["reported"] == reported
+    assert page.context["message"] == reported
     assert names(draft) == BODY["filters"]
 
 
@@ -303,7 +303,7 @@ def test_the_enter_key_adds_what_is_about_to_be_added(
 
     page = as_person(people.admin).post(address(draft), sent)
 
-    assert page.context["reported"] == "CPUWeigher is added at the end."
+    assert page.context["message"] == "CPUWeigher is added at the end."
     assert policy_get(policy_id=draft.pk).revision == draft.revision
 
 

@@ -15,7 +15,7 @@ from controlplane.work.filtersets import HealFilterSet
 from controlplane.work.heal_records import heal_kinds, heals
 from servers.instances.selectors.work_subjects import subject_names
 from servers.repair.domain.drift import AUTOMATIC, KIND_LABELS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_looks, grace_s
+from servers.repair.selectors.drift import drift_checks, grace_s
 from servers.repair.services.drift import ALLOCATIONS, GUESTS
 
 HEAL_FILTERS = ("kind", "subject", "request_id")
@@ -62,7 +62,7 @@ def drift_kinds_on_offer() -> list[tuple[str, str]]:
 
 def last_drift_check() -> LastDriftCheck:
     """One query."""
-    looks = drift_looks()
+    looks = drift_checks()
     guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
     return LastDriftCheck(guests, allocations, any(look.is_cut for look in looks.values()))
 

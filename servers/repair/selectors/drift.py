@@ -24,7 +24,7 @@ from controlplane.work.work import open_work_subjects
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.selectors.liveness import hosts_up
 from servers.instances.domain.task_rules import TASK_RULES, task_heal_for
-from servers.models import DriftLook, DriftSighting, Instance, OrphanGuest
+from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
 from servers.repair.domain.power_rules import POWER_RULES, power_heal
 from servers.repair.selectors.stuck_tasks import instances_with_lost_task_everywhere
@@ -79,9 +79,9 @@ def drift_of(row: DriftSighting) -> Drift:
     return _dated(drift, row)
 
 
-def drift_looks() -> dict[str, DriftLook]:
+def drift_checks() -> dict[str, DriftCheck]:
     """The last look for each group of kinds, by its name; what was never looked for is missing. One query."""
-    return {row.name: row for row in DriftLook.objects.all()}
+    return {row.name: row for row in DriftCheck.objects.all()}
 
 
 def drift_find(kinds: Collection[DriftKind]) -> Iterator[Drift]:

@@ -19,7 +19,7 @@ from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, Package, WorkLease, work_create, work_finish
 from scheduling.fleet.services.inventory_drift import inventory_restore
 from servers.instances.work_kinds import DRIFT_CHECK
-from servers.models import DriftLook, DriftSighting, Instance, OrphanGuest
+from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
 from servers.repair.domain.placement_findings import HealState
 from servers.repair.selectors.drift import drift_find, drift_get, drift_of, grace_s
@@ -109,7 +109,7 @@ def drift_check(_work: Work, lease: WorkLease) -> None:
     package = Package([lease])
     counts: dict[str, int] = {}
     for name in LOOKS:
-        counts |= drift_look(name, between=package.renew).counts
+        counts |= drift_check_run(name, between=package.renew).counts
     work_finish(lease=lease, outcome={"found": sum(counts.values())})
 
 
@@ -118,7 +118,7 @@ def drift_check_overdue(work: Work, reason: str) -> None:
     log.warning("the look for drift that was asked for did not end: %s (%s)", reason, work.pk)
 
 
-def drift_look(name: str, *, between: Callable[[], object] = lambda: None) -> DriftLook:
+def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) -> DriftCheck:
     """Look for the kinds of one group, and keep what is found in rows; what is gone goes. Puts nothing right.
 
     Findings are written TOGETHER at a time and counted, never all held: a restored database may have as many as there
@@ -139,13 +139,13 @@ def drift_look(name: str, *, between: Callable[[], object] = lambda: None) -> Dr
     gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
     gone.filter(tried_lately).update(seen_at=None)  # kept, so that it is not tried every round, and listed no more
     gone.exclude(tried_lately).delete()
-    look = DriftLook(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
+    look = DriftCheck(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
     look.save()
     return look
 
 
 def _round(name: str) -> int:
-    look = drift_look(name)
+    look = drift_check_run(name)
     return sum(_heal_by_itself(one) for one in _due(LOOKS[name] - HEALED_ELSEWHERE, look.began_at))
 
 

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
 from servers.models import OrphanGuest
-from servers.repair.services.drift import LOOKS, drift_look
+from servers.repair.services.drift import LOOKS, drift_check_run
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +32,7 @@ def client_for(person: str, who: world.People) -> APIClient:
 def look() -> None:
     """As the reconciler does it."""
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
 def orphan_guest(host: str = "h1", **more: str) -> str:

@@ -90,8 +90,8 @@ def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
 @pytest.fixture(
     params=[
         "fake",
-        pytest.param("simulated", guests_metadata=pytest.metadata_of_guest.libvirt),
-        pytest.param("qemu", guests_metadata=[pytest.metadata_of_guest.libvirt, pytest.metadata_of_guest.qemu]),
+        pytest.param("simulated", guests_metadata=pytest.mark.libvirt),
+        pytest.param("qemu", guests_metadata=[pytest.mark.libvirt, pytest.mark.qemu]),
     ]
 )
 def hypervisor(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hypervisor]:

@@ -15,7 +15,7 @@ from computeagent.protocol.conductor import FailureClass, PortSpec
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
 from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
 
-pytestmark = pytest.metadata_of_guest.libvirt
+pytestmark = pytest.mark.libvirt
 
 BOOT_TIMEOUT_S = 120.0
 OPEN_VSWITCH_XML = (
@@ -60,7 +60,7 @@ def test_network_whose_cards_cannot_be_filtered_fails_the_build(simulated: Any) 
     assert caught.value.failure_class is FailureClass.NETWORK
 
 
-@pytest.metadata_of_guest.parametrize("is_embedded", [False, True])
+@pytest.mark.parametrize("is_embedded", [False, True])
 def test_missing_network_fails_the_build_as_a_network_failure(simulated: Any, is_embedded: bool) -> None:
     with pytest.raises(DriverError, match=r"network 'tenant-7' .*: ") as caught:
         network_ready(simulated, "tenant-7", is_embedded=is_embedded)
@@ -68,7 +68,7 @@ def test_missing_network_fails_the_build_as_a_network_failure(simulated: Any, is
     assert caught.value.failure_class is FailureClass.NETWORK
 
 
-@pytest.metadata_of_guest.qemu
+@pytest.mark.qemu
 def test_guest_with_a_network_that_an_embedded_hypervisor_cannot_have_does_not_start(qemu: Hypervisor) -> None:
     guest = qemu.guest(ports=(PortSpec("52:54:00:00:00:01", "tenant-7"),))
     qemu.driver.prepare_image(guest, lambda: iter([IMAGE]))
@@ -81,8 +81,8 @@ def test_guest_with_a_network_that_an_embedded_hypervisor_cannot_have_does_not_s
     assert qemu.driver.facts(guest.uuid) is None
 
 
-@pytest.metadata_of_guest.qemu
-@pytest.metadata_of_guest.processes
+@pytest.mark.qemu
+@pytest.mark.processes
 def test_guest_of_an_embedded_hypervisor_gets_an_address_and_does_not_reach_its_host(
     qemu: Hypervisor, listener: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

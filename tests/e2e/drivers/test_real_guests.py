@@ -16,7 +16,7 @@ from controlplane.kernel.cpu_list import parse_cpus
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 
-pytestmark = [pytest.metadata_of_guest.libvirt, pytest.metadata_of_guest.qemu]
+pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 
 SPAWN_AND_DIE = """
 import os, signal, sys
@@ -174,7 +174,7 @@ def test_guest_whose_disk_is_gone_does_not_start(qemu: Hypervisor) -> None:
     assert caught.value.failure_class is FailureClass.HOST
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("options", "reason"),
     [(["-b", "base", "-F", "raw", "-u"], "backing file"), (["-o", "data_file=outside.raw"], "data in another file")],
 )
@@ -255,7 +255,7 @@ EVERY_PROPERTY = {
 }
 
 
-@pytest.metadata_of_guest.parametrize("machine", ["pc", "q35"])
+@pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, machine: str) -> None:
     properties = {**EVERY_PROPERTY, "hw_machine_type": machine}
     guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))

@@ -13,7 +13,7 @@ from computeagent.management.device_choice import device_choice
 from computeagent.protocol.conductor import GuestPowerState, GuestSpec
 from scheduling.topology.domain.numa.codec import host_from_dict
 
-pytestmark = pytest.metadata_of_guest.libvirt
+pytestmark = pytest.mark.libvirt
 
 PLACED = GuestSpec(
     uuid="f81d4fae-7dec-41d0-a765-00a0c91e6bf6",

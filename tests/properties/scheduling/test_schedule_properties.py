@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.domain.columns import Interned, InventoryColumns
+from scheduling.domain.hosts.host_details import HostDetails
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.policy import DEFAULT_POLICY, DEFAULT_WEIGHERS, Policy, PolicyOptions
 from scheduling.domain.request.request_spec import RequestSpecView
@@ -56,7 +57,7 @@ def frozen_view(table: HostTable) -> dict[str, object]:
             return [plain(getattr(value, each.name)) for each in fields(value)]
         if isinstance(value, dict):
             return {name: plain(part) for name, part in value.items()}
-        return copy.deepcopy(value)
+        return value if isinstance(value, HostDetails) else copy.deepcopy(value)
 
     return {each.name: plain(getattr(table, each.name)) for each in fields(table)}
 

@@ -11,7 +11,7 @@ def kill(
 
 
 def test_figures_are_of_kills_that_hit() -> None:
-    outcome = Outcome("sqlite", strikes=[kill(1), kill(2, process="")], points=["a:x", "b:x"])
+    outcome = Outcome("sqlite", injections=[kill(1), kill(2, process="")], points=["a:x", "b:x"])
     report = as_json([outcome], "c")
     assert report["kills"] == 1
     assert report["environments"][0]["points_never_injected"] == ["b:x"]
@@ -26,7 +26,7 @@ def test_times_to_quiet_have_median_percentile_and_longest() -> None:
 
 
 def test_violation_is_told_with_the_kill_that_made_it() -> None:
-    outcome = Outcome("sqlite", strikes=[kill(3, violations=["a guest runs twice"])], points=["a:x"])
+    outcome = Outcome("sqlite", injections=[kill(3, violations=["a guest runs twice"])], points=["a:x"])
     text = as_text([outcome], "c")
     assert "1 violations" in text
     assert "VIOLATION sqlite #3: agent-t1 killed at a:x\n  a guest runs twice" in text

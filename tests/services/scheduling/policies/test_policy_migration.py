@@ -42,7 +42,7 @@ def test_active_version_stays_active_and_others_are_retired(old: Any) -> None:
     for number, is_active in ((1, False), (2, True)):
         old.create(version=number, active=is_active, body={})
     rows = versions(at(AFTER)).order_by("version")
-    assert list(rows.values_list("version", "state", "immutable")) == [(1, "retired", True), (2, "active", True)]
+    assert list(rows.values_list("version", "state", "sealed")) == [(1, "retired", True), (2, "active", True)]
     assert all(row.activated_at is not None for row in rows)
     assert [row.retired_at is None for row in rows] == [False, True]
 

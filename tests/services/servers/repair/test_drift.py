@@ -22,13 +22,13 @@ from servers.agent_api import conductor_connect
 from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
 from servers.models import OrphanGuest as StrangeRow
 from servers.repair.domain.drift import KIND_LABELS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_list, drift_looks, drift_of, drift_rows
+from servers.repair.selectors.drift import drift_checks, drift_list, drift_of, drift_rows
 from servers.repair.services.audit import audit_findings
 from servers.repair.services.drift import (
     LOOKS,
     DriftHealed,
     drift_check_request,
-    drift_look,
+    drift_check_run,
     guest_drift_round,
     placement_drift_round,
 )
@@ -52,7 +52,7 @@ def one_drift() -> Drift:
 
 def look() -> None:
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
 def drift_heal(*, key: str, actor: str) -> DriftHealed:
@@ -396,7 +396,7 @@ def test_rows_tell_the_same_as_a_look_at_everything() -> None:
     look()
     seen, now = {row.key: drift_of(row) for row in drift_rows()}, {one.key: one for one in drift_list()}
     assert seen == now
-    assert drift_looks()["guests"].counts == {"guest_off": 3, "orphan_guest": 1}
+    assert drift_checks()["guests"].counts == {"guest_off": 3, "orphan_guest": 1}
 
 
 def test_what_is_right_again_is_listed_no_more_after_the_next_look() -> None:
@@ -406,7 +406,7 @@ def test_what_is_right_again_is_listed_no_more_after_the_next_look() -> None:
     assert drift_rows().count() == 2
     look()
     assert drift_rows().count() == 0
-    assert drift_looks()["guests"].counts == {}
+    assert drift_checks()["guests"].counts == {}
 
 
 def test_look_stops_at_the_limit_and_says_so(settings: Any) -> None:
@@ -414,7 +414,7 @@ def test_look_stops_at_the_limit_and_says_so(settings: Any) -> None:
     drifting(3)
     look()
     assert drift_rows().count() == 2
-    assert (drift_looks()["guests"].is_cut, drift_looks()["allocations"].is_cut) == (True, False)
+    assert (drift_checks()["guests"].is_cut, drift_checks()["allocations"].is_cut) == (True, False)
 
 
 def test_look_costs_the_same_queries_for_many_as_for_few() -> None:
@@ -428,9 +428,9 @@ def test_look_costs_the_same_queries_for_many_as_for_few() -> None:
     look()
     few = queries()
     Instance.objects.update(power_state="shutdown")
-    assert drift_looks()["guests"].counts == {"guest_off": 2}
+    assert drift_checks()["guests"].counts == {"guest_off": 2}
     assert queries() == few
-    assert drift_looks()["guests"].counts == {"guest_off": 6}
+    assert drift_checks()["guests"].counts == {"guest_off": 6}
 
 
 def test_look_that_is_asked_for_is_work_of_the_conductor_and_two_at_once_are_one() -> None:

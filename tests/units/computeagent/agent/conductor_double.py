@@ -88,7 +88,7 @@ class ConductorDouble:
         self.reported: list[dict[str, GuestFacts]] = []
         self.consoles: list[dict[str, str]] = []
         self.image = b"image bytes"
-        self.orphan_guests: dict[str, float] = {}
+        self.seen_orphans: dict[str, float] = {}
         self.not_removed_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
@@ -300,7 +300,7 @@ class ConductorDouble:
         with self.changed:
             self._reach()
             now = time.monotonic()
-            self.orphan_guests = {one.uuid: self.orphan_guests.get(one.uuid, now) for one in guests}
+            self.seen_orphans = {one.uuid: self.seen_orphans.get(one.uuid, now) for one in guests}
             self.not_removed_because = not_removed_because
             return [] if not_removed_because else [one.uuid for one in guests if self._is_due(one.uuid)]
 
@@ -321,7 +321,7 @@ class ConductorDouble:
     # ---- inside ----------------------------------------------------------------------------------------------
 
     def _is_due(self, guest_uuid: str) -> bool:
-        return time.monotonic() - self.orphan_guests.get(guest_uuid, time.monotonic()) >= self.orphan_grace_s
+        return time.monotonic() - self.seen_orphans.get(guest_uuid, time.monotonic()) >= self.orphan_grace_s
 
     def _end_steps(self, row: InstanceRow, ended: Sequence[StepEnd], begins: str = "") -> None:
         self.reported_steps.append((tuple(step.name for step in ended), begins))

@@ -88,11 +88,11 @@ def test_parked_work_comes_back_when_the_turn_ends() -> None:
 
 def test_instance_entered_after_the_checkpoint_is_disturbed() -> None:
     instance_mutex = InstanceMutex()
-    mark = instance_mutex.mark()
+    checkpoint = instance_mutex.checkpoint()
     instance_mutex.try_enter("a")
     instance_mutex.leave("a")
-    assert not instance_mutex.undisturbed_since(mark, "a")
-    assert instance_mutex.undisturbed_since(instance_mutex.mark(), "a")
+    assert not instance_mutex.undisturbed_since(checkpoint, "a")
+    assert instance_mutex.undisturbed_since(instance_mutex.checkpoint(), "a")
 
 
 def test_wakeup_for_known_work_is_dropped_until_forgotten() -> None:

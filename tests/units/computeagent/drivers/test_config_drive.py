@@ -59,7 +59,7 @@ def test_network_data_links_each_port_by_its_mac() -> None:
     assert document["networks"] == [{"id": "network0", "type": "ipv4_dhcp", "link": "tap0", "network_id": "default"}]
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("name", "hostname"),
     [
         ("web-1", "web-1"),

@@ -198,7 +198,7 @@ def test_quota_without_a_limit_is_none(guest_spec: GuestSpec) -> None:
     assert domain(replace(guest_spec, extra_specs={"quota:cpu_quota": "-1"})).find("cputune") is None
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("key", "text"),
     [("cpu_shares", "1"), ("cpu_period", "999"), ("cpu_quota", "999"), ("cpu_quota", "ten"), ("cpu_shares", HOSTILE)],
 )
@@ -238,7 +238,7 @@ def test_device_that_its_spec_leaves_to_the_operator_is_not_managed(guest_spec: 
     assert attributes(root, "devices/hostdev")["managed"] == "no"
 
 
-@pytest.metadata_of_guest.parametrize("address", ["0000:0b:00.0", "/etc/shadow", "", "0000:0a:00.0\n", "0000:0a:2f.0"])
+@pytest.mark.parametrize("address", ["0000:0b:00.0", "/etc/shadow", "", "0000:0a:00.0\n", "0000:0a:2f.0"])
 def test_device_that_the_host_does_not_offer_is_refused(guest_spec: GuestSpec, address: str) -> None:
     with pytest.raises(DriverError, match="PCI"):
         guest_tuning(replace(guest_spec, pci_devices=({"address": address},)), HOST)
@@ -256,9 +256,7 @@ def test_floating_vcpu_on_a_cell_that_shares_nothing_is_refused(guest_spec: Gues
         guest_tuning(placed(guest_spec, FLOATING), host)
 
 
-@pytest.metadata_of_guest.parametrize(
-    "changes", [{"numa_topology": {"cells": [{"id": HOSTILE}]}}, {"realtime_vcpus": HOSTILE}]
-)
+@pytest.mark.parametrize("changes", [{"numa_topology": {"cells": [{"id": HOSTILE}]}}, {"realtime_vcpus": HOSTILE}])
 def test_hostile_topology_is_refused(guest_spec: GuestSpec, changes: dict[str, object]) -> None:
     with pytest.raises(DriverError):
         guest_tuning(replace(guest_spec, **changes), HOST)  # type: ignore[arg-type]

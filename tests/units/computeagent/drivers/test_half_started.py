@@ -12,7 +12,7 @@ from computeagent.drivers.libvirt.domains import is_running, power_state
 from computeagent.drivers.libvirt.half_started import half_started_forget, settle
 from computeagent.protocol.conductor import GuestPowerState
 
-pytestmark = pytest.metadata_of_guest.libvirt
+pytestmark = pytest.mark.libvirt
 HALF = "<domstatus state='paused' reason='starting up' pid='0'><domain/></domstatus>"
 WHOLE = "<domstatus state='running' reason='booted' pid='7'><domain/></domstatus>"
 STARTING_UP, RUNNING, OFF = [3, 11], [1, 1], [5, 0]
@@ -46,7 +46,7 @@ def test_directory_that_is_not_there_has_none(tmp_path: Path) -> None:
     assert half_started_forget(tmp_path / "run") == []
 
 
-@pytest.metadata_of_guest.parametrize(("name", "is_killed"), [("i-half", True), ("i-other", False)])
+@pytest.mark.parametrize(("name", "is_killed"), [("i-half", True), ("i-other", False)])
 def test_qemu_that_came_up_is_killed_only_if_it_is_of_this_domain(tmp_path: Path, name: str, is_killed: bool) -> None:
     (tmp_path / "i-half.xml").write_text(HALF)
     sleeper = "import time; print(1, flush=True); time.sleep(30)"

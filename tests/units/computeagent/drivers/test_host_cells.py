@@ -83,7 +83,7 @@ def test_cpu_in_both_sets_is_refused() -> None:
         HostOptions(cpu_dedicated_set=frozenset({2, 3}), cpu_shared_set=frozenset({3, 4}))
 
 
-@pytest.metadata_of_guest.parametrize("name", ["cpu_dedicated_set", "cpu_shared_set"])
+@pytest.mark.parametrize("name", ["cpu_dedicated_set", "cpu_shared_set"])
 def test_set_with_a_cpu_that_is_not_online_is_refused(name: str) -> None:
     with pytest.raises(DriverError, match=r"CPUs 8-9 of the \w+ set are not online here; online are 0-7"):
         host_cells(TWO_CELLS, HostOptions(**{name: frozenset({7, 8, 9})}))
@@ -104,13 +104,13 @@ def test_reserved_pages_are_kept_from_guests() -> None:
     assert [(stock.size_kib, stock.reserved) for stock in second.pages] == [(4, 0), (2048, 64)]
 
 
-@pytest.metadata_of_guest.parametrize("reserved", [ReservedPages(2, 2048, 1), ReservedPages(0, 1048576, 1)])
+@pytest.mark.parametrize("reserved", [ReservedPages(2, 2048, 1), ReservedPages(0, 1048576, 1)])
 def test_reservation_of_what_the_machine_lacks_is_refused(reserved: ReservedPages) -> None:
     with pytest.raises(DriverError, match="which this machine does not have"):
         host_cells(TWO_CELLS, HostOptions(reserved_pages=(reserved,)))
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("node:0,size:2048,count:64", ReservedPages(0, 2048, 64)),
@@ -122,7 +122,7 @@ def test_reservation_is_read_in_novas_form(text: str, expected: ReservedPages) -
     assert reserved_pages_parse(text) == expected
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     "text",
     ["", "node:0,size:2048", "node:0,size:x,count:1", "node:a,size:4,count:1", "node:0,size:0,count:1", "0,2048,64"],
 )
@@ -182,7 +182,7 @@ def test_fake_uri_makes_another_machine(tmp_path: Path) -> None:
     assert not topology.has_threads
 
 
-@pytest.metadata_of_guest.parametrize("query", ["threads=0", "numa_cells=x", "gpus=-1", "nics=1000"])
+@pytest.mark.parametrize("query", ["threads=0", "numa_cells=x", "gpus=-1", "nics=1000"])
 def test_fake_uri_with_an_impossible_amount_is_refused(tmp_path: Path, query: str) -> None:
     with pytest.raises(DriverError, match="must be a whole number"):
         driver_open(f"fake:///h?{query}", tmp_path, "h")

@@ -49,15 +49,13 @@ def test_cpu_features_become_traits() -> None:
     assert "HW_CPU_X86_AVX2" not in traits_of("x86_64", ())
 
 
-@pytest.metadata_of_guest.parametrize("uri", ["", "xen:///", "/etc", "qemux:///system"])
+@pytest.mark.parametrize("uri", ["", "xen:///", "/etc", "qemux:///system"])
 def test_unknown_uri_is_refused(tmp_path: Path, uri: str) -> None:
     with pytest.raises(DriverError, match="is no hypervisor"):
         driver_open(uri, tmp_path, "h")
 
 
-@pytest.metadata_of_guest.parametrize(
-    "uri", ["qemu:///embed", "qemu:///embed?root=relative", "qemu:///embed?root=/a&root=/b"]
-)
+@pytest.mark.parametrize("uri", ["qemu:///embed", "qemu:///embed?root=relative", "qemu:///embed?root=/a&root=/b"])
 def test_embedded_root_that_is_not_one_absolute_directory_is_refused(tmp_path: Path, uri: str) -> None:
     with pytest.raises(DriverError, match="root"):
         driver_open(uri, tmp_path, "h")
@@ -128,7 +126,7 @@ def test_only_cards_in_libvirt_networks_have_one() -> None:
     assert network_by_mac(xml) == {"52:54:00:00:00:0a": "default"}
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("inside", "is_filtered", "is_isolated"),
     [
         ("<forward mode='nat'/><bridge name='virbr0'/>", True, True),

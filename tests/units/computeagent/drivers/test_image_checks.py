@@ -28,7 +28,7 @@ def with_content(guest: GuestSpec, content: bytes = CONTENT) -> GuestSpec:
     return replace(guest, image_checksum=f"sha256:{hashlib.sha256(content).hexdigest()}", image_size_bytes=len(content))
 
 
-@pytest.metadata_of_guest.parametrize(
+@pytest.mark.parametrize(
     ("hostile", "reason"),
     [
         (header(backing=104), "backing file"),
@@ -65,7 +65,7 @@ def test_raw_image_is_as_large_as_its_file(tmp_path: Path) -> None:
     assert image_inspect(tmp_path / "image", "raw").virtual_size_bytes == len(CONTENT)
 
 
-@pytest.metadata_of_guest.parametrize("disk_format", ["vmdk", "iso", "", "qcow2,backing.file=/etc/shadow"])
+@pytest.mark.parametrize("disk_format", ["vmdk", "iso", "", "qcow2,backing.file=/etc/shadow"])
 def test_other_disk_format_is_the_users_fault(tmp_path: Path, disk_format: str) -> None:
     (tmp_path / "image").write_bytes(CONTENT)
 
@@ -101,14 +101,12 @@ def test_base_image_is_read_only_and_not_for_everybody_where_qemu_has_its_own_gr
     assert path.stat().st_mode & 0o777 == (0o440 if has_group else 0o444)
 
 
-@pytest.metadata_of_guest.parametrize("prefix", ["", "sha256:"])
+@pytest.mark.parametrize("prefix", ["", "sha256:"])
 def test_checksum_is_read_with_and_without_prefix(guest_spec: GuestSpec, prefix: str) -> None:
     assert sha256_of(replace(guest_spec, image_checksum=prefix + "AB" * 32)) == "ab" * 32
 
 
-@pytest.metadata_of_guest.parametrize(
-    "checksum", ["", "md5:" + "a" * 32, "a" * 63, "../" + "a" * 61, "sha256:" + "a" * 64 + "\n"]
-)
+@pytest.mark.parametrize("checksum", ["", "md5:" + "a" * 32, "a" * 63, "../" + "a" * 61, "sha256:" + "a" * 64 + "\n"])
 def test_image_without_usable_checksum_is_refused(guest_spec: GuestSpec, checksum: str) -> None:
     with pytest.raises(DriverError, match="no SHA-256 checksum"):
         sha256_of(replace(guest_spec, image_checksum=checksum))
@@ -126,7 +124,7 @@ def test_image_is_fetched_once(guest_spec: GuestSpec, tmp_path: Path) -> None:
     assert len(calls) == 1
 
 
-@pytest.metadata_of_guest.parametrize("arrived", [b"", CONTENT[:-1], CONTENT + b"x", b"x" * len(CONTENT)])
+@pytest.mark.parametrize("arrived", [b"", CONTENT[:-1], CONTENT + b"x", b"x" * len(CONTENT)])
 def test_bytes_that_do_not_match_leave_nothing(guest_spec: GuestSpec, tmp_path: Path, arrived: bytes) -> None:
     cache, guest = ImageCache(tmp_path), with_content(guest_spec)
 

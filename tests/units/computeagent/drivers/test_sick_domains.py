@@ -8,7 +8,7 @@ from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
 from computeagent.drivers.libvirt.domains import metadata_of
 from computeagent.drivers.libvirt.driver import running_guests
 
-pytestmark = pytest.metadata_of_guest.libvirt
+pytestmark = pytest.mark.libvirt
 
 
 def failure(code: str) -> Exception:
@@ -50,12 +50,12 @@ class Domain:
         return self._answer([1, self.memory_kib, self.memory_kib, 2, 0])
 
 
-@pytest.metadata_of_guest.parametrize("code", ["VIR_ERR_NO_DOMAIN_METADATA", "VIR_ERR_NO_DOMAIN"])
+@pytest.mark.parametrize("code", ["VIR_ERR_NO_DOMAIN_METADATA", "VIR_ERR_NO_DOMAIN"])
 def test_domain_without_our_mark_or_gone_is_not_ours(code: str) -> None:
     assert metadata_of(Domain(error=code)) is None
 
 
-@pytest.metadata_of_guest.parametrize("code", ["VIR_ERR_RPC", "VIR_ERR_SYSTEM_ERROR", "VIR_ERR_OPERATION_TIMEOUT"])
+@pytest.mark.parametrize("code", ["VIR_ERR_RPC", "VIR_ERR_SYSTEM_ERROR", "VIR_ERR_OPERATION_TIMEOUT"])
 def test_domain_that_cannot_be_asked_is_not_taken_for_somebody_elses(code: str) -> None:
     with pytest.raises(LibvirtError):
         metadata_of(Domain(error=code))
