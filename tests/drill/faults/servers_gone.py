@@ -73,13 +73,13 @@ class _Fast:
 
 
 def redis_forgets(stage: Stage) -> Evidence:
-    """Killed without a copy on disk: every doorbell in it is gone, and only the rows know what is to be done."""
+    """Killed without a copy on disk: every wake-up in it is gone, and only the rows know what is to be done."""
     assert stage.redis is not None
     return _during_load(stage, stage.redis, down_s=2.0)
 
 
 def redis_holds(stage: Stage) -> Evidence:
-    """Saved, killed, started on what it had saved: doorbells that were answered since then ring a second time."""
+    """Saved, killed, started on what it had saved: wake-ups that were answered since then ring a second time."""
     assert stage.redis is not None
     server, before = stage.redis, load_counts(stage)
     with under_load(stage):

@@ -1,4 +1,4 @@
-"""What an operator may do with work: ring again, cancel; never begin again what has ended."""
+"""What an operator may do with work: wake again, cancel; never begin again what has ended."""
 
 import uuid
 from collections.abc import Iterator
