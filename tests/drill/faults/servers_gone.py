@@ -85,13 +85,13 @@ def redis_holds(stage: Stage) -> Evidence:
     with under_load(stage):
         time.sleep(BEFORE_S)
         with redis.Redis.from_url(server.url()) as client:
-            client.rpush("kilonova:doorbell:kept", "a copy that is not empty")
+            client.rpush("kilonova:wakeup:kept", "a copy that is not empty")
             client.save()
         time.sleep(0.3)
         server.restart()
         time.sleep(AFTER_S)
     with redis.Redis.from_url(server.url()) as client:
-        expect(client.delete("kilonova:doorbell:kept"), "Redis came back with what it had saved")
+        expect(client.delete("kilonova:wakeup:kept"), "Redis came back with what it had saved")
     (server.directory / "dump.rdb").unlink()
     uid = make(stage)
     took = until(lambda: is_active_now(stage, uid), WORKS_AGAIN_S, f"{uid}, asked for after the restart, is ACTIVE")

@@ -24,7 +24,7 @@ from tests.drill.stage import Environment, Stage
 EVERY_S = 0.01
 MANY = 12
 CONDUCTOR_QUEUE = "conductor"
-REDIS_KEY = "kilonova:doorbell:"
+REDIS_KEY = "kilonova:wakeup:"
 RECONCILED_S = 30.0
 
 
