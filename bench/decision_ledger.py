@@ -1,8 +1,10 @@
 """The decision ledger: bytes and milliseconds for each decision, and how fast ten thousand of them are searched.
 
     python -m bench.decision_ledger [--hosts 1000 5000 10000] [--decisions 10000]
+    python -m bench.decision_ledger --forms [--hosts 50 1000 10000]
 
-Uses the database of DATABASE_URL as a test database: it is made, filled and dropped.
+Uses the database of DATABASE_URL as a test database: it is made, filled and dropped. With `--forms` no database is
+asked: it prints what the ledger's forms take against plain JSON, see `bench.decision_ledger_forms`.
 """
 
 import argparse
@@ -25,6 +27,7 @@ django.setup()
 # Apps are ready only now.
 from rest_framework.test import APIClient  # noqa: E402
 
+from bench.decision_ledger_forms import print_forms  # noqa: E402
 from bench.scheduler_engine import fleet, request  # noqa: E402
 from controlplane.identity.domain import Caller, Role  # noqa: E402
 from controlplane.identity.models import User  # noqa: E402
@@ -222,15 +225,19 @@ def _empty() -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hosts", type=int, nargs="+", default=[1000, 5000, 10000])
+    parser.add_argument("--forms", action="store_true", help="the ledger's forms against plain JSON; no database")
+    parser.add_argument("--hosts", type=int, nargs="+")
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--decisions", type=int, default=10000)
     options = parser.parse_args()
+    if options.forms:
+        print_forms(options.hosts or [50, 1000, 10000], min(options.runs, 15))
+        return
     setup_test_environment()
     name = connection.creation.create_test_db(verbosity=0, autoclobber=True)
     print(f"{connection.vendor}")
     try:
-        sizes(options.hosts, options.runs)
+        sizes(options.hosts or [1000, 5000, 10000], options.runs)
         searches(options.decisions)
     finally:
         connection.creation.destroy_test_db(name, verbosity=0)

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from placement.candidates import ProviderFacts
-from scheduling.decisions.ledger.arrays import Array
+from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.providers import PROVIDERS, providers_from_columns
 from scheduling.domain.columns import Interned, InventoryColumns
 from scheduling.domain.hosts.candidates import CandidateSet
 from scheduling.domain.hosts.host_rows import UNLIMITED
 from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.trace.columns import Array
 
 Column = Array | tuple[Any, ...]
 Columns = Mapping[str, Column]
@@ -71,9 +72,12 @@ def table_from_columns(columns: Columns) -> HostTable:
 
 
 def fleet_from_columns(columns: Columns, *, scope: str | None) -> FleetSeen:
-    """The fleet as it was seen."""
-    table = table_from_columns(columns)
-    providers = providers_from_columns(columns, table) if PROVIDERS in columns else None
+    """The fleet as it was seen. Raises OtherVersion where a column of this version's table is missing."""
+    try:
+        table = table_from_columns(columns)
+        providers = providers_from_columns(columns, table) if PROVIDERS in columns else None
+    except KeyError as error:
+        raise OtherVersion(f"This snapshot was written by another version: it has no {error}.") from error
     return FleetSeen(table, providers, scope)
 
 

@@ -19,17 +19,8 @@ from uuid import UUID
 from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.decisions.domain.host_record import (
-    RankedOnce,
-    Rule,
-    ranked_once,
-    record_without_names,
-    refusing_rule,
-    rule_in,
-)
-from scheduling.decisions.ledger.container import is_container
-from scheduling.decisions.selectors.store import decision_record_of
-from scheduling.domain.trace.compact import places_in_runs
+from scheduling.decisions.domain.host_record import RankedOnce, ranked_once, record_without_names, refusing_rule
+from scheduling.domain.trace.names import places_in_runs
 from scheduling.models import DecisionInstance, DecisionOutcome, HostRoster, SchedulingDecision
 from scheduling.models.roster_names import decisions_refusing
 
@@ -267,7 +258,7 @@ def _newest(rows: Rows) -> tuple[UUID, ...]:
 
 def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[RuleCount, ...], int]:
     """Who refused it, the most frequent first, and how many refusals were read."""
-    read = list(_read(refused, REFUSALS_READ, lambda one: _rule(one, rows[one.roster])))
+    read = list(_read(refused, REFUSALS_READ, lambda one: refusing_rule(bytes(one.trace), rows[one.roster])))
     counts = Counter(rule for _, rule in read if rule is not None)
     newest = {rule: pk for pk, rule in reversed(read) if rule is not None}
     return tuple(RuleCount(*rule, count, newest[rule]) for rule, count in counts.most_common()), len(read)
@@ -283,18 +274,8 @@ def _read(rows: Rows, most: int, reading: Callable[[SchedulingDecision], Found])
             return
 
 
-def _rule(one: SchedulingDecision, row: int) -> Rule | None:
-    blob = bytes(one.trace)
-    if is_container(blob):
-        return refusing_rule(blob, row)
-    trace = decision_record_of(decision=one).trace
-    return None if trace is None else rule_in(trace, row)
-
-
 def _ranked(one: SchedulingDecision, row: int) -> RankedOnce | None:
-    blob = bytes(one.trace)
-    is_new = is_container(blob)
-    record = record_without_names(blob, one.host_count) if is_new else decision_record_of(decision=one)
+    record = record_without_names(bytes(one.trace), one.host_count)
     return None if record.trace is None else ranked_once(record.trace, row, record.ranked)
 
 

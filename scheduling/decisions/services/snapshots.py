@@ -1,18 +1,16 @@
 """Keeping what the scheduler saw: the names of the hosts and, for replays, the fleet itself."""
 
-import json
 import logging
 import time
-import zlib
 from dataclasses import dataclass
 from threading import Lock
 
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.chain import SnapshotChain
-from scheduling.decisions.ledger.container import digest_of
+from scheduling.decisions.ledger.content import compressed, digest_of, json_bytes
 from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_to_columns
 from scheduling.decisions.ledger.providers import providers_to_columns
-from scheduling.decisions.ledger.trace_pack import names_of
+from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import NotStorable
 from scheduling.decisions.services.rows import roster_write
 from scheduling.models import FleetSnapshot, HostRoster
@@ -44,7 +42,7 @@ _MEMORY = _Memory()
 def fleet_rows(*, seen: FleetSeen) -> list[FleetSnapshot]:
     """The snapshots on which this fleet stands, bases first; the last is its own. Some may be stored already.
 
-    None where settings keep no fleets, or where a value (a plug-in's) cannot be written down.
+    Empty where settings keep no fleets, or where a value (a plug-in's) cannot be written down.
     """
     bound = scheduling_options().decision_snapshot_bytes
     if not bound:
@@ -71,8 +69,8 @@ def roster_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostRoster:
     """The names of these hosts and nodes, one row for all decisions about the same. It may be stored already."""
     names, kept = (hosts, nodes), _MEMORY.roster
     if kept is None or kept.names != names:
-        content = json.dumps(names_of(*names), separators=(",", ":")).encode()
-        row = HostRoster(digest=digest_of(content), content=zlib.compress(content, 6), host_count=len(hosts))
+        content = json_bytes(names_of(*names))
+        row = HostRoster(digest=digest_of(content), content=compressed(content), host_count=len(hosts))
         kept = _MEMORY.roster = _Roster(names, row)
     row = kept.row
     return HostRoster(digest=row.digest, content=row.content, host_count=row.host_count)
