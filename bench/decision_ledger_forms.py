@@ -26,7 +26,6 @@ from bench.scheduler_engine import fleet, providers, request
 from placement.candidates import FleetColumns
 from scheduling.decisions.ledger.chain import SnapshotChain, columns_of_chain
 from scheduling.decisions.ledger.fleet_columns import Columns, table_to_columns
-from scheduling.decisions.ledger.providers import providers_to_columns
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob, record_to_blob
 from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import plain
@@ -266,8 +265,8 @@ def snapshot_forms(count: int, kind: str, runs: int) -> None:
 
 def _columns(chain: SnapshotChain, rows: list[HostRow], aggregates: list[AggregateRow]) -> Columns:
     table = host_table_from_rows(rows, aggregates)
-    chain.providers.look(providers(rows, has_devices=False).facts)
-    return {**table_to_columns(table), **providers_to_columns(chain.providers, table)}
+    facts = providers(rows, has_devices=False).facts
+    return {**table_to_columns(table), **chain.providers.columns(facts)}
 
 
 def print_forms(counts: list[int], runs: int) -> None:

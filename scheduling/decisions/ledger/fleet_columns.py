@@ -75,7 +75,7 @@ def fleet_from_columns(columns: Columns, *, scope: str | None) -> FleetSeen:
     """The fleet as it was seen. Raises OtherVersion where a column of this version's table is missing."""
     try:
         table = table_from_columns(columns)
-        providers = providers_from_columns(columns, table) if PROVIDERS in columns else None
+        providers = providers_from_columns(columns) if PROVIDERS in columns else None
     except KeyError as error:
         raise OtherVersion(f"This snapshot was written by another version: it has no {error}.") from error
     return FleetSeen(table, providers, scope)

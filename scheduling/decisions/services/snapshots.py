@@ -9,7 +9,6 @@ from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.chain import SnapshotChain
 from scheduling.decisions.ledger.content import compressed, digest_of, json_bytes
 from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_to_columns
-from scheduling.decisions.ledger.providers import providers_to_columns
 from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import NotStorable
 from scheduling.decisions.services.rows import roster_write
@@ -86,6 +85,5 @@ def roster_keep(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> str:
 def _columns(seen: FleetSeen) -> dict[str, Column]:
     columns = table_to_columns(seen.table)
     if seen.providers is not None:
-        _MEMORY.chain.providers.look(seen.providers)
-        columns |= providers_to_columns(_MEMORY.chain.providers, seen.table)
+        columns |= _MEMORY.chain.providers.columns(seen.providers)
     return columns
