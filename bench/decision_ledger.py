@@ -36,7 +36,7 @@ from placement.domain import InventoryUsage, capacity_of  # noqa: E402
 from scheduling.decisions.ledger.fleet_columns import fleet_seen  # noqa: E402
 from scheduling.decisions.selectors.replay import replay_of  # noqa: E402
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us  # noqa: E402
-from scheduling.decisions.services.snapshots import roster_keep  # noqa: E402
+from scheduling.decisions.services.snapshots import roster_row  # noqa: E402
 from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
 from scheduling.domain.request.candidate_query import candidate_query  # noqa: E402
 from scheduling.domain.request.resources import resource_request  # noqa: E402
@@ -148,7 +148,9 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rosters = [roster_keep(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    made = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    HostRoster.objects.bulk_create(made)
+    rosters = [one.digest for one in made]
     for start in range(0, count, 1000):
         made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)

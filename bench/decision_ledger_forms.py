@@ -25,6 +25,7 @@ import numpy as np
 from bench.scheduler_engine import fleet, providers, request
 from placement.candidates import FleetColumns
 from scheduling.decisions.ledger.chain import SnapshotChain, columns_of_chain
+from scheduling.decisions.ledger.content import compressed, json_bytes, uncompressed
 from scheduling.decisions.ledger.fleet_columns import Columns, table_to_columns
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob, record_to_blob
 from scheduling.decisions.ledger.trace_content import names_of
@@ -33,6 +34,7 @@ from scheduling.domain.policy import DEFAULT_POLICY, policy_to_dict
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
+from scheduling.domain.trace.names import names_from_runs
 from scheduling.domain.trace.trace import Round, Trace
 from scheduling.domain.trace.weighing import Ranking
 from scheduling.engine import (
@@ -263,6 +265,18 @@ def snapshot_forms(count: int, kind: str, runs: int) -> None:
     _json_forms((count, kind, "one change"), lambda: plain_changes(later, whole), runs)
 
 
+def roster_forms(count: int, runs: int) -> None:
+    """The names of hosts and nodes, which all decisions about the same hosts share."""
+    rows, _ = fleet(count)
+    hosts, nodes = tuple(row.host for row in rows), tuple(row.nodename for row in rows)
+    labels = count, "", "names"
+    blob = compressed(json_bytes(names_of(hosts, nodes)))
+    write = cpu_ms(lambda: compressed(json_bytes(names_of(hosts, nodes))), runs)
+    read = cpu_ms(lambda: [names_from_runs(runs) for runs in json.loads(uncompressed(blob)).values()], runs)
+    line((*labels, "ledger"), len(blob), write, read)
+    _json_forms(labels, lambda: {"names": [hosts, nodes]}, runs)
+
+
 def _columns(chain: SnapshotChain, rows: list[HostRow], aggregates: list[AggregateRow]) -> Columns:
     table = host_table_from_rows(rows, aggregates)
     facts = providers(rows, has_devices=False).facts
@@ -273,6 +287,7 @@ def print_forms(counts: list[int], runs: int) -> None:
     """All tables."""
     print(f"{'hosts':>7}  {'fleet':<14} {'case':<14} {'form':<20} {'bytes':>9} {'write ms':>9} {'read ms':>9}")
     for count in counts:
+        roster_forms(count, runs)
         for kind in KINDS:
             decision_forms(count, kind, runs)
             snapshot_forms(count, kind, min(runs, 5))

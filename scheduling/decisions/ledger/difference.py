@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.decisions.ledger.trace_content import rounds_of, with_rounds, without_times
+from scheduling.decisions.ledger.trace_content import with_rounds, without_times
 from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.domain.trace.columns import Array
@@ -32,7 +32,7 @@ def first_difference(stored: Trace, replayed: Trace) -> Difference | None:
 
 def _data(trace: Trace) -> dict[str, Any]:
     """Columns are compared row by row, for the stored ranking may hold the best hosts alone."""
-    rounds = rounds_of(trace)
+    rounds = trace.all_rounds
     bare = [replace(each, ranking=None, refusals=()) for each in rounds]
     data = trace_to_dict(without_times(with_rounds(trace, bare)))
     known = {name: data.pop(name) for name in _ORDER if name in data}

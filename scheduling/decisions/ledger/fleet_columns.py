@@ -103,12 +103,12 @@ def _get(columns: Columns, name: str) -> Any:
     if f"{name}.codes" in columns:
         return Interned(columns[f"{name}.values"], columns[f"{name}.codes"])  # type: ignore[arg-type]
     if f"{name}.names" in columns:
-        return {key: _inventory(columns, f"{name}.of.{key}") for key in columns[f"{name}.names"]}
+        parts = [each.name for each in fields(InventoryColumns)]
+        return {
+            key: InventoryColumns(**{part: columns[f"{name}.of.{key}.{part}"] for part in parts})  # type: ignore[arg-type]
+            for key in columns[f"{name}.names"]
+        }
     return columns[f"{name}.value"][0]
-
-
-def _inventory(columns: Columns, name: str) -> InventoryColumns:
-    return InventoryColumns(**{each.name: columns[f"{name}.{each.name}"] for each in fields(InventoryColumns)})  # type: ignore[arg-type]
 
 
 def _no_inventory(count: int) -> InventoryColumns:

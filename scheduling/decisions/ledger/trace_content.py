@@ -22,13 +22,8 @@ def names_of(hosts: tuple[str, ...], nodes: tuple[str, ...]) -> dict[str, Any]:
     return {"hosts": names_to_runs(hosts), "nodes": None if nodes == hosts else names_to_runs(nodes)}
 
 
-def rounds_of(trace: Trace) -> list[Round]:
-    """All rounds, the one that looked for alternates last."""
-    return [*trace.rounds, *([] if trace.alternates_round is None else [trace.alternates_round])]
-
-
 def with_rounds(trace: Trace, rounds: list[Round]) -> Trace:
-    """The trace with other rounds, as many as `rounds_of` gave."""
+    """The trace with other rounds, as many as its `all_rounds`."""
     if trace.alternates_round is None:
         return replace(trace, rounds=tuple(rounds))
     return replace(trace, rounds=tuple(rounds[:-1]), alternates_round=rounds[-1])
@@ -36,13 +31,13 @@ def with_rounds(trace: Trace, rounds: list[Round]) -> Trace:
 
 def times_of(trace: Trace) -> list[list[int]]:
     """Microseconds of the stages of each round, the weighing last."""
-    return [[*(stage.micros for stage in each.stages), each.weigh_micros] for each in rounds_of(trace)]
+    return [[*(stage.micros for stage in each.stages), each.weigh_micros] for each in trace.all_rounds]
 
 
 def with_times(trace: Trace, times: list[list[int]]) -> Trace:
     """The trace with these times, as `times_of` gave them."""
     timed = []
-    for each, micros in zip(rounds_of(trace), times, strict=True):
+    for each, micros in zip(trace.all_rounds, times, strict=True):
         stages = tuple(
             Stage(stage.name, stage.hosts_in, stage.hosts_out, spent)
             for stage, spent in zip(each.stages, micros, strict=False)
@@ -53,4 +48,4 @@ def with_times(trace: Trace, times: list[list[int]]) -> Trace:
 
 def without_times(trace: Trace) -> Trace:
     """The same decision as if it took no time."""
-    return with_times(trace, [[0] * (len(each.stages) + 1) for each in rounds_of(trace)])
+    return with_times(trace, [[0] * (len(each.stages) + 1) for each in trace.all_rounds])

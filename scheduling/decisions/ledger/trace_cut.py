@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.decisions.ledger.trace_content import names_of, rounds_of, trace_content, with_rounds
+from scheduling.decisions.ledger.trace_content import names_of, trace_content, with_rounds
 from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.trace.codec import multiplier_from_json, multiplier_to_json, trace_from_dict
@@ -24,7 +24,7 @@ KEPT = (256, 64, 16, 4)
 
 def cut_content(trace: Trace, keep: int) -> dict[str, Any]:
     """The trace with the best `keep` hosts of each ranking, without names and times."""
-    rounds = rounds_of(trace)
+    rounds = trace.all_rounds
     bare = [
         replace(each, ranking=None, refusals=tuple(_in_short(group, keep) for group in each.refusals))
         for each in rounds
@@ -38,7 +38,7 @@ def trace_of_cut(data: Mapping[str, Any]) -> tuple[Trace, list[int]]:
     bare, rankings = trace_from_dict(data), data["rankings"]
     rounds = [
         each if one is None else replace(each, ranking=_ranking_from_dict(one))
-        for each, one in zip(rounds_of(bare), rankings, strict=True)
+        for each, one in zip(bare.all_rounds, rankings, strict=True)
     ]
     return with_rounds(bare, rounds), [0 if one is None else one["ranked"] for one in rankings]
 

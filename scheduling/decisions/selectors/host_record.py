@@ -8,7 +8,8 @@ import json
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,6 +21,7 @@ from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, Q
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.decisions.domain.host_record import RankedOnce, ranked_once, record_without_names, refusing_rule
+from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.domain.trace.names import places_in_runs
 from scheduling.models import DecisionInstance, DecisionOutcome, HostRoster, SchedulingDecision
 from scheduling.models.roster_names import decisions_refusing
@@ -185,7 +187,11 @@ def host_record(*, host: str, newest: int = NEWEST) -> HostRecord:
         refusals_read=refusals_read,
         rules=rules,
         outranked=_outranked(_lost(considered, refused), rows) if counts[Fate.OUTRANKED][0] else None,
-        chosen_examples=_newest(considered.filter(CHOSEN)) if counts[Fate.CHOSEN][0] else (),
+        chosen_examples=tuple(
+            considered.filter(CHOSEN).order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES]
+            if counts[Fate.CHOSEN][0]
+            else ()
+        ),
     )
 
 
@@ -219,12 +225,13 @@ def _counts(considered: Rows, refused: Rows) -> dict[Fate, tuple[int, datetime |
     """Two queries: what passes can be told from the difference."""
     every, gone = _grouped(considered), _grouped(refused)
     chosen = [entry for (is_chosen, _), entry in every.items() if is_chosen]
+    refusals = [entry for (is_chosen, _), entry in gone.items() if not is_chosen]
     selected = (False, DecisionOutcome.SELECTED.value)
     failed = [key for key in every if not key[0] and key != selected]
     return {
         Fate.CHOSEN: (sum(count for count, _ in chosen), max((at for _, at in chosen), default=None)),
         Fate.OUTRANKED: (_count(every, selected) - _count(gone, selected), None),
-        Fate.REFUSED: _sum(gone[key] for key in gone if not key[0]),
+        Fate.REFUSED: (sum(count for count, _ in refusals), max((at for _, at in refusals), default=None)),
         Fate.UNDECIDED: (sum(_count(every, key) - _count(gone, key) for key in failed), None),
     }
 
@@ -242,18 +249,9 @@ def _count(group: Group, key: tuple[bool, str]) -> int:
     return group[key][0] if key in group else 0
 
 
-def _sum(entries: Iterable[tuple[int, datetime]]) -> tuple[int, datetime | None]:
-    found = list(entries)
-    return sum(count for count, _ in found), max((at for _, at in found), default=None)
-
-
 def _lost(considered: Rows, refused: Rows) -> Rows:
     passed = considered.filter(NOT_CHOSEN, outcome=DecisionOutcome.SELECTED)
     return passed.exclude(pk__in=refused.order_by().values("pk"))
-
-
-def _newest(rows: Rows) -> tuple[UUID, ...]:
-    return tuple(rows.order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES])
 
 
 def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[RuleCount, ...], int]:
@@ -265,11 +263,12 @@ def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[RuleCount, ...], 
 
 
 def _read(rows: Rows, most: int, reading: Callable[[SchedulingDecision], Found]) -> Iterator[tuple[UUID, Found]]:
-    """What each of the newest says, until time is up."""
+    """What each of the newest says, until time is up. What another version wrote says nothing to this one."""
     until = time.monotonic() + READING_S
     shown = rows.only("id", "roster", "host_count", "trace").order_by("-created_at")[:most]
     for number, one in enumerate(shown, 1):
-        yield one.pk, reading(one)
+        with suppress(OtherVersion):
+            yield one.pk, reading(one)
         if number >= READ_AT_LEAST and time.monotonic() > until:
             return
 

@@ -8,10 +8,9 @@ from threading import Lock
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.chain import SnapshotChain
 from scheduling.decisions.ledger.content import compressed, digest_of, json_bytes
-from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_to_columns
+from scheduling.decisions.ledger.fleet_columns import FleetSeen, table_to_columns
 from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import NotStorable
-from scheduling.decisions.services.rows import roster_write
 from scheduling.models import FleetSnapshot, HostRoster
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,10 @@ def fleet_rows(*, seen: FleetSeen) -> list[FleetSnapshot]:
         return []
     try:
         with _MEMORY.lock:
-            entries = _MEMORY.chain.entries(_columns(seen), host_count=len(seen.table), bound=bound)
+            columns = table_to_columns(seen.table)
+            if seen.providers is not None:
+                columns |= _MEMORY.chain.providers.columns(seen.providers)
+            entries = _MEMORY.chain.entries(columns, host_count=len(seen.table), bound=bound)
     except NotStorable:
         log.exception("the fleet of a decision is not kept")
         return []
@@ -73,17 +75,3 @@ def roster_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostRoster:
         kept = _MEMORY.roster = _Roster(names, row)
     row = kept.row
     return HostRoster(digest=row.digest, content=row.content, host_count=row.host_count)
-
-
-def roster_keep(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> str:
-    """Store the names of these hosts and nodes by themselves, as a decision would. Gives their digest."""
-    row = roster_row(hosts=hosts, nodes=nodes)
-    roster_write(row)
-    return row.digest
-
-
-def _columns(seen: FleetSeen) -> dict[str, Column]:
-    columns = table_to_columns(seen.table)
-    if seen.providers is not None:
-        columns |= _MEMORY.chain.providers.columns(seen.providers)
-    return columns

@@ -67,7 +67,7 @@ def trace_from_dict(data: Mapping[str, Any]) -> Trace:
     hosts = names_from_runs(data["hosts"])
     rows: IntArray = np.arange(len(hosts), dtype=np.int64)
     rounds, rows, before = _rounds_from(data["rounds"], rows)
-    extra = data["alternates_round"]
+    extra, nearest = data["alternates_round"], data["nearest"]
     return Trace(
         request_id=data["request_id"],
         policy_version=data["policy_version"],
@@ -79,8 +79,15 @@ def trace_from_dict(data: Mapping[str, Any]) -> Trace:
         resources=data["resources"],
         rounds=rounds,
         alternates_round=None if extra is None else _round_from_dict(extra, rows, before),
-        selections=tuple(_selection_from_dict(each) for each in data["selections"]),
-        nearest=_nearest_from_dict(data["nearest"]),
+        selections=tuple(
+            InstanceSelection(
+                each["instance"],
+                Selection(**each["selected"]),
+                tuple(Selection(**alternate) for alternate in each["alternates"]),
+            )
+            for each in data["selections"]
+        ),
+        nearest=None if nearest is None else Nearest(nearest["host"], tuple(Lack(**each) for each in nearest["lacks"])),
         notes=tuple(data["notes"]),
         verdict=data["verdict"],
         verdict_redacted=data["verdict_redacted"],
@@ -224,14 +231,3 @@ def _chosen_to_dict(chosen: Selection) -> dict[str, Any]:
     if not chosen.allocations:
         del data["allocations"]
     return data
-
-
-def _selection_from_dict(data: Mapping[str, Any]) -> InstanceSelection:
-    alternates = tuple(Selection(**alternate) for alternate in data["alternates"])
-    return InstanceSelection(data["instance"], Selection(**data["selected"]), alternates)
-
-
-def _nearest_from_dict(data: Mapping[str, Any] | None) -> Nearest | None:
-    if data is None:
-        return None
-    return Nearest(data["host"], tuple(Lack(**lack) for lack in data["lacks"]))
