@@ -1,7 +1,7 @@
 """Columns of a fleet as bytes: whole, or as what changed since a base.
 
-One placed instance changes a few cells: 170 bytes and 0.2 ms of CPU at 1,000 hosts, where the whole fleet takes 34 kB
-and 10 ms.
+One placed instance changes a few cells: 200 bytes and 0.2 ms of CPU at 1,000 hosts, where the whole fleet takes 37 kB
+and 7 ms.
 """
 
 import json
