@@ -172,7 +172,7 @@ def _previous(before: Ranking | None, at: int, rows: IntArray) -> FloatArray | N
 
 
 def _raw_to_json(raw: FloatArray, before: FloatArray | None) -> dict[str, Any]:
-    """What changed since the round before, where that is less: a batch of ten takes a fifth less room, 40 % less CPU."""
+    """What changed since the round before, if that is less: a batch of ten takes a fifth less room, 40 % less CPU."""
     if before is not None:
         changed = np.flatnonzero((raw != before) | (np.signbit(raw) != np.signbit(before)))
         if len(changed) * _SPARSE < len(raw):

@@ -2,7 +2,7 @@
 
 A column whose rows are alike is one value; one of few distinct values is a letter a row; any other is its bytes in
 base64, those of equal weight together. `bench/decision_ledger_forms.py` holds this against lists of numbers: a decision
-about 1,000 hosts with mixed loads takes 2.5 kB instead of 12 kB under zlib, and is written in an eighth of the CPU time.
+about 1,000 hosts with mixed loads takes 2.5 kB instead of 12 kB under zlib, and an eighth of the CPU time.
 """
 
 import string
