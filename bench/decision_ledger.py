@@ -36,24 +36,25 @@ from placement.domain import InventoryUsage, capacity_of  # noqa: E402
 from scheduling.decisions.ledger.fleet_columns import fleet_seen  # noqa: E402
 from scheduling.decisions.selectors.replay import replay_of  # noqa: E402
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us  # noqa: E402
-from scheduling.decisions.services.snapshots import roster_row  # noqa: E402
+from scheduling.decisions.services.snapshots import host_names_row  # noqa: E402
 from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
 from scheduling.domain.request.candidate_query import candidate_query  # noqa: E402
 from scheduling.domain.request.resources import resource_request  # noqa: E402
 from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
+from scheduling.domain.schedule_call import ScheduleCall  # noqa: E402
 from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule  # noqa: E402
 from scheduling.models import (  # noqa: E402
     DecisionInstance,
     DecisionReason,
     DecisionRefusedHosts,
     FleetSnapshot,
-    HostRoster,
+    HostNames,
     SchedulingDecision,
 )
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")
-ROSTERS = 200
+NAME_TABLES = 200
 """As many lists of hosts as a fleet has had that grew by one host at a time."""
 
 
@@ -92,7 +93,7 @@ class World:
         columns = columns_of(self.facts)
         query = candidate_query(asked, resource_request(asked))
         candidates = candidate_set(columns, query, {facts.uuid: str(facts.uuid) for facts in self.facts})
-        trace = schedule(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us)
+        trace = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us))
         draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=1, subject=PROJECT)
         draft.seen = fleet_seen(table, candidates)
         started = time.perf_counter()
@@ -148,11 +149,13 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    made = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
-    HostRoster.objects.bulk_create(made)
-    rosters = [one.digest for one in made]
+    tables = [
+        host_names_row(hosts=names[: at - NAME_TABLES], nodes=names[: at - NAME_TABLES]) for at in range(NAME_TABLES)
+    ]
+    HostNames.objects.bulk_create(tables)
+    name_tables = [one.digest for one in tables]
     for start in range(0, count, 1000):
-        made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
+        made = [_copy(template[at % 2], at, name_tables) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)
         DecisionInstance.objects.bulk_create(
             DecisionInstance(decision=one, position=0, instance_uuid=uuid.uuid4(), host=f"cmp-{at % 5000:05d}")
@@ -173,10 +176,15 @@ def fill(count: int) -> str:
     return "cmp-00000"
 
 
-def _copy(one: SchedulingDecision, at: int, rosters: list[str]) -> SchedulingDecision:
+def _copy(one: SchedulingDecision, at: int, name_tables: list[str]) -> SchedulingDecision:
     values: dict[str, Any] = {field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields}
     outcome = ("selected", "no_valid_host")[at % 10 == 0]
-    own = {"id": uuid.uuid4(), "outcome": outcome, "policy_version": f"v{at % 20}", "roster": rosters[at % ROSTERS]}
+    own = {
+        "id": uuid.uuid4(),
+        "outcome": outcome,
+        "policy_version": f"v{at % 20}",
+        "host_names": name_tables[at % NAME_TABLES],
+    }
     return SchedulingDecision(**{**values, **own})
 
 
@@ -220,7 +228,7 @@ def measured(call: Callable[[], object], runs: int) -> tuple[float, float]:
 
 
 def _empty() -> None:
-    for model in (SchedulingDecision, FleetSnapshot, HostRoster):
+    for model in (SchedulingDecision, FleetSnapshot, HostNames):
         model.objects.all().delete()
 
 

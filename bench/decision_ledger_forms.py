@@ -3,9 +3,9 @@
     python -m bench.decision_ledger --forms [--hosts 50 1000 10000] [--runs 15]
 
 Plain JSON is the straightforward form: rows, columns and names as JSON lists, all that the trace holds written out.
-`plain` has the names of all hosts in each decision, as a form without rosters would; `no names` leaves them out, as the
-ledger does. Milliseconds are medians of the CPU time (`time.process_time`) of writing, compressing included, and of
-reading until the values are there; whole traces, never cut. zstd is measured where the package `zstandard` is there.
+`plain` has the names of all hosts in each decision; `no names` leaves them out, as the ledger does. Milliseconds are
+medians of the CPU time (`time.process_time`) of writing, compressing included, and of reading until the values are
+there; whole traces, never cut. zstd is measured where the package `zstandard` is there.
 """
 
 import json
@@ -34,6 +34,7 @@ from scheduling.domain.policy import DEFAULT_POLICY, policy_to_dict
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.names import names_from_runs
 from scheduling.domain.trace.trace import Round, Trace
 from scheduling.domain.trace.weighing import Ranking
@@ -105,7 +106,7 @@ def decided(table: HostTable, columns: FleetColumns, asked: ScheduleRequest) -> 
     """One run, with Placement's candidates."""
     nodes = {UUID(text): text for text in table.uuids}
     found = candidate_set(columns, candidate_query(asked, resource_request(asked)), nodes)
-    return schedule(table, asked, DEFAULT_POLICY, 1, candidates=found)
+    return schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, candidates=found))
 
 
 def plain_trace(trace: Trace) -> dict[str, Any]:
@@ -217,7 +218,7 @@ def decision_forms(count: int, kind: str, runs: int) -> None:
         for form, bound in (("ledger, whole", ONE_BLOB), ("ledger, 8 kB", BOUND)):
             pack, unpack = partial(record_to_blob, record, bound=bound), partial(record_of_blob, names=names)
             blob, _ = pack()
-            keep = unpack(blob).keep
+            keep = unpack(blob).top_rows
             spent = cpu_ms(pack, runs), cpu_ms(partial(unpack, blob), runs)
             line((count, kind, case, form), len(blob), *spent, "" if keep is None else f"cut to {keep}")
         value = {"request": record.request, "policy": record.policy}
@@ -265,7 +266,7 @@ def snapshot_forms(count: int, kind: str, runs: int) -> None:
     _json_forms((count, kind, "one change"), lambda: plain_changes(later, whole), runs)
 
 
-def roster_forms(count: int, runs: int) -> None:
+def host_names_forms(count: int, runs: int) -> None:
     """The names of hosts and nodes, which all decisions about the same hosts share."""
     rows, _ = fleet(count)
     hosts, nodes = tuple(row.host for row in rows), tuple(row.nodename for row in rows)
@@ -287,7 +288,7 @@ def print_forms(counts: list[int], runs: int) -> None:
     """All tables."""
     print(f"{'hosts':>7}  {'fleet':<14} {'case':<14} {'form':<20} {'bytes':>9} {'write ms':>9} {'read ms':>9}")
     for count in counts:
-        roster_forms(count, runs)
+        host_names_forms(count, runs)
         for kind in KINDS:
             decision_forms(count, kind, runs)
             snapshot_forms(count, kind, min(runs, 5))

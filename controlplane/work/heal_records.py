@@ -1,14 +1,13 @@
-"""Reading the book of heals: what the control plane put right by itself."""
+"""Reading the record of heals: what the control plane put right by itself."""
 
 import uuid
 from collections.abc import Collection
 
 from django.db.models import QuerySet
 
-from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Heal
 
-MOST_KINDS = 100
+MAX_KINDS = 100
 
 
 def heals() -> QuerySet[Heal]:
@@ -21,14 +20,6 @@ def heals_of(*, subjects: Collection[uuid.UUID]) -> list[Heal]:
     return list(Heal.objects.filter(subject__in=subjects).order_by("created_at", "id"))
 
 
-def heal_get(*, heal_id: uuid.UUID) -> Heal:
-    """One entry. Raises NotFound."""
-    heal = Heal.objects.filter(pk=heal_id).first()
-    if heal is None:
-        raise NotFound(f"There is no heal {heal_id}.")
-    return heal
-
-
 def heal_kinds() -> list[str]:
     """The kinds there are entries of, by name. One query."""
-    return sorted(Heal.objects.order_by("kind").values_list("kind", flat=True).distinct()[:MOST_KINDS])
+    return sorted(Heal.objects.order_by("kind").values_list("kind", flat=True).distinct()[:MAX_KINDS])

@@ -1,4 +1,4 @@
-"""The heart of scheduling: `schedule(snapshot, request, policy, seed) -> Trace`, a pure function over columns.
+"""The heart of scheduling: `schedule(call) -> Trace`, a pure function over columns.
 
 No Django, no database, no clock, and no randomness but the seed's.
 """
@@ -14,10 +14,11 @@ from scheduling.domain.request.schedule_request import (
     request_from_dict,
     request_to_dict,
 )
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
 from scheduling.domain.trace.explanation import Explanation, why_not
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace, TraceSelection
 from scheduling.engine.candidate_set import candidate_set
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.schedule import schedule, validate_policy
@@ -38,9 +39,10 @@ __all__ = [
     "Outcome",
     "Policy",
     "PolicyOptions",
+    "ScheduleCall",
     "ScheduleRequest",
-    "Selection",
     "Trace",
+    "TraceSelection",
     "candidate_set",
     "host_table_from_rows",
     "policy_from_dict",

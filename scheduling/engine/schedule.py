@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,10 +18,11 @@ from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.hosts.topologies import consume_topology
 from scheduling.domain.hosts.topology_needs import filters_wanted
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import PCPU, ResourceRequest, resource_request
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
+from scheduling.domain.schedule_call import ScheduleCall
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Stage, Trace, TraceSelection
 from scheduling.domain.trace.verdict import failure_verdict, success_verdict
 from scheduling.domain.trace.weighing import Ranking
 from scheduling.engine.candidates import Candidates
@@ -35,42 +36,16 @@ from scheduling.request_filters import filter_request, refuse_by_request, refuse
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.weighers.registry import multiplier_check, weigher_get
 
-Stopwatch = Callable[[], int]
 StageRun = tuple[str, Callable[[Hosts], list[RefusalGroup]]]
 
 
-def no_stopwatch() -> int:
-    """Time stands still: the engine has no clock of its own."""
-    return 0
-
-
-def schedule(
-    snapshot: HostTable,
-    request: ScheduleRequest,
-    policy: Policy,
-    seed: int,
-    *,
-    candidates: CandidateSet | None = None,
-    claims_lost: Mapping[str, Refusal] | None = None,
-    stopwatch: Stopwatch = no_stopwatch,
-) -> Trace:
+def schedule(call: ScheduleCall) -> Trace:
     """Choose a host for each instance of the batch, with alternates, and say why not the others.
 
-    Equal arguments give an equal trace. `snapshot` is not changed. `candidates` are Placement's; without them each
-    host is judged as one provider, by the snapshot alone. `claims_lost` maps compute nodes' uuids to the reason their
-    claim failed in an earlier pass; those hosts are refused at stage `claim`. `stopwatch` gives microseconds.
-    Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts itself.
+    Equal calls give an equal trace. Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts
+    itself.
     """
-    run = _Run(
-        snapshot,
-        request,
-        policy,
-        seed=seed,
-        candidates=candidates,
-        claims_lost=claims_lost or {},
-        stopwatch=stopwatch,
-    )
-    return run.trace()
+    return _Run(call).trace()
 
 
 def validate_policy(policy: Policy) -> None:
@@ -87,34 +62,23 @@ def refusals_by_stage(
     snapshot: HostTable, request: ScheduleRequest, policy: Policy, row: int, *, candidates: CandidateSet | None = None
 ) -> list[Refusal]:
     """What each stage says against one host, asked by itself: not the first refusal alone, as in a trace."""
-    run = _Run(snapshot, request, policy, seed=0, candidates=candidates, claims_lost={}, stopwatch=no_stopwatch)
-    return run.refusals_of(row)
+    return _Run(ScheduleCall(snapshot, request, policy, 0, candidates=candidates)).refusals_of(row)
 
 
 class _Run:
     """The state of one call: what is left of the fleet after each instance."""
 
-    def __init__(
-        self,
-        snapshot: HostTable,
-        request: ScheduleRequest,
-        policy: Policy,
-        *,
-        seed: int,
-        candidates: CandidateSet | None,
-        claims_lost: Mapping[str, Refusal],
-        stopwatch: Stopwatch,
-    ) -> None:
-        self.table = snapshot
+    def __init__(self, call: ScheduleCall) -> None:
+        self.table = snapshot = call.table
         self.rows: IntArray = np.arange(len(snapshot), dtype=np.int64)
-        self.filtered = filter_request(request, surroundings_of(snapshot, policy))
+        self.filtered = filter_request(call.request, surroundings_of(snapshot, call.policy))
         self.request = request = self.filtered.request
-        self.policy = policy
-        self.seed = seed
-        self.candidates = None if candidates is None else Candidates(snapshot, candidates)
-        self.claims_lost = claims_lost
-        self.stopwatch = stopwatch
-        self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
+        self.policy = policy = call.policy
+        self.seed = call.seed
+        self.candidates = None if call.candidates is None else Candidates(snapshot, call.candidates)
+        self.claims_lost = call.claims_lost
+        self.stopwatch = call.stopwatch
+        self.rng = random.Random(call.seed)  # noqa: S311 - a repeatable choice among equals, no secret
         self.resources = resource_request(request)
         guest_topology(request.flavor, request.image)  # a contradiction is the request's fault, no filter's
         self.filters = [filter_get(name) for name in filters_wanted(policy.filters, request)]
@@ -125,14 +89,14 @@ class _Run:
         self.rounds: list[Round] = []
         self.states: dict[int, HostState] = {}
         self.limits: dict[str, FloatArray] = {}
-        self.chosen: list[tuple[int, Selection]] = []
+        self.chosen: list[tuple[int, TraceSelection]] = []
 
     def trace(self) -> Trace:
         """Run all instances, then find alternates."""
         for index in range(len(self.request.instance_uuids)):
             if not self._place(index):
                 break
-        if len(self.chosen) < self.request.least_count:
+        if len(self.chosen) < self.request.min_instances:
             return self._failure()
         return self._success()
 
@@ -168,9 +132,9 @@ class _Run:
         spent = self.stopwatch() - start
         return Round(spec.instance_uuid, stages, refusals, ranking, spent)
 
-    def _spec(self, index: int) -> RequestSpec:
+    def _spec(self, index: int) -> RequestSpecView:
         # Past the batch (the ranking for alternates) the last instance stands for all.
-        return RequestSpec(
+        return RequestSpecView(
             self.request,
             self.resources,
             self.policy.options,
@@ -196,7 +160,7 @@ class _Run:
             hosts = left
         return hosts, tuple(stages), tuple(refusals)
 
-    def _stages(self, spec: RequestSpec) -> Iterator[StageRun]:
+    def _stages(self, spec: RequestSpecView) -> Iterator[StageRun]:
         """Within a batch only room, and filters whose answer can change, are asked again."""
         if not self.rounds:
             if self.claims_lost:
@@ -278,7 +242,7 @@ class _Run:
     def _with_alternates(self) -> tuple[Round | None, tuple[InstanceSelection, ...]]:
         extra, ranking = self._alternates_ranking()
         taken = {row for row, _ in self.chosen}
-        by_cell: dict[int, tuple[Selection, ...]] = {}
+        by_cell: dict[int, tuple[TraceSelection, ...]] = {}
         selections: list[InstanceSelection] = []
         for (row, selected), uuid in zip(self.chosen, self.request.instance_uuids, strict=False):
             cell = int(self.table.cells.codes[row])
@@ -296,11 +260,11 @@ class _Run:
         extra = replace(self._round(len(self.chosen)), instance_uuid="")
         return extra, extra.ranking
 
-    def _alternates(self, ranking: Ranking | None, cell: int, taken: set[int]) -> tuple[Selection, ...]:
+    def _alternates(self, ranking: Ranking | None, cell: int, taken: set[int]) -> tuple[TraceSelection, ...]:
         """The next best hosts of the same cell that no instance of the batch was given."""
         if ranking is None:
             return ()
-        found: list[Selection] = []
+        found: list[TraceSelection] = []
         for place, position in enumerate(_from_best(ranking, self.request.num_alternates + len(taken)), 1):
             row = int(ranking.rows[position])
             if row not in taken and self.table.cells.codes[row] == cell:
@@ -309,9 +273,9 @@ class _Run:
                     break
         return tuple(found)
 
-    def _selection(self, ranking: Ranking, position: int, place: int) -> Selection:
+    def _selection(self, ranking: Ranking, position: int, place: int) -> TraceSelection:
         row = int(ranking.rows[position])
-        return Selection(
+        return TraceSelection(
             host=self.table.hosts[row],
             nodename=self.table.nodes[row],
             compute_node_uuid=self.table.uuids[row],

@@ -11,38 +11,31 @@ import numpy as np
 
 from scheduling.decisions.ledger.record import trace_digest
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.policy import Policy
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Trace
+from scheduling.domain.schedule_call import ScheduleCall
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Trace, TraceSelection
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.topology.domain.numa.constraint import guest_topology
 
 
-def resources_asked(table: HostTable, request: ScheduleRequest, policy: Policy) -> dict[str, int]:
+def resources_asked(call: ScheduleCall) -> dict[str, int]:
     """What each instance must claim in all. Raises Invalid for a flavor that contradicts itself, or its image."""
-    guest_topology(request.flavor, request.image)
-    return dict(resource_request(filter_request(request, surroundings_of(table, policy)).request).amounts)
+    guest_topology(call.request.flavor, call.request.image)
+    filtered = filter_request(call.request, surroundings_of(call.table, call.policy)).request
+    return dict(resource_request(filtered).amounts)
 
 
-def trace_problem(
-    trace: object,
-    table: HostTable,
-    request: ScheduleRequest,
-    *,
-    policy: Policy,
-    seed: int,
-    resources: Mapping[str, int],
-) -> str | None:
+def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int]) -> str | None:
     """What is wrong with a plan for this question, in words; None where nothing is. May raise, for worse nonsense."""
     if not isinstance(trace, Trace):
         return f"it answered with a {type(trace).__name__}, not with a Trace"
     problems = chain(
-        _head_problems(trace, table, request, policy, seed),
-        _count_problems(trace, request),
+        _head_problems(trace, call),
+        _count_problems(trace, call.request),
         _resource_problems(trace, resources),
-        _host_problems(trace, table),
-        _row_problems(trace, len(table)),
+        _host_problems(trace, call.table),
+        _row_problems(trace, len(call.table)),
     )
     found = next(problems, None)
     if found is None:
@@ -50,13 +43,13 @@ def trace_problem(
     return found
 
 
-def _head_problems(trace: Any, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int) -> Iterator[str]:
-    if trace.hosts != table.hosts or trace.nodes != table.nodes:
+def _head_problems(trace: Any, call: ScheduleCall) -> Iterator[str]:
+    if trace.hosts != call.table.hosts or trace.nodes != call.table.nodes:
         yield "its trace names other hosts than the table's"
-    told = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
-    asked = (request.request_id, policy.version, seed, len(request.instance_uuids))
-    if told != asked:
-        yield f"its trace is the answer to another question: {told!r}, asked was {asked!r}"
+    expected = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
+    asked = (call.request.request_id, call.policy.version, call.seed, len(call.request.instance_uuids))
+    if expected != asked:
+        yield f"its trace is the answer to another question: {expected!r}, asked was {asked!r}"
     if not isinstance(trace.outcome, Outcome):
         yield f"its outcome is {trace.outcome!r}"
     if not all(isinstance(text, str) and text for text in (trace.verdict, trace.verdict_redacted)):
@@ -64,15 +57,15 @@ def _head_problems(trace: Any, table: HostTable, request: ScheduleRequest, polic
 
 
 def _count_problems(trace: Trace, request: ScheduleRequest) -> Iterator[str]:
-    count, most = len(trace.selections), len(request.instance_uuids)
+    count, maximum = len(trace.selections), len(request.instance_uuids)
     if trace.outcome is not Outcome.SELECTED:
         if count:
             yield f"it chose {count} hosts and says that there is none"
         return
-    if count > most:
-        yield f"it chose {count} hosts for {most} instances"
-    if count < request.least_count:
-        yield f"it chose {count} hosts for {most} instances, of which {request.least_count} need one"
+    if count > maximum:
+        yield f"it chose {count} hosts for {maximum} instances"
+    if count < request.min_instances:
+        yield f"it chose {count} hosts for {maximum} instances, of which {request.min_instances} need one"
     names = Counter(each.instance_uuid for each in trace.selections)
     if any(number > 1 for number in names.values()) or names.keys() - set(request.instance_uuids):
         yield "it chose for an instance twice, or for one that was not asked for"
@@ -128,7 +121,7 @@ def _are_rows(rows: Any, count: int) -> bool:
     return not len(rows) or bool(rows[0] >= 0 and rows[-1] < count and (np.diff(rows) > 0).all())
 
 
-def _chosen(trace: Trace) -> Iterator[Selection]:
+def _chosen(trace: Trace) -> Iterator[TraceSelection]:
     for each in trace.selections:
         yield each.selected
         yield from each.alternates

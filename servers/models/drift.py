@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class StrangeGuest(models.Model):
+class OrphanGuest(models.Model):
     """Cell scope. A guest that an agent found on its host and no instance explains; the row goes when the guest does.
 
     The agent removes it only after it is released: by the grace period, or by an operator (`asked_by`).
@@ -15,29 +15,60 @@ class StrangeGuest(models.Model):
     power_state = models.CharField(max_length=12, blank=True)
     first_seen_at = models.DateTimeField(help_text="By the database's clock; the grace period begins here.")
     last_seen_at = models.DateTimeField()
-    kept_because = models.CharField(max_length=255, blank=True, help_text="Why its agent does not remove it.")
+    not_removed_because = models.CharField(max_length=255, blank=True, help_text="Why its agent does not remove it.")
     asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for its removal at once.")
     released_at = models.DateTimeField(null=True, blank=True, help_text="When the agent was told to remove it.")
 
     class Meta:
         ordering = ["first_seen_at", "host", "guest_uuid"]
-        constraints = [models.UniqueConstraint(fields=["host", "guest_uuid"], name="strange_guest_once_per_host")]
+        constraints = [models.UniqueConstraint(fields=["host", "guest_uuid"], name="orphan_guest_once_per_host")]
 
     def __str__(self) -> str:
         return f"{self.guest_uuid} on {self.host}"
 
 
 class DriftSighting(models.Model):
-    """API scope. Since when a drift lasts, by its key. Written by the reconciler; the row goes when the drift does."""
+    """API scope. A drift as it was last seen, by its key, and since when it lasts: what pages and the API show.
+
+    Written by the periodic look; the row goes when the drift does.
+    """
 
     key = models.CharField(max_length=255, unique=True)
     kind = models.CharField(max_length=40)
+    subject = models.CharField(max_length=255, blank=True)
+    found = models.TextField(blank=True, help_text="What does not agree, in a sentence.")
+    evidence = models.JSONField(default=dict, blank=True)
+    heal = models.TextField(blank=True, help_text="What would be done about it.")
+    obstacle = models.TextField(blank=True, help_text="Why nothing can be done from here.")
+    instance_id = models.UUIDField(null=True, blank=True)
+    host = models.CharField(max_length=255, blank=True)
+    heals_at = models.DateTimeField(null=True, blank=True, help_text="When it is put right, where its rule says so.")
+    asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for the heal that is under way.")
     first_seen_at = models.DateTimeField()
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When the look that saw it last began.")
     tried_at = models.DateTimeField(null=True, blank=True, help_text="When it was last put right by itself.")
     refusal = models.TextField(blank=True, help_text="Why the last try to put it right could not.")
 
     class Meta:
         ordering = ["first_seen_at", "key"]
+        indexes = [
+            models.Index(fields=["kind", "first_seen_at", "key"], name="drift_kind"),
+            models.Index(fields=["host"], name="drift_host"),
+            models.Index(fields=["instance_id"], name="drift_instance"),
+        ]
 
     def __str__(self) -> str:
         return self.key
+
+
+class DriftCheck(models.Model):
+    """API scope. One row for each group of kinds that is looked for together: when it was last done, what it found."""
+
+    name = models.CharField(max_length=20, primary_key=True)
+    began_at = models.DateTimeField(help_text="By the database's clock.")
+    finished_at = models.DateTimeField()
+    counts = models.JSONField(default=dict, help_text="How many of each kind were found.")
+    is_cut = models.BooleanField(default=False, help_text="It stopped at DRIFT_MAX_FINDINGS: there is more.")
+
+    def __str__(self) -> str:
+        return self.name

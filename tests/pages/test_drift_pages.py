@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
-from servers.models import Instance, StrangeGuest
-from tests.worlds.cloud import People, active
+from servers.models import Instance, OrphanGuest
+from servers.repair.services.drift import LOOKS, drift_check_run
+from tests.worlds.cloud import People, active, pump
 
 PERSONS = ("admin", "member", "reader", "stranger")
 AsPerson = Callable[[Caller], Client]
@@ -23,15 +25,23 @@ def admin(people: People, as_person: AsPerson) -> Client:
     return as_person(people.admin)
 
 
-def strange(host: str = "h1", **more: str) -> StrangeGuest:
+def look() -> None:
+    """As the reconciler does it."""
+    for name in LOOKS:
+        drift_check_run(name)
+
+
+def orphan_guest(host: str = "h1", **more: str) -> OrphanGuest:
     now = db_now()
-    return StrangeGuest.objects.create(
+    row = OrphanGuest.objects.create(
         host=host, guest_uuid=uuid.uuid4(), power_state="running", first_seen_at=now, last_seen_at=now, **more
     )
+    look()
+    return row
 
 
-def key_of(row: StrangeGuest) -> str:
-    return f"strange_guest:{row.host}:{row.guest_uuid}"
+def key_of(row: OrphanGuest) -> str:
+    return f"orphan_guest:{row.host}:{row.guest_uuid}"
 
 
 @pytest.mark.parametrize("path", ["/drift/", "/heals/"])
@@ -42,55 +52,86 @@ def test_pages_open_for_admins_only(path: str, people: People, as_person: AsPers
 
 @pytest.mark.parametrize("person", PERSONS[1:])
 def test_who_is_no_admin_puts_nothing_right(person: str, people: People, as_person: AsPerson) -> None:
-    row = strange()
+    row = orphan_guest()
 
     answer = as_person(getattr(people, person)).post("/drift/heal/", {"key": key_of(row)})
 
     assert answer.status_code == 403
-    assert StrangeGuest.objects.get().asked_by == ""
+    assert OrphanGuest.objects.get().asked_by == ""
 
 
 def test_page_without_drift_says_that_everything_agrees_and_when_it_was_looked_at(admin: Client) -> None:
+    assert "Not checked yet" in admin.get("/drift/").text
+    look()
     shown = admin.get("/drift/").text
-    assert "Everything agrees" in shown
-    assert "last looked at guests never" in shown
+    assert "Everything agreed" in shown
+    assert "last looked at guests 0 s ago" in shown
+
+
+def test_check_now_is_asked_for_and_its_result_stands_on_the_page(admin: Client) -> None:
+    assert "A check was asked for" in admin.post("/drift/check/", follow=True).text
+    assert "A check is under way already" in admin.post("/drift/check/", follow=True).text
+    pump()
+    assert "Everything agreed" in admin.get("/drift/").text
+
+
+@pytest.mark.parametrize("person", PERSONS[1:])
+def test_who_is_no_admin_asks_for_no_check(person: str, people: People, as_person: AsPerson) -> None:
+    assert as_person(getattr(people, person)).post("/drift/check/").status_code == 403
+
+
+def test_look_that_stopped_at_its_limit_says_that_there_is_more(admin: Client, settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "DRIFT_MAX_FINDINGS": 1}
+    orphan_guest()
+    orphan_guest()
+    shown = admin.get("/drift/").text
+    assert shown.count("Put it right now") == 1
+    assert "There is more than is listed" in shown
 
 
 def test_drift_stands_below_its_kind_with_evidence_and_what_would_be_done(admin: Client) -> None:
-    row = strange(name="forgotten")
+    row = orphan_guest(name="forgotten")
     shown = admin.get("/drift/").text
-    told = ("Guest without instance", "forgotten", str(row.guest_uuid), "Put right by itself", "grace_s", "Its disks")
-    assert [one for one in told if one not in shown] == []
+    reported = (
+        "Guest without instance",
+        "forgotten",
+        str(row.guest_uuid),
+        "Put right by itself",
+        "grace_s",
+        "Its disks",
+    )
+    assert [one for one in reported if one not in shown] == []
 
 
 def test_what_cannot_be_put_right_says_why_and_has_no_button(admin: Client) -> None:
-    strange(kept_because="Its files are shared")
+    orphan_guest(not_removed_because="Its files are shared")
     shown = admin.get("/drift/").text
     assert "Its files are shared." in shown
     assert "Put it right now" not in shown
 
 
 def test_put_right_is_asked_for_once_and_comes_back_to_the_filtered_list(admin: Client) -> None:
-    row = strange()
-    data = {"key": key_of(row), "filters": "kind=strange_guest"}
+    row = orphan_guest()
+    data = {"key": key_of(row), "filters": "kind=orphan_guest"}
 
     answer = admin.post("/drift/heal/", data, follow=True)
 
-    assert answer.redirect_chain == [("/drift/?kind=strange_guest", 302)]
+    assert answer.redirect_chain == [("/drift/?kind=orphan_guest", 302)]
     assert "root asked for it" in answer.text
-    assert StrangeGuest.objects.get().asked_by == "root"
+    assert OrphanGuest.objects.get().asked_by == "root"
     assert "root asked for it already." in admin.post("/drift/heal/", data, follow=True).text
 
 
 def test_guest_that_is_off_is_followed_by_its_instance(admin: Client, people: People) -> None:
     instance = active(people.member, "web")
     Instance.objects.filter(pk=instance.pk).update(power_state="shutdown")
+    look()
     assert f"/instances/{instance.pk}/" in admin.get("/drift/").text
 
     admin.post("/drift/heal/", {"key": f"guest_off:{instance.pk}"})
 
     assert Instance.objects.get(pk=instance.pk).vm_state == "stopped"
-    assert "Everything agrees" in admin.get("/drift/").text
+    assert "Everything agreed" in admin.get("/drift/").text
     assert "web" in admin.get("/heals/").text
 
 
@@ -101,10 +142,10 @@ def test_drift_that_is_gone_is_told_and_nothing_is_done(admin: Client) -> None:
 
 @pytest.mark.parametrize(
     ("query", "is_found"),
-    [("host=h1", True), ("host=h2", False), ("kind=strange_guest", True), ("kind=generation", False), ("kind=x", True)],
+    [("host=h1", True), ("host=h2", False), ("kind=orphan_guest", True), ("kind=generation", False), ("kind=x", True)],
 )
 def test_drift_is_filtered_by_kind_and_host(query: str, is_found: bool, admin: Client) -> None:
-    row = strange()
+    row = orphan_guest()
     shown = admin.get(f"/drift/?{query}").text
     assert (str(row.guest_uuid) in shown) is is_found
     assert ("No drift matches the filters" in shown) is not is_found
@@ -118,8 +159,13 @@ def test_heals_show_what_was_found_done_and_why(admin: Client, people: People) -
     instance = active(people.member, "web")
     heal(subject=instance.pk)
     shown = admin.get("/heals/").text
-    told = ("found overdue_task", "&quot;stood_s&quot;: 12", f"/instances/{instance.pk}/", "its task stood too long")
-    assert [one for one in told if one not in shown] == []
+    reported = (
+        "found overdue_task",
+        "&quot;stood_s&quot;: 12",
+        f"/instances/{instance.pk}/",
+        "its task stood too long",
+    )
+    assert [one for one in reported if one not in shown] == []
 
 
 def test_heals_are_filtered_by_kind_and_subject(admin: Client) -> None:
@@ -146,7 +192,7 @@ def test_twenty_rows_cost_the_queries_of_two(path: str, admin: Client) -> None:
 
     def rows(many: int) -> None:
         for _ in range(many):
-            strange()
+            orphan_guest()
             heal(subject=uuid.uuid4())
 
     rows(2)

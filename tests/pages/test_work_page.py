@@ -16,7 +16,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.work.models import Work
 from servers.models import Instance
-from tests.worlds.cloud import People, active, create, instance_of, order, pump
+from tests.worlds.cloud import People, active, create, flavor, instance_of, order, pump
 
 PERSONS = ("admin", "member", "reader", "stranger", "anonymous")
 AsPerson = Callable[[Caller], Client]
@@ -86,8 +86,16 @@ def test_row_tells_owner_attempt_lease_deadline_and_request(admin: Client, build
     order(host)
     changed(build, request_id="req-abc", deadline_at=now_plus(500))
     shown = admin.get("/work/").text
-    for told in ("web-0", f"/instances/{build.subject}/", f"{host}:1", "1<span", "lease ends", "in 8 min", "running"):
-        assert told in shown
+    for reported in (
+        "web-0",
+        f"/instances/{build.subject}/",
+        f"{host}:1",
+        "1<span",
+        "lease ends",
+        "in 8 min",
+        "running",
+    ):
+        assert reported in shown
     assert "req-abc" in shown
 
 
@@ -151,11 +159,11 @@ def test_live_part_is_asked_for_alone_while_something_is_open(admin: Client, bui
     assert "hx-trigger" not in admin.get("/work/?state=done", headers={"HX-Request": "true"}).text
 
 
-def test_retry_rings_again_and_comes_back_to_the_filtered_list(admin: Client, build: Work) -> None:
-    changed(build, rung_at=now_plus(-100))
+def test_retry_sends_a_wakeup_and_comes_back_to_the_filtered_list(admin: Client, build: Work) -> None:
+    changed(build, woken_at=now_plus(-100))
     answer = act(admin, build, "retry", filters="kind=build&page=1")
     assert answer.redirect_chain == [("/work/?kind=build&page=1", 302)]
-    assert "Build: rung for again" in answer.text
+    assert "Build: woken again" in answer.text
 
 
 def test_running_work_offers_no_retry_and_a_forged_one_is_refused_in_words(admin: Client, build: Work) -> None:
@@ -229,3 +237,12 @@ def test_twenty_rows_cost_the_queries_of_two(admin: Client, people: People) -> N
     create(people.member, "more", min_count=8, max_count=8)
     pump()
     assert queries() == few
+
+
+def test_work_that_is_done_and_found_no_host_says_so(admin: Client, people: People) -> None:
+    create(people.member, flavor=flavor("huge", memory_mib=20_000).name)
+    create(people.member)
+    pump()
+    shown = admin.get("/work/?state=done").text
+    assert shown.count('<span class="pill warn">done, no host</span>') == 1
+    assert shown.count('<span class="pill good">done</span>') == 1

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.dashboard.policies.differences import DifferenceTable, difference_table, policy_differences
 from controlplane.dashboard.policies.editor import PolicyEditor, filter_rows, stray_errors, weigher_rows
-from controlplane.dashboard.policies.steps import steps_for
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
@@ -26,8 +25,9 @@ from scheduling.policies.selectors.policies import (
     policy_of_body,
     policy_of_row,
 )
-from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
+from scheduling.policies.selectors.preview import MAX_DECISIONS, PolicyPreview, policy_preview
 from scheduling.policies.selectors.shadow import shadow_report, shadow_results
+from scheduling.policies.services.steps import policy_steps_for
 
 PAGE_SIZE = 25
 RESULTS_SHOWN = 20
@@ -83,7 +83,7 @@ def policy_page(
         "body": json.dumps(row.body, indent=2),
         "problems": problems or {},
         "stray": stray_errors(editor),
-        "steps": steps_for(row),
+        "steps": policy_steps_for(row),
         "active_id": active_id(),
         "report": shadow_report(policy_id=row.pk),
         "results": list(shadow_results(policy_id=row.pk)[:RESULTS_SHOWN]),
@@ -116,7 +116,7 @@ def policy_preview_view(request: HttpRequest, caller: Caller, policy_id: UUID) -
     row = policy_get(policy_id=policy_id)
     raw = filter_text(request, "last") or str(PREVIEW_LAST)
     is_later = not is_htmx(request) and request.GET.get("now") != "1"
-    context: dict[str, Any] = {"policy": row, "last": raw, "most": MOST_DECISIONS, "is_later": is_later}
+    context: dict[str, Any] = {"policy": row, "last": raw, "maximum": MAX_DECISIONS, "is_later": is_later}
     context |= {"agreements": AGREEMENTS, "tones": TONES}
     if not is_later:
         context |= _previewed(row.pk, raw)
@@ -127,7 +127,7 @@ def policy_preview_view(request: HttpRequest, caller: Caller, policy_id: UUID) -
 def _previewed(policy_id: UUID, raw: str) -> dict[str, Any]:
     """What the replay found: what differs, and what does not, apart."""
     if not (raw.isascii() and raw.isdecimal() and len(raw) < 6):
-        return {"refused": {"last": [f"Must be a whole number from 1 to {MOST_DECISIONS}."]}}
+        return {"refused": {"last": [f"Must be a whole number from 1 to {MAX_DECISIONS}."]}}
     try:
         found: PolicyPreview = policy_preview(policy_id=policy_id, last=int(raw))
     except InvalidFields as error:

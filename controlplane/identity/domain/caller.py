@@ -16,9 +16,9 @@ class Caller:
     project_name: str
     roles: frozenset[Role]
 
-    def holds(self, least: Role) -> bool:
-        """Whether one of the roles is `least` or more powerful."""
-        return any(role >= least for role in self.roles)
+    def holds(self, minimum: Role) -> bool:
+        """Whether one of the roles is `minimum` or more powerful."""
+        return any(role >= minimum for role in self.roles)
 
     @property
     def is_admin(self) -> bool:
@@ -29,11 +29,6 @@ class Caller:
     def can_write(self) -> bool:
         """May change what is in the project: member or admin."""
         return self.holds(Role.MEMBER)
-
-    @property
-    def can_read(self) -> bool:
-        """May see what is in the project: any role."""
-        return self.holds(Role.READER)
 
     @property
     def role_names(self) -> list[str]:

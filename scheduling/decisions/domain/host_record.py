@@ -14,7 +14,7 @@ from scheduling.domain.trace.columns import is_row_in
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking
 
-Rule = tuple[str, RefusalReason]
+RefusalRule = tuple[str, RefusalReason]
 """The stage that refused, and why."""
 
 
@@ -30,7 +30,7 @@ class RankedOnce:
     behind: tuple[tuple[str, float], ...] = ()
 
 
-def refusing_rule(blob: bytes, row: int) -> Rule | None:
+def refusing_rule(blob: bytes, row: int) -> RefusalRule | None:
     """Which stage refused the host of this row first, and why; None if it never was refused. Raises OtherVersion."""
     _, trace = data_of_blob(blob)
     for each in () if trace is None else trace["rounds"]:

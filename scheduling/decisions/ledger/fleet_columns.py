@@ -23,7 +23,9 @@ Column = Array | tuple[Any, ...]
 Columns = Mapping[str, Column]
 
 # Made of the others, or empty at the start of a run.
-_DERIVED = frozenset({"rows_by_instance", "rows_by_host", "rows_by_node", "row_by_uuid", "placed", "no_inventory"})
+_DERIVED = frozenset(
+    {"rows_by_instance", "rows_by_host", "rows_by_node", "row_by_uuid", "placed", "no_inventory", "details"}
+)
 _TABLE = "table/"
 
 
@@ -114,14 +116,14 @@ def _get(columns: Columns, name: str) -> Any:
 def _no_inventory(count: int) -> InventoryColumns:
     """All zero, with the bounds of an inventory that says nothing else."""
     zero = np.zeros(count, dtype=np.int64)
-    one, most = np.ones(count, dtype=np.int64), np.full(count, UNLIMITED, dtype=np.int64)
+    one, maximum = np.ones(count, dtype=np.int64), np.full(count, UNLIMITED, dtype=np.int64)
     return InventoryColumns(
         total=zero,
         reserved=zero,
         allocation_ratio=np.ones(count, dtype=np.float64),
         used=zero,
         min_unit=one,
-        max_unit=most,
+        max_unit=maximum,
         step_size=one,
         capacity=zero,
     )

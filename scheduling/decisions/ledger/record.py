@@ -11,7 +11,7 @@ from typing import Any
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.decisions.ledger.content import OtherVersion, compressed, digest_of, json_bytes, uncompressed
 from scheduling.decisions.ledger.trace_content import times_of, trace_content, with_times
-from scheduling.decisions.ledger.trace_cut import KEPT, cut_content, trace_of_cut
+from scheduling.decisions.ledger.trace_cut import TOP_ROWS, cut_content, trace_of_cut
 from scheduling.domain.trace.codec import trace_from_dict
 from scheduling.domain.trace.trace import Trace
 
@@ -24,7 +24,7 @@ class DecisionRecord:
 
     `excluded` are the compute nodes that were left out because their claims were lost, with the reason; `scope` is the
     only node whose candidates were searched; `with_candidates` tells whether candidates were asked for at all.
-    Where the trace is cut, `keep` says to how many hosts of each ranking, and `ranked` how many each had.
+    Where the trace is cut, `top_rows` says to how many hosts of each ranking, and `ranked` how many each had.
     """
 
     request: Mapping[str, Any]
@@ -34,7 +34,7 @@ class DecisionRecord:
     scope: str | None = None
     with_candidates: bool = False
     trace: Trace | None = None
-    keep: int | None = None
+    top_rows: int | None = None
     ranked: tuple[int, ...] = ()
 
 
@@ -50,16 +50,16 @@ def record_to_blob(record: DecisionRecord, *, bound: int) -> tuple[bytes, str]:
         "scope": record.scope,
         "with_candidates": record.with_candidates,
         "times": None if trace is None else times_of(trace),
-        "keep": None,
+        "top_rows": None,
     }
     if trace is None:
         return compressed(json_bytes(head)), ""
     whole = json_bytes(trace_content(trace))
     digest, blob = digest_of(whole), compressed(json_bytes(head) + b"\n" + whole, aim=bound)
-    for keep in KEPT:
+    for top_rows in TOP_ROWS:
         if len(blob) <= bound:
             break
-        content = json_bytes({**head, "keep": keep}) + b"\n" + json_bytes(cut_content(trace, keep))
+        content = json_bytes({**head, "top_rows": top_rows}) + b"\n" + json_bytes(cut_content(trace, top_rows))
         blob = min(blob, compressed(content, aim=bound), key=len)
     return blob, digest
 
@@ -72,7 +72,7 @@ def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionR
         if names is None:
             raise ValueError("a trace cannot be read without the names of its hosts")
         named = {**data, **names}
-        trace, ranked = (trace_from_dict(named), ranked) if head["keep"] is None else trace_of_cut(named)
+        trace, ranked = (trace_from_dict(named), ranked) if head["top_rows"] is None else trace_of_cut(named)
         trace = with_times(trace, head["times"])
     return DecisionRecord(
         request=head["request"],
@@ -85,7 +85,7 @@ def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionR
         scope=head["scope"],
         with_candidates=head["with_candidates"],
         trace=trace,
-        keep=head["keep"],
+        top_rows=head["top_rows"],
         ranked=tuple(ranked),
     )
 

@@ -18,18 +18,18 @@ from scheduling.domain.trace.columns import column_from_json, column_to_json
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, clamp, score
 
-KEPT = (256, 64, 16, 4)
+TOP_ROWS = (256, 64, 16, 4)
 """How many hosts of each ranking to keep, from the most to the least that is tried."""
 
 
-def cut_content(trace: Trace, keep: int) -> dict[str, Any]:
-    """The trace with the best `keep` hosts of each ranking, without names and times."""
+def cut_content(trace: Trace, top_rows: int) -> dict[str, Any]:
+    """The trace with the best `top_rows` hosts of each ranking, without names and times."""
     rounds = trace.all_rounds
     bare = [
-        replace(each, ranking=None, refusals=tuple(_in_short(group, keep) for group in each.refusals))
+        replace(each, ranking=None, refusals=tuple(_in_short(group, top_rows) for group in each.refusals))
         for each in rounds
     ]
-    rankings = [None if each.ranking is None else _ranking_to_dict(each.ranking, keep) for each in rounds]
+    rankings = [None if each.ranking is None else _ranking_to_dict(each.ranking, top_rows) for each in rounds]
     return {**trace_content(with_rounds(trace, bare)), "rankings": rankings}
 
 
@@ -43,14 +43,14 @@ def trace_of_cut(data: Mapping[str, Any]) -> tuple[Trace, list[int]]:
     return with_rounds(bare, rounds), [0 if one is None else one["ranked"] for one in rankings]
 
 
-def as_cut(trace: Trace, keep: int) -> Trace:
-    """The trace as one that was cut to `keep` would be read back, without times."""
-    return trace_of_cut({**cut_content(trace, keep), **names_of(trace.hosts, trace.nodes)})[0]
+def as_cut(trace: Trace, top_rows: int) -> Trace:
+    """The trace as one that was cut to `top_rows` would be read back, without times."""
+    return trace_of_cut({**cut_content(trace, top_rows), **names_of(trace.hosts, trace.nodes)})[0]
 
 
-def _in_short(group: RefusalGroup, keep: int) -> RefusalGroup:
-    """Values of more hosts than `keep` become their range: 'has 100 to 1900'."""
-    if len(group) <= keep:
+def _in_short(group: RefusalGroup, top_rows: int) -> RefusalGroup:
+    """Values of more hosts than `top_rows` become their range: 'has 100 to 1900'."""
+    if len(group) <= top_rows:
         return group
     available = group.refusal.available
     if group.available is not None:
@@ -61,12 +61,12 @@ def _in_short(group: RefusalGroup, keep: int) -> RefusalGroup:
     return RefusalGroup(replace(group.refusal, available=available), group.rows)
 
 
-def _ranking_to_dict(ranking: Ranking, keep: int) -> dict[str, Any]:
-    at: IntArray = np.sort(ranking.order[:keep])
+def _ranking_to_dict(ranking: Ranking, top_rows: int) -> dict[str, Any]:
+    at: IntArray = np.sort(ranking.order[:top_rows])
     return {
         "ranked": len(ranking.rows),
         "rows": ranking.rows[at].tolist(),
-        "order": np.searchsorted(at, ranking.order[:keep]).tolist(),
+        "order": np.searchsorted(at, ranking.order[:top_rows]).tolist(),
         "weighers": [_weigher_to_dict(each, at) for each in ranking.weighers],
     }
 

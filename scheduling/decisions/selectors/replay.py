@@ -7,7 +7,7 @@ from uuid import UUID
 from controlplane.kernel.errors import KilonovaError
 from placement.candidates import columns_of
 from scheduling.decisions.ledger.content import OtherVersion
-from scheduling.decisions.ledger.difference import Difference, first_difference
+from scheduling.decisions.ledger.difference import TraceDifference, first_difference
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.ledger.record import DecisionRecord, trace_digest
 from scheduling.decisions.ledger.trace_cut import as_cut
@@ -17,6 +17,7 @@ from scheduling.domain.policy import policy_from_dict
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import candidate_set
 from scheduling.models import SchedulingDecision
@@ -52,7 +53,7 @@ class Replay:
     """The answer. `difference` is the first place that is not alike; `detail` says why a replay failed."""
 
     state: ReplayState
-    difference: Difference | None = None
+    difference: TraceDifference | None = None
     detail: str = ""
     trace: Trace | None = None
 
@@ -89,13 +90,9 @@ def rerun(record: DecisionRecord, fleet: FleetSeen, *, seed: int, policy_version
     """The scheduler's answer to the same question. Raises what it raises."""
     request, policy = request_from_dict(record.request), policy_from_dict(record.policy, version=policy_version)
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
+    candidates = fleet_candidates(fleet, asked) if record.with_candidates else None
     return scheduler_run(
-        fleet.table,
-        request,
-        policy,
-        seed,
-        candidates=fleet_candidates(fleet, asked) if record.with_candidates else None,
-        claims_lost=record.excluded,
+        ScheduleCall(fleet.table, request, policy, seed, candidates=candidates, claims_lost=record.excluded or {})
     )
 
 
@@ -115,8 +112,8 @@ def _compared(decision: SchedulingDecision, record: DecisionRecord, trace: Trace
     stored = record.trace
     if stored is None:
         raise ValueError("a decision without a trace has no replay")
-    if record.keep is None:
+    if record.top_rows is None:
         return Replay(ReplayState.DIFFERENT, first_difference(stored, trace), trace=trace)
-    found = first_difference(stored, as_cut(trace, record.keep))
+    found = first_difference(stored, as_cut(trace, record.top_rows))
     detail = "" if found else "The difference is beyond what was kept of the trace."
     return Replay(ReplayState.DIFFERENT, found, detail, trace=trace)

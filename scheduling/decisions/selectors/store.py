@@ -4,14 +4,16 @@ from scheduling.decisions.ledger.chain import columns_of_chain
 from scheduling.decisions.ledger.fleet_columns import FleetSeen, fleet_from_columns
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob
 from scheduling.models import FleetSnapshot, SchedulingDecision
-from scheduling.models.roster_names import roster_names
+from scheduling.models.host_name_search import host_names_read
 
 _CHAIN_LENGTH = 3
 
 
 def decision_record_of(*, decision: SchedulingDecision) -> DecisionRecord:
     """The stored content as it is. Raises OtherVersion where this version cannot read it."""
-    return record_of_blob(bytes(decision.trace), names=roster_names(decision.roster) if decision.roster else None)
+    return record_of_blob(
+        bytes(decision.trace), names=host_names_read(decision.host_names) if decision.host_names else None
+    )
 
 
 def decision_fleet(*, decision: SchedulingDecision, record: DecisionRecord) -> FleetSeen | None:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.models import FleetSnapshot, HostRoster, SchedulingDecision
+from scheduling.models import FleetSnapshot, HostNames, SchedulingDecision
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ BATCH = 500
 # A transaction that is about to speak of a fleet or of names has ended after this long.
 GRACE = timedelta(hours=1)
 # Processes build on the fleets that they wrote in the last hours: see ledger.chain.WHOLE_FOR_S.
-LEAST_SNAPSHOT_AGE = timedelta(days=1)
+MIN_SNAPSHOT_AGE = timedelta(days=1)
 _LEVELS = 3
 
 
@@ -29,7 +29,7 @@ class Pruned:
 
     decisions: int = 0
     snapshots: int = 0
-    rosters: int = 0
+    host_names: int = 0
 
 
 def decisions_prune(*, batch: int = BATCH) -> Pruned:
@@ -40,9 +40,14 @@ def decisions_prune(*, batch: int = BATCH) -> Pruned:
         # With all their rows, each kind in one statement; traces are not loaded.
         _, by_model = SchedulingDecision.objects.filter(id__in=ids).only("id").delete()
         decisions += by_model.get(SchedulingDecision._meta.label, 0)
-    pruned = Pruned(decisions, _snapshots_prune(options), _rosters_prune())
+    pruned = Pruned(decisions, _snapshots_prune(options), _host_names_prune())
     if pruned != Pruned():
-        log.info("pruned %d decisions, %d fleets, %d rosters", pruned.decisions, pruned.snapshots, pruned.rosters)
+        log.info(
+            "pruned %d decisions, %d fleets, %d tables of host names",
+            pruned.decisions,
+            pruned.snapshots,
+            pruned.host_names,
+        )
     return pruned
 
 
@@ -72,7 +77,7 @@ def _snapshots_prune(options: SchedulingOptions) -> int:
         seen = SchedulingDecision.objects.filter(snapshot=OuterRef("digest"))
         gone += _leaves(now - GRACE).filter(~Exists(seen)).delete()[0]
         if days:
-            gone += _leaves(now - max(days, LEAST_SNAPSHOT_AGE)).delete()[0]
+            gone += _leaves(now - max(days, MIN_SNAPSHOT_AGE)).delete()[0]
     return gone
 
 
@@ -81,10 +86,10 @@ def _leaves(oldest: datetime) -> QuerySet[FleetSnapshot]:
     return FleetSnapshot.objects.filter(~Exists(based), created_at__lt=oldest)
 
 
-def _rosters_prune() -> int:
+def _host_names_prune() -> int:
     """First a warning, then, if nobody took it back within the grace, the row."""
-    spoken_of = SchedulingDecision.objects.filter(roster=OuterRef("digest"))
-    unused = HostRoster.objects.filter(~Exists(spoken_of))
+    spoken_of = SchedulingDecision.objects.filter(host_names=OuterRef("digest"))
+    unused = HostNames.objects.filter(~Exists(spoken_of))
     gone, _ = unused.filter(unused_since__lt=db_now() - GRACE).delete()
     unused.filter(unused_since=None, created_at__lt=db_now() - GRACE).update(unused_since=Now())
     return gone

@@ -21,9 +21,9 @@ from scheduling.domain.trace.trace import (
     Nearest,
     Outcome,
     Round,
-    Selection,
     Stage,
     Trace,
+    TraceSelection,
 )
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, score
 
@@ -82,8 +82,8 @@ def trace_from_dict(data: Mapping[str, Any]) -> Trace:
         selections=tuple(
             InstanceSelection(
                 each["instance"],
-                Selection(**each["selected"]),
-                tuple(Selection(**alternate) for alternate in each["alternates"]),
+                TraceSelection(**each["selected"]),
+                tuple(TraceSelection(**alternate) for alternate in each["alternates"]),
             )
             for each in data["selections"]
         ),
@@ -226,7 +226,7 @@ def _selection_to_dict(each: InstanceSelection) -> dict[str, Any]:
     }
 
 
-def _chosen_to_dict(chosen: Selection) -> dict[str, Any]:
+def _chosen_to_dict(chosen: TraceSelection) -> dict[str, Any]:
     data = asdict(chosen)
     if not chosen.allocations:
         del data["allocations"]

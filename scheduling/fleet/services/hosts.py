@@ -8,10 +8,11 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
-from scheduling.fleet.services.notifications import CREATE, DELETE, services_told
+from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
 from scheduling.models import COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
 from scheduling.reports import HostRegistration, HypervisorReport, UsageReport
@@ -58,8 +59,10 @@ def service_heartbeat(*, host: str) -> HostRegistration:
     return _registration(node.service, node)
 
 
-def host_usage_report(*, host: str, usage: UsageReport) -> None:
-    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed."""
+def host_usage_report(*, host: str, usage: UsageReport, ownership: Ownership | None = None) -> None:
+    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed, and
+    where `ownership`, if given, holds.
+    """
     wanted = {
         "vcpus_used": usage.vcpus,
         "memory_used_mib": usage.memory_mib,
@@ -68,7 +71,7 @@ def host_usage_report(*, host: str, usage: UsageReport) -> None:
     }
     if min(wanted.values()) < 0:
         raise Invalid("Nothing is taken less than 0 times.", field="usage")
-    ComputeNode.objects.filter(host=host).exclude(**wanted).update(**wanted, updated_at=Now())
+    ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted).update(**wanted, updated_at=Now())
 
 
 def host_delete(*, host: str, instances: int) -> None:
@@ -92,7 +95,7 @@ def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
     for node in nodes:
         node_provider_delete(node_id=node.id)
     services = Service.objects.filter(host=host)
-    services_told(DELETE, services)
+    emit_service_updates(DELETE, services)
     services.delete()
     HostMapping.objects.filter(host=host).delete()
 
@@ -114,7 +117,7 @@ def _check(host: str, report: HypervisorReport) -> None:
 def _service_seen(host: str) -> Service:
     service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
     Service.objects.filter(id=service.id).update(last_seen_up=Now(), report_count=F("report_count") + 1)
-    services_told(CREATE, [service] if is_new else [])
+    emit_service_updates(CREATE, [service] if is_new else [])
     return service
 
 

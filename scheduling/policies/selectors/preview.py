@@ -7,7 +7,7 @@ in question. Either way the seed is the decision's, and what differs is the poli
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
@@ -18,10 +18,12 @@ from scheduling.decisions.selectors.store import decision_fleet, decision_record
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import host_table_from_rows
+from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
 from scheduling.fleet.facts import FleetFacts
-from scheduling.fleet.selectors.candidates import placement_look
+from scheduling.fleet.selectors.candidates import placement_read
 from scheduling.fleet.selectors.present_facts import present_facts
 from scheduling.models import ComputeNode, SchedulingDecision
 from scheduling.policies.check import policy_problems
@@ -31,7 +33,7 @@ from scheduling.policies.selectors.policies import body_completed, policy_active
 from scheduling.policies.selectors.trial import policy_trial
 from scheduling.schedulers.run import scheduler_run
 
-MOST_DECISIONS = 200
+MAX_DECISIONS = 200
 ERROR = "error"
 STORED_FLEET, PRESENT_FLEET, MIXED = "stored_fleet", "present_fleet", "mixed"
 ON_STORED = (
@@ -93,12 +95,12 @@ class _Run:
 
 
 def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
-    """Replay the `last` decisions (1 to MOST_DECISIONS) under a version in whatever state.
+    """Replay the `last` decisions (1 to MAX_DECISIONS) under a version in whatever state.
 
     Raises NotFound, Invalid for `last`, InvalidFields naming every field of the body that is wrong.
     """
-    if not 1 <= last <= MOST_DECISIONS:
-        raise Invalid(f"last is a whole number from 1 to {MOST_DECISIONS}.", field="last")
+    if not 1 <= last <= MAX_DECISIONS:
+        raise Invalid(f"last is a whole number from 1 to {MAX_DECISIONS}.", field="last")
     row = policy_get(policy_id=policy_id)
     _refuse_problems(body_completed(row.body))
     draft = policy_of_row(row)
@@ -134,10 +136,11 @@ class _PresentFleet:
 
     def run(self, request: ScheduleRequest, seed: int, draft: Policy) -> _Run:
         """Both policies on one table and one set of candidates."""
-        look = placement_look(request=request, nodes=self.nodes)
-        table = self._table(look.fleet)
+        fleet_read = placement_read(request=request, nodes=self.nodes)
+        table = self._table(fleet_read.fleet)
         one, two = (
-            scheduler_run(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft)
+            scheduler_run(ScheduleCall(table, request, each, seed, candidates=fleet_read.candidates))
+            for each in (self.live, draft)
         )
         return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)
 
@@ -145,7 +148,8 @@ class _PresentFleet:
         """Made again only when Placement's snapshot moved on."""
         if self._seen is None or self._seen[0] is not fleet:
             rows = host_rows(nodes=self.nodes, fleet=fleet, facts=self.facts)
-            self._seen = fleet, host_table_from_rows(rows, aggregate_rows())
+            table = host_table_from_rows(rows, aggregate_rows())
+            self._seen = fleet, replace(table, details=PresentDetails())
         return self._seen[1]
 
 

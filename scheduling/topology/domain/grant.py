@@ -11,7 +11,7 @@ from scheduling.topology.domain.numa.usage import claim
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, pools_of
 from scheduling.topology.domain.pci.devices import claim as devices_claim
-from scheduling.topology.domain.pci.support import ANYWHERE, Place
+from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace
 from scheduling.topology.domain.place import place_of
 
 
@@ -36,7 +36,7 @@ class TopologyNeeds:
 
 @dataclass(frozen=True, slots=True)
 class GivenDevice:
-    """One device, and the wish it answers."""
+    """One device, and the request it answers."""
 
     address: str
     alias: str = ""
@@ -70,9 +70,9 @@ def grant(node: NodeTopology, needs: TopologyNeeds, owner: str) -> Grant | Refus
 
 
 def _devices(
-    devices: Devices, requests: Sequence[PciRequest], owner: str, place: Place
+    devices: Devices, requests: Sequence[PciRequest], owner: str, place: NumaPlace
 ) -> tuple[tuple[GivenDevice, ...], Devices] | Refusal:
-    """One wish after the other, so that each device is known by the wish it answers."""
+    """One request after the other, so that each device is known by the request it answers."""
     given: dict[str, GivenDevice] = {}
     for request in requests:
         found = devices_claim(devices, (request,), owner, place)

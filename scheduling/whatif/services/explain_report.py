@@ -10,7 +10,7 @@ from scheduling.whatif.domain.edits import FleetEdits
 from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Trial
 from scheduling.whatif.domain.nearest_fit.reasons import NO_CHANGE
 from scheduling.whatif.domain.nearest_fit.search import Fit
-from scheduling.whatif.services.explain import Answer, HostAnswer
+from scheduling.whatif.services.explain import ExplainAnswer, HostAnswer
 from scheduling.whatif.services.simulate_report import run_report
 
 # Changes that are made inside the flavor, so that naming it is not enough.
@@ -19,7 +19,7 @@ _INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec", "
 _UNSAYABLE = frozenset({"group_rule"})
 
 
-def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
+def answer_report(answer: ExplainAnswer, *, redacted: bool) -> dict[str, Any]:
     """The run, the host that was asked about, and what would make the request fit."""
     fits = [fit for fit in answer.fits if not redacted or _is_tenants(fit)]
     shown = run_report(answer.trace, redacted=redacted)
@@ -32,7 +32,7 @@ def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
     }
 
 
-def _no_changes(answer: Answer) -> list[dict[str, str]]:
+def _no_changes(answer: ExplainAnswer) -> list[dict[str, str]]:
     """For each reason against which no change is ever offered, why; in the order of the reasons' names."""
     reasons = {refusal.reason for _, refusal in answer.trace.refusals()}
     return [
@@ -112,15 +112,20 @@ def _asked(before: ScheduleRequest, fit: Fit) -> dict[str, Any]:
         body["flavor"] = new["flavor"]["id"] if _is_offer(fit) else _flavor(new["flavor"])
     if new["image"] != old["image"]:
         body["image"] = {"name": new["image"]["name"], "properties": new["image"]["properties"]}
-    if new["availability_zone"] != old["availability_zone"] or new["force_hosts"] != old["force_hosts"]:
-        forced = "".join(f":{host}" for host in new["force_hosts"][:1])
-        body["availability_zone"] = f"{new['availability_zone'] or ''}{forced}"
+    if any(new[name] != old[name] for name in ("availability_zone", "force_hosts", "force_nodes")):
+        body["availability_zone"] = _zone(new)
     if new["hints"] != old["hints"] or new["group"] != old["group"]:
         group = {"group": new["group"]["uuid"]} if new["group"] else {}
         body["hints"] = {**new["hints"], **group}
     if len(new["instance_uuids"]) != len(old["instance_uuids"]):
         body["count"] = len(new["instance_uuids"])
     return body
+
+
+def _zone(request: dict[str, Any]) -> str:
+    """Zone, forced host and forced node in the one text that a request has for them."""
+    parts = [request["availability_zone"] or "", *(request["force_hosts"][:1] or [""]), *request["force_nodes"][:1]]
+    return ":".join(parts).rstrip(":")
 
 
 def _is_offer(fit: Fit) -> bool:

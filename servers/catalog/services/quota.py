@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
-from servers.catalog.domain.quota import Amounts, ImageAmounts, Shortfall, count_that_fits, overruns, shortfalls
+from servers.catalog.domain.quota import ImageAmounts, QuotaAmounts, Shortfall, count_that_fits, overruns, shortfalls
 from servers.catalog.selectors.quota import image_quota_limits, image_quota_usage, quota_limit_amounts, quota_usage
 from servers.models import ProjectQuotaLock
 
@@ -26,20 +26,14 @@ def quota_lock(project_id: uuid.UUID) -> None:
         rows.update(taken=F("taken") + 1)
 
 
-def quota_check(*, project_id: uuid.UUID, instances: int, cores: int, ram_mib: int) -> None:
-    """Raises QuotaExceeded, naming every resource that does not suffice, with numbers, when this would go over."""
-    wanted = Amounts(instances, cores, ram_mib)
-    _refuse(wanted, quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id))
-
-
 def quota_count_allowed(*, project_id: uuid.UUID, min_count: int, max_count: int, vcpus: int, memory_mib: int) -> int:
     """How many instances of this size may be made: max_count or fewer, as the quota allows, as in Nova.
 
     Raises QuotaExceeded when not even min_count may.
     """
-    each = Amounts(1, vcpus, memory_mib)
+    each = QuotaAmounts(1, vcpus, memory_mib)
     used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
-    allowed = count_that_fits(each=each, used=used, limits=limits, most=max_count)
+    allowed = count_that_fits(each=each, used=used, limits=limits, maximum=max_count)
     if allowed < min_count:
         _refuse(each.times(min_count), used, limits)
     return allowed
@@ -62,7 +56,7 @@ def image_quota_check(*, project_id: uuid.UUID, wanted: ImageAmounts, image_id: 
     _raise_for(shortfalls(wanted=wanted, used=used, limits=image_quota_limits(project_id=project_id)))
 
 
-def _refuse(wanted: Amounts, used: Amounts, limits: Amounts) -> None:
+def _refuse(wanted: QuotaAmounts, used: QuotaAmounts, limits: QuotaAmounts) -> None:
     _raise_for(shortfalls(wanted=wanted, used=used, limits=limits))
 
 

@@ -19,13 +19,13 @@ from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
-from servers.instances.services.journal import action_close, action_open
-from servers.instances.services.notifications import return_told
+from servers.instances.services.journal import action_open
+from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
-from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
+from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
 
-KEPT = (
+COPIED_FIELDS = (
     "name",
     "description",
     "hostname",
@@ -47,17 +47,17 @@ KEPT = (
     "attempts",
 )
 """Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
-KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
+COPIED_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
 
 
-def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
+def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
     """Turn an instance that is in ERROR on no host back into a build request, with the work that schedules it.
 
     One transaction: the row goes, the request comes. Of two who ask at once, or of one who asks and one who deletes,
     one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
     Conflict with the reason, QuotaExceeded where its project is over quota by now.
     """
-    instance_get(caller=actor, instance_id=instance_id)
+    instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
         before = _locked(instance_id)
         quota_lock(before.project_id)
@@ -68,7 +68,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
         _row_replace(before, request, spec)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
-        _write_down(before, request, actor, work)
+        _write_down(before, request, caller, work)
     return work
 
 
@@ -123,9 +123,9 @@ def _request_from(instance: Instance) -> BuildRequest:
 
 
 def _body(instance: Instance) -> dict[str, Any]:
-    ids = {name: getattr(instance, name) for name in KEPT_IDS}
+    ids = {name: getattr(instance, name) for name in COPIED_IDS}
     return {
-        **{name: getattr(instance, name) for name in KEPT},
+        **{name: getattr(instance, name) for name in COPIED_FIELDS},
         **{name: str(value) if value else None for name, value in ids.items()},
         "generation": instance.generation + 1,
         "vm_state": VmState.BUILDING.value,
@@ -148,10 +148,15 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
     InstanceMapping.objects.filter(instance_uuid=instance.pk).update(cell_id=None, updated_at=Now())
 
 
-def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
-    """Who asked, when, and what was decided before; the build that follows is an action of its own."""
-    action_open(instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work)
+def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: Work) -> None:
+    """Who asked, when, and what was decided before; the build that follows is an action of its own.
+
+    Having asked ends with that build, and as it does: what was asked for is done when the instance runs.
+    """
+    asked = action_open(
+        instance_id=before.pk, action=ACTION, user_id=caller.user_id, project_id=before.project_id, work=work
+    )
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
-    message = f"Asked for again by {actor.username}.{decided}"
-    action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
-    return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))
+    message = f"Asked for again by {caller.username}.{decided}"
+    InstanceAction.objects.filter(pk=asked.pk).update(message=message)
+    emit_return_to_pending(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from servers.repair.domain.placement_findings import AuditKind
-from servers.repair.domain.power_rules import PowerCure
+from servers.repair.domain.power_rules import PowerHeal
 
 
 class DriftKind(StrEnum):
     """What is out of step. Those about allocations bear the names of `AuditKind`."""
 
-    STRANGE_GUEST = "strange_guest"
+    ORPHAN_GUEST = "orphan_guest"
     """A guest on a host that no instance explains."""
     GUEST_MISSING = "guest_missing"
     """An instance that should have a guest, and its host has none."""
@@ -22,6 +22,8 @@ class DriftKind(StrEnum):
     """The guest runs, and the instance is to be off."""
     GUEST_OFF = "guest_off"
     """The guest is off, and the instance is to run."""
+    GUEST_CRASHED = "guest_crashed"
+    """The guest crashed and the instance is stopped since; nobody has started it again."""
     LOST_TASK = "lost_task"
     """A task stands and no open work will ever end it."""
     UNKNOWN_HOST = "unknown_host"
@@ -43,10 +45,10 @@ class DriftKind(StrEnum):
     CHANGE_STAMP = AuditKind.CHANGE_STAMP.value
 
 
-GUEST_DRIFTS: dict[PowerCure, DriftKind] = {
-    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
-    PowerCure.STOP: DriftKind.GUEST_RUNS,
-    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
+GUEST_DRIFTS: dict[PowerHeal, DriftKind] = {
+    PowerHeal.FOLLOW: DriftKind.GUEST_OFF,
+    PowerHeal.STOP: DriftKind.GUEST_RUNS,
+    PowerHeal.REBUILD_GUEST: DriftKind.GUEST_MISSING,
 }
 """What a guest that is not as its instance's state says is called, by what is done about it."""
 
@@ -79,11 +81,12 @@ class Drift:
         return bool(self.heal) and not self.obstacle and not self.asked_by
 
 
-KIND_WORDS: dict[DriftKind, str] = {
-    DriftKind.STRANGE_GUEST: "Guest without instance",
+KIND_LABELS: dict[DriftKind, str] = {
+    DriftKind.ORPHAN_GUEST: "Guest without instance",
     DriftKind.GUEST_MISSING: "Instance without guest",
     DriftKind.GUEST_RUNS: "Guest runs, should be off",
     DriftKind.GUEST_OFF: "Guest is off, should run",
+    DriftKind.GUEST_CRASHED: "Guest crashed",
     DriftKind.LOST_TASK: "Task that nobody works on",
     DriftKind.UNKNOWN_HOST: "Instance on an unknown host",
     DriftKind.INVENTORY: "Inventory is not what the host reported",
@@ -105,7 +108,7 @@ KIND_WORDS: dict[DriftKind, str] = {
 
 AUTOMATIC: frozenset[DriftKind] = frozenset(
     {
-        DriftKind.STRANGE_GUEST,
+        DriftKind.ORPHAN_GUEST,
         DriftKind.GUEST_MISSING,
         DriftKind.GUEST_RUNS,
         DriftKind.GUEST_OFF,

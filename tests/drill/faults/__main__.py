@@ -8,7 +8,9 @@ from pathlib import Path
 
 from tests.drill.faults.catalogue import FAULTS
 from tests.drill.faults.runner import faults_run
+from tests.drill.servers import servers_check
 from tests.drill.stage import Environment
+from tests.fixtures.servers import ServerMissingError
 
 
 def main() -> int:
@@ -19,11 +21,16 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="short path of a directory that is kept (default: a fresh one)")
     given = parser.parse_args()
     faults = [fault for fault in FAULTS if not given.only or fault.name in given.only]
+    try:
+        servers_check(given.environments)
+    except ServerMissingError as error:
+        print(f"Nothing was begun. {error}", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="kd-") as fresh:
         outcomes = faults_run(faults, given.environments, given.directory or Path(fresh))
         bad = 0
         for outcome in outcomes:
-            print(json.dumps(outcome.told(), default=str), flush=True)
+            print(json.dumps(outcome.as_row(), default=str), flush=True)
             bad += not outcome.is_good
     print(f"{'BAD' if bad else 'ok'}: {bad} of the faults did not end as they must", flush=True)
     return 1 if bad else 0

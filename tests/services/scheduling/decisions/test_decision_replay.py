@@ -22,9 +22,10 @@ from scheduling.decisions.services.replay import decision_replay
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.errors import NoValidHost
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import FleetSnapshot, SchedulingDecision
@@ -75,7 +76,7 @@ def recorded_on(seen: FleetSeen, changes: dict[str, Any], *, seed: int) -> Sched
     policy = replace(DEFAULT_POLICY, weighers=weighers, host_subset_size=1 + seed % 3)
     draft = DecisionDraft(request=asked, policy=policy, seed=seed, subject=PROJECT, seen=replace(seen, scope=None))
     candidates = fleet_candidates(replace(seen, scope=None), asked)
-    trace = schedule(seen.table, asked, policy, seed, candidates=candidates, stopwatch=now_us)
+    trace = schedule(ScheduleCall(seen.table, asked, policy, seed, candidates=candidates, stopwatch=now_us))
     return decision_record(draft=draft, trace=trace, duration_us=1)
 
 
@@ -124,7 +125,7 @@ def test_replay_uses_the_policy_of_then() -> None:
 def test_replay_knows_the_instances_of_then() -> None:
     fleet(2)
     friend = str(uuid.uuid4())
-    facts = FleetFacts({"cmp-01": HostFacts(instance_uuids=frozenset({friend}), num_instances=1)})
+    facts = FleetFacts({"cmp-01": HostInstances(instance_uuids=frozenset({friend}), num_instances=1)})
     decision = decided(facts, hints={"same_host": (friend,)})
     assert decision_replay(caller=ADMIN, decision_id=decision.id).same is True
 
@@ -136,7 +137,7 @@ def test_replay_leaves_out_the_hosts_whose_claims_were_lost() -> None:
     assert seen is not None
     lost = {seen.table.uuids[0]: Refusal(RefusalReason.CLAIM_LOST, wanted=1, available=0, detail="VCPU")}
     candidates = fleet_candidates(seen, asked)
-    trace = schedule(seen.table, asked, DEFAULT_POLICY, 5, candidates=candidates, claims_lost=lost)
+    trace = schedule(ScheduleCall(seen.table, asked, DEFAULT_POLICY, 5, candidates=candidates, claims_lost=lost))
     draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=5, subject=PROJECT, seen=seen, excluded=lost)
     report = decision_replay(caller=ADMIN, decision_id=decision_record(draft=draft, trace=trace, duration_us=1).id)
     assert report.same is True

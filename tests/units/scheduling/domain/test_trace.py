@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.request.schedule_request import hints_normalised
-from scheduling.domain.trace.explanation import Standing
+from scheduling.domain.schedule_call import ScheduleCall
+from scheduling.domain.trace.explanation import HostResult
 from scheduling.engine import (
     DEFAULT_POLICY,
     Destination,
@@ -52,7 +52,7 @@ def test_trace_survives_json(name: str, changes: dict[str, Any]) -> None:
 
 
 def test_scores_and_refusals_survive_json_to_the_bit() -> None:
-    trace = schedule(FLEET, REQUESTS["batch"], DEFAULT_POLICY, 3)
+    trace = schedule(ScheduleCall(FLEET, REQUESTS["batch"], DEFAULT_POLICY, 3))
     again = trace_from_dict(json.loads(json.dumps(trace_to_dict(trace))))
     for before, after in zip(trace.rounds, again.rounds, strict=True):
         assert before.ranking is not None
@@ -80,13 +80,13 @@ def test_five_thousand_alike_names_are_short() -> None:
 
 
 def test_failure_counts_reasons_and_names_the_nearest() -> None:
-    trace = schedule(FLEET, request(flavor=flavor(vcpus=20)), DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=20)), DEFAULT_POLICY, 1))
     assert trace.verdict == "0/6 hosts: 5 vcpu short, 1 disabled; nearest: cmp-01 lacks 4 vcpu"
     assert trace.verdict_redacted == "0/6 hosts: 5 vcpu short, 1 disabled; the nearest lacks 4 vcpu"
 
 
 def test_nearest_names_all_it_lacks() -> None:
-    trace = schedule(FLEET, request(flavor=flavor(vcpus=18, memory_mib=40000)), DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=18, memory_mib=40000)), DEFAULT_POLICY, 1))
     assert trace.verdict.endswith("nearest: cmp-01 lacks 2 vcpu and 7232 MB ram")
 
 
@@ -96,7 +96,7 @@ def test_nearest_is_never_a_host_that_is_down() -> None:
 
 
 def test_failure_without_lack_of_room_has_no_nearest() -> None:
-    assert schedule(FLEET, request(ignore_hosts=FLEET.hosts), DEFAULT_POLICY, 1).nearest is None
+    assert schedule(ScheduleCall(FLEET, request(ignore_hosts=FLEET.hosts), DEFAULT_POLICY, 1)).nearest is None
 
 
 def test_success_names_the_host_and_the_redacted_form_does_not() -> None:
@@ -113,24 +113,24 @@ def test_success_of_a_batch_counts_by_host() -> None:
 @pytest.mark.parametrize("name", ["failure", "success"])
 def test_redacted_verdict_names_no_host(name: str) -> None:
     asked = request(flavor=flavor(vcpus=20)) if name == "failure" else request(3)
-    redacted = schedule(FLEET, asked, DEFAULT_POLICY, 1).verdict_redacted
+    redacted = schedule(ScheduleCall(FLEET, asked, DEFAULT_POLICY, 1)).verdict_redacted
     assert not any(host_name in redacted for host_name in FLEET.hosts)
 
 
 @pytest.mark.parametrize(
-    ("name", "standing", "text"),
+    ("name", "result", "text"),
     [
-        ("cmp-01", Standing.SELECTED, "cmp-01 was chosen for 1 of 1"),
-        ("CMP-03.lab", Standing.REFUSED, "disabled (operator: disks)"),
-        ("cmp-02", Standing.ALTERNATE, "came 2 of 4; cmp-01 won: 0.75 points ahead by CPUWeigher"),
-        ("lone", Standing.RANKED, "cmp-01 won"),
-        ("cmp-99", Standing.UNKNOWN, "not among the 6 hosts"),
+        ("cmp-01", HostResult.SELECTED, "cmp-01 was chosen for 1 of 1"),
+        ("CMP-03.lab", HostResult.REFUSED, "disabled (operator: disks)"),
+        ("cmp-02", HostResult.ALTERNATE, "came 2 of 4; cmp-01 won: 0.75 points ahead by CPUWeigher"),
+        ("lone", HostResult.RANKED, "cmp-01 won"),
+        ("cmp-99", HostResult.UNKNOWN, "not among the 6 hosts"),
     ],
 )
-def test_why_not_answers_for_one_host(name: str, standing: Standing, text: str) -> None:
-    trace = schedule(FLEET, request(num_alternates=2), DEFAULT_POLICY, 1)
+def test_why_not_answers_for_one_host(name: str, result: HostResult, text: str) -> None:
+    trace = schedule(ScheduleCall(FLEET, request(num_alternates=2), DEFAULT_POLICY, 1))
     explanation = why_not(trace, name)
-    assert explanation.standing is standing
+    assert explanation.result is result
     assert text in explanation.sentence
 
 
@@ -144,7 +144,7 @@ def test_request_survives_json() -> None:
         2,
         group=group("affinity", hosts=("a",), members=("m",), max_server_per_host=2),
         requested_destination=Destination("a", None),
-        hints=hints_normalised({"same_host": "i1", "different_host": ["i2"]}),
+        hints={"same_host": ("i1",), "different_host": ("i2",)},
         member_of=(frozenset({"b", "a"}),),
         required_traits=frozenset({"HW_A"}),
         specs={"k": "v"},

@@ -11,11 +11,12 @@ from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.hosts.topologies import topology_of
 from scheduling.domain.hosts.topology_needs import CPU_LIMIT
 from scheduling.domain.request.schedule_request import request_from_dict, request_to_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
 from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.host import HostCell
+from scheduling.topology.domain.numa.host import NUMACell
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list
@@ -29,7 +30,7 @@ PINNED = {"hw:cpu_policy": "dedicated"}
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")
 
 
-def numa_host(name: str, *cells: HostCell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
+def numa_host(name: str, *cells: NUMACell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
     """A host with these cells; `gpus` are counts by cell."""
     pools = tuple(PciPool("10de", "1eb8", "type-PCI", at, count) for at, count in (gpus or {}).items())
     return worlds.host(name, numa_topology=host_to_dict(host(*cells)), pci_pools=pools_to_list(pools), **changes)
@@ -133,7 +134,7 @@ def test_snapshot_is_not_changed_by_a_run() -> None:
 def test_contradiction_in_the_flavor_fails_the_request_and_names_the_key() -> None:
     asked = asks(specs={"hw:cpu_thread_policy": "isolate"})
     with pytest.raises(Invalid, match="hw:cpu_thread_policy"):
-        schedule(table(numa_host("one", cell())), asked, policy("NUMATopologyFilter"), 1)
+        schedule(ScheduleCall(table(numa_host("one", cell())), asked, policy("NUMATopologyFilter"), 1))
 
 
 def test_plugins_see_topology_and_pools() -> None:

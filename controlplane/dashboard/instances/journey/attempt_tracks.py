@@ -1,0 +1,96 @@
+"""Lanes of the hosts: each attempt with its steps, the one that failed, and what came of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from controlplane.dashboard.instances.journey.labels import step_label
+from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
+from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
+from servers.instances.work_kinds import BUILD
+
+TONES = {"active": Tone.GOOD, "": Tone.BUSY, "rescheduled": Tone.BAD, "failed": Tone.BAD}
+RESULTS = {"success": Tone.GOOD, "error": Tone.BAD}
+CLEAN_UP_SEEN_S = 0.05
+"""Shorter clean-ups are not worth a row."""
+
+
+def attempt_tracks(
+    attempts: Sequence[Any], works: Sequence[Any], events: Sequence[Any], *, now: datetime, is_admin: bool
+) -> list[Track]:
+    """One lane for each host that was tried; `events` are the steps of the builds.
+
+    The work of an attempt is the build that was written with it: both are in one transaction, so their order is one.
+    """
+    builds = [work for work in works if work.kind == BUILD]
+    builds = builds[-len(attempts) :] if attempts else []
+    found = [None] * (len(attempts) - len(builds)) + builds
+    return [
+        _track(attempt, work, _events_of(attempt, events), now, is_admin=is_admin)
+        for attempt, work in zip(attempts, found, strict=True)
+    ]
+
+
+def _events_of(attempt: Any, events: Sequence[Any]) -> list[Any]:
+    """Attempts are counted anew when an instance is scheduled again: those of this time."""
+    return [
+        event
+        for event in events
+        if event.attempt == attempt.number and event.host == attempt.host and event.started_at >= attempt.started_at
+    ]
+
+
+def _track(attempt: Any, work: Any, events: list[Any], now: datetime, *, is_admin: bool) -> Track:
+    steps = [_step(event, is_admin=is_admin) for event in events]
+    head, _, details = str(attempt.reason).partition("\n") if is_admin else ("", "", "")
+    return Track(
+        title=f"Attempt {attempt.number}",
+        tone=TONES.get(attempt.outcome, Tone.NONE),
+        outcome=attempt.outcome or "building",
+        began=attempt.started_at,
+        ended=attempt.finished_at,
+        host=attempt.host if is_admin else "",
+        causes=(*_ends(attempt, steps, head), *_carried(work, now)),
+        spans=(_wait(attempt, work, events), *steps, *_clean_up(attempt, events)),
+        evidence=details,
+    )
+
+
+def _ends(attempt: Any, steps: Sequence[Span], reason: str) -> list[str]:
+    """The reason, unless the failed step bears it already; and what follows."""
+    said = any(step.error and (step.error in reason or reason in step.error) for step in steps)
+    causes = [reason] if reason and not said else []
+    if attempt.outcome == "rescheduled":
+        failed = next((step.title for step in steps if step.tone is Tone.BAD), "")
+        where = f"It failed at “{failed}”. " if failed else ""
+        causes.append(f"{where}The host gave everything back, and another one was looked for.")
+    return causes
+
+
+def _carried(work: Any, now: datetime) -> list[str]:
+    """How its agent stood by it. Pruned or unknown work says nothing."""
+    if work is None:
+        return []
+    takes = times_taken(work)
+    again = [f"Its agent took it {takes} times: it was restarted, or cut off."] if takes > 1 else []
+    return [*again, *work_notes(work, now, who="agent")]
+
+
+def _step(event: Any, *, is_admin: bool) -> Span:
+    tone = RESULTS.get(event.result, Tone.BUSY) if event.finished_at else Tone.BUSY
+    return Span(step_label(event.name), tone, event.started_at, event.finished_at, event.details if is_admin else "")
+
+
+def _wait(attempt: Any, work: Any, events: Sequence[Any]) -> Span:
+    """From the hand-over to the first sign of the agent; without any, to the end of the attempt."""
+    taken = events[0].started_at if events else (work.started_at if work else None)
+    return Span("Wait for the agent", Tone.WAIT, attempt.started_at, taken or attempt.finished_at)
+
+
+def _clean_up(attempt: Any, events: Sequence[Any]) -> list[Span]:
+    ends = [event.finished_at for event in events if event.finished_at]
+    if not ends or attempt.finished_at is None or attempt.outcome not in {"rescheduled", "failed"}:
+        return []
+    if (attempt.finished_at - max(ends)).total_seconds() < CLEAN_UP_SEEN_S:
+        return []
+    return [Span("Clean up on the host", Tone.WAIT, max(ends), attempt.finished_at)]

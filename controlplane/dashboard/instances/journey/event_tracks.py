@@ -1,0 +1,38 @@
+"""Moments of a journey: the control plane stepped in, a fault was written, it became active."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from controlplane.dashboard.instances.journey.labels import heal_label, step_label
+from controlplane.dashboard.instances.journey.tracks import Tone, Track
+
+
+def heal_track(heal: Any, *, is_admin: bool) -> Track:
+    """What was put right. Its words and numbers may name hosts: they are for admins."""
+    return Track(
+        title=heal_label(heal.kind),
+        tone=Tone.WARN,
+        outcome="by itself",
+        began=heal.created_at,
+        ended=heal.created_at,
+        causes=(heal.found, heal.done) if is_admin else (),
+        evidence=json.dumps(heal.evidence, indent=2, sort_keys=True) if is_admin and heal.evidence else "",
+    )
+
+
+def fault_track(fault: Any) -> Track:
+    """A failure that no attempt tells of."""
+    return Track(
+        title=f"{step_label(fault.step) if fault.step else 'Build'} failed",
+        tone=Tone.BAD,
+        outcome="failed",
+        began=fault.created_at,
+        ended=fault.created_at,
+        causes=(fault.message,),
+    )
+
+
+def active_track(at: datetime) -> Track:
+    """The end that everybody hopes for."""
+    return Track(title="Active", tone=Tone.GOOD, outcome="runs", began=at, ended=at)

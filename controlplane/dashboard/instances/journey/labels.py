@@ -1,0 +1,42 @@
+"""Names of steps, actions and heals as people read them."""
+
+from servers.repair.domain.drift import KIND_LABELS
+
+STEPS = {
+    "claim": "Claim on the host",
+    "group_check": "Group rule",
+    "networking": "Network",
+    "block_device_mapping": "Image and disks",
+    "spawning": "Start the guest",
+    "select_destinations": "Choose a host",
+    "reschedule": "Choose another host",
+    "dispatch": "Hand over to the host",
+}
+BUILD_STEPS = 5
+"""Steps of a build on a host: those that its progress counts."""
+
+HEALS = {
+    "overdue_work": "Ended: it was overdue",
+    "overdue_task": "Ended: its task stood too long",
+    "lost_task": "Task taken up after a restart",
+    "orphan_claims": "Claim without owner given back",
+    "host_disabled": "Host disabled: its builds failed",
+    "host_enabled": "Host enabled again",
+}
+
+_DRIFTS = {kind.value: words for kind, words in KIND_LABELS.items()}
+
+
+def plain_label(name: str) -> str:
+    """'powering-off' as 'Powering off'."""
+    return name.replace("_", " ").replace("-", " ").replace(".", " ").capitalize()
+
+
+def step_label(name: str) -> str:
+    """A step of a build or action."""
+    return STEPS.get(name, plain_label(name))
+
+
+def heal_label(kind: str) -> str:
+    """What the control plane did by itself."""
+    return HEALS.get(kind) or _DRIFTS.get(kind) or plain_label(kind)

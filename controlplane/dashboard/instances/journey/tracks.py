@@ -1,0 +1,62 @@
+"""What a journey is made of: chapters of lanes, lanes of spans, each with its times by the clock."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Tone(StrEnum):
+    """How something stands: also the class of its pill and of its bar."""
+
+    GOOD = "good"
+    BAD = "bad"
+    BUSY = "busy"
+    WARN = "warn"
+    WAIT = "wait"
+    NONE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One step from `began` to `ended` (None: until now). `error` is what it failed with, as far as it may be told."""
+
+    title: str
+    tone: Tone
+    began: datetime
+    ended: datetime | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One attempt of somebody: a conductor's, a host's, or a point at which the control plane stepped in.
+
+    `outcome` is its pill. `causes` are sentences: why it came to be, why it ended so. `host` is empty for tenants.
+    """
+
+    title: str
+    tone: Tone
+    outcome: str
+    began: datetime
+    ended: datetime | None
+    host: str = ""
+    causes: tuple[str, ...] = ()
+    decision_id: Any = None
+    spans: tuple[Span, ...] = ()
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One try to build it, from being asked for to its end: the lanes share an axis that begins with it.
+
+    `note` says who asked for it again. `is_active`: it ended as everybody hoped.
+    """
+
+    title: str
+    began: datetime
+    ended: datetime | None
+    note: str = ""
+    is_active: bool = False
+    tracks: list[Track] = field(default_factory=list)
