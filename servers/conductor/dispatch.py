@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
@@ -14,7 +15,6 @@ from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import first_asked_at, instance_from_body
 from servers.instances.services.journal import attempt_open
 from servers.instances.services.notifications import Phase, beginnings_told, verb_told
-from servers.instances.work_kinds import BUILD
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -148,7 +148,7 @@ def _build_work(
         [
             NewWork(
                 compute_queue(i.host),
-                BUILD,
+                WorkKind.BUILD,
                 i.pk,
                 deadline_s,
                 arguments=_limits(chosen[i.pk][0]),

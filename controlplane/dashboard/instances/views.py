@@ -28,7 +28,7 @@ from servers.catalog.selectors.quota import quota_state
 from servers.catalog.selectors.server_group import server_groups_visible
 from servers.filtersets_instance import instance_filters
 from servers.images.selectors import images_visible
-from servers.instances.domain.power_actions import allowed_actions
+from servers.instances.actions.refusal import verbs_allowed
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -39,9 +39,9 @@ from servers.instances.selectors.instances import (
     pending_instances,
 )
 from servers.instances.selectors.journey import journey_told
+from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.states import STATUSES, api_status
 
@@ -159,28 +159,14 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "instance": instance,
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
-        "actions": allowed_actions(
-            instance.vm_state,
-            instance.task_state,
-            has_host=bool(instance.host),
-            is_launched=instance.launched_at is not None,
-        ),
-        "may_again": not _again_refused(instance),
+        "actions": verbs_allowed(instance, caller),
+        "may_again": not schedule_again_refusal(instance, caller),
         "chapters": chapters(instance, told, now=timezone.now(), is_admin=caller.is_admin),
         "later": later(instance, told, is_admin=caller.is_admin),
         "is_live": is_changing(instance),
         "progress": progress(instance, told),
         **_console(instance, CONSOLE_LINES),
     }
-
-
-def _again_refused(instance: Any) -> str:
-    return schedule_again_refusal(
-        vm_state=instance.vm_state,
-        task_state=instance.task_state,
-        host=instance.host,
-        was_launched=instance.launched_at is not None,
-    )
 
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
@@ -198,7 +184,7 @@ def _console(instance: Any, lines: int) -> dict[str, Any]:
 @require_POST
 @page("instances:act")
 def instance_act_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
-    """Start, stop, reboot."""
+    """An action of the table, by its name."""
     try:
         instance_act(caller=caller, instance_id=instance_id, action=request.POST.get("action", ""))
     except KilonovaError as error:

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from controlplane.work.control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
 from controlplane.work.filtersets import OPEN, WorkFilterSet
 from controlplane.work.jobs import KINDS
+from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.work_subjects import instance_names
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 
@@ -73,6 +74,11 @@ class WorkRow:
     def may_cancel(self) -> bool:
         """End it."""
         return CANCEL in self.standing.actions
+
+    @property
+    def is_verb(self) -> bool:
+        """Whether it is an action that leaves its instance as it is when it fails."""
+        return self.work.kind in ACTION_OF_WORK and ACTION_OF_WORK[self.work.kind].is_verb
 
     @property
     def error(self) -> str:

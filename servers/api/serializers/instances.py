@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.instances.actions.table import VERBS
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
 
@@ -48,7 +49,7 @@ class InstanceInput(StrictInput):
 class InstanceActionInput(StrictInput):
     """The body of an action."""
 
-    action = serializers.CharField(help_text="start, stop or reboot", max_length=100)
+    action = serializers.CharField(help_text=", ".join(VERBS), max_length=100)
 
 
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.models import Work
@@ -15,8 +16,9 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects,
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_lock, quota_recheck
 from servers.images.domain.images import ImageStatus
+from servers.instances.actions.table import SCHEDULE_AGAIN
 from servers.instances.domain.notification_payload import States
-from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
+from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import action_close, action_open
@@ -57,9 +59,10 @@ def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
     one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
     Conflict with the reason, QuotaExceeded where its project is over quota by now.
     """
+    require(actor, SCHEDULE_AGAIN.policy)
     instance_get(caller=actor, instance_id=instance_id)
     with transaction.atomic():
-        before = _locked(instance_id)
+        before = _locked(instance_id, actor)
         quota_lock(before.project_id)
         quota_recheck(project_id=before.project_id)
         spec = _spec_of(before)
@@ -72,7 +75,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
     return work
 
 
-def _locked(instance_id: uuid.UUID) -> Instance:
+def _locked(instance_id: uuid.UUID, actor: Caller) -> Instance:
     """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
     rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
     instance = rows.first()
@@ -80,12 +83,7 @@ def _locked(instance_id: uuid.UUID) -> Instance:
         if BuildRequest.objects.filter(instance_uuid=instance_id).exists():
             raise Conflict("The instance waits to be scheduled already.")
         raise NotFound(f"Instance {instance_id} does not exist.")
-    refused = schedule_again_refusal(
-        vm_state=instance.vm_state,
-        task_state=instance.task_state,
-        host=instance.host,
-        was_launched=instance.launched_at is not None,
-    )
+    refused = schedule_again_refusal(instance, actor)
     if refused or open_work_subjects(subjects=[instance_id]):
         raise Conflict(
             refused or "Work for the instance is under way.",
@@ -150,8 +148,9 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
 
 def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
     """Who asked, when, and what was decided before; the build that follows is an action of its own."""
-    action_open(instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work)
+    action, project_id = SCHEDULE_AGAIN.name, before.project_id
+    action_open(instance_id=before.pk, action=action, user_id=actor.user_id, project_id=project_id, work=work)
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {actor.username}.{decided}"
-    action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
+    action_close(instance_id=before.pk, actions=(action,), result="success", message=message)
     return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -15,9 +15,11 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.instances.domain.guards import refusal
+from servers.instances.actions.refusal import action_refusal
+from servers.instances.actions.table import ActionRule
 from servers.instances.domain.transitions import task_sources, vm_sources
 from servers.instances.services.notifications import changes_told
 from servers.models import Instance
@@ -33,13 +35,12 @@ class GuestState:
     console_socket: str = ""
 
 
-def action_require(instance: Instance, action: str) -> None:
-    """Raises Conflict with the reason when the table of guards does not let the action begin now.
+def action_require(instance: Instance, action: str, caller: Caller) -> None:
+    """Raises Conflict with the reason when the table of actions does not let it begin now.
 
     The state may change right afterwards: whoever begins still compares and sets.
     """
-    states = {"vm_state": instance.vm_state, "task_state": instance.task_state}
-    if reason := refusal(action, **states, is_launched=instance.launched_at is not None):
+    if reason := action_refusal(action, instance, caller):
         raise Conflict(reason, vm_state=instance.vm_state, task_state=instance.task_state or None)
 
 
@@ -77,7 +78,7 @@ UPDATE servers_instance
 """
 
 
-def build_task_set(instance_id: uuid.UUID, task_state: TaskState) -> None:
+def step_task_set(instance_id: uuid.UUID, rule: ActionRule, task_state: TaskState) -> None:
     """`state_set` for the next task of a build, which comes several times for each: hence the SQL. Raises Conflict."""
     parameters = [task_state.value, uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS)]
     with changes_told([instance_id]), connection.cursor() as cursor:

@@ -8,12 +8,10 @@ from django.db import transaction
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
-from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
-from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.services.journal import action_open
-from servers.instances.services.notifications import Phase, power_told
+from controlplane.work.work import open_work_subjects
+from servers.instances.actions.table import START, STOP
+from servers.instances.services.act import host_action_begin
 from servers.instances.services.state import GuestState, state_set
-from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
@@ -25,7 +23,7 @@ _DONE = {
     PowerCure.STOP: "The guest is being stopped.",
     PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
+_ACTION = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
@@ -85,15 +83,11 @@ def _restore_quietly(instance: Instance) -> None:
 
 def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
     """As an action that people can see, and in the book of heals."""
-    vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
+    vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if cure is PowerCure.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
     else:
-        rule = POWER_ACTIONS[_WORK[cure]]
-        state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
-        work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
-        action_open(instance_id=instance.pk, action=rule.name, user_id=None, project_id=instance.project_id, work=work)
-        power_told(rule.name, Phase.START, instance.pk)
+        host_action_begin(instance, _ACTION[cure], user_id=None, vm_in=vm_in, task_in=task_in)
     heal_record(
         kind=GUEST_DRIFTS[cure],
         subject=instance.pk,

@@ -23,7 +23,7 @@ from controlplane.work.models import Heal, Work
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
-from servers.instances.services.power import instance_act
+from servers.instances.services.act import instance_act
 from servers.models import ConsoleLog
 from servers.models import StrangeGuest as StrangeRow
 from tests.worlds import cloud as world

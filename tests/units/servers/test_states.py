@@ -2,8 +2,8 @@ import pytest
 
 from computeagent.protocol.conductor import PowerState as AgentPowerState
 from servers.images.domain.images import ImageStatus, can_become
-from servers.instances.domain.guards import GUARDS, refusal
-from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.actions.guards import GUARDS, refusal
+from servers.instances.actions.table import VERBS
 from servers.instances.domain.transitions import vm_can_become
 from servers.states import POWER_STATE_CODES, PowerState, TaskState, VmState, api_status, status_states
 
@@ -78,14 +78,16 @@ def test_console_is_refused_while_deleting():
 
 
 @pytest.mark.parametrize(("name", "guard"), [("start", "start"), ("stop", "stop"), ("reboot", "reboot_hard")])
-def test_power_actions_begin_only_where_nova_lets_them(name, guard):
-    action = POWER_ACTIONS[name]
+def test_verbs_begin_only_where_nova_lets_them(name, guard):
+    action = VERBS[name]
+    assert action.guard == guard
     assert action.vm_states <= GUARDS[guard].vm_states
     assert action.task_states <= GUARDS[guard].task_states
 
 
-def test_power_actions_end_in_states_that_may_follow():
-    for action in POWER_ACTIONS.values():
+def test_verbs_end_in_states_that_may_follow():
+    for action in VERBS.values():
+        assert action.vm_state_after is not None
         assert all(vm_can_become(before, action.vm_state_after) for before in action.vm_states)
 
 

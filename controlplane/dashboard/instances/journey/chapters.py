@@ -10,10 +10,10 @@ from controlplane.dashboard.instances.journey.axis import PlacedChapter, placed
 from controlplane.dashboard.instances.journey.conductor_lanes import conductor_lanes
 from controlplane.dashboard.instances.journey.lanes import Chapter, Lane, Tone
 from controlplane.dashboard.instances.journey.moments import active_lane, fault_lane, heal_lane
-from servers.instances.domain.schedule_again import ACTION as AGAIN
+from servers.instances.actions.table import CREATE, SCHEDULE_AGAIN
 
-BUILD = "create"
-"""The action of each try, written when a host was found or none."""
+BUILD, AGAIN = CREATE.name, SCHEDULE_AGAIN.name
+"""The action of each try, written when a host was found or none; and what asks for another try."""
 
 CHAPTER_ACTIONS = {BUILD, AGAIN}
 """Actions that the chapters tell. The others are told below the lanes."""

@@ -1,54 +1,67 @@
-"""Start, stop and reboot: the request, and what the agent reports of it."""
+"""The actions that are asked for by name (`VERBS`): the request, and what the host's agent reports of it."""
 
 import uuid
+from collections.abc import Collection
 
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
-from controlplane.kernel.errors import Conflict, Invalid
+from controlplane.identity.policy import require
+from controlplane.kernel.errors import Invalid
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish, work_history
-from servers.instances.domain.power_actions import POWER_ACTIONS, PowerAction
+from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.instances.services.notifications import Phase, power_told
+from servers.instances.services.notifications import Phase, action_emit
 from servers.instances.services.state import GuestState, action_require, state_set
-from servers.instances.work_kinds import ACTION_DEADLINE_S
 from servers.models import Instance
-from servers.states import TaskState
+from servers.states import TaskState, VmState
 
 
 def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Instance:
-    """Begin a power action of `POWER_ACTIONS`. Raises Invalid for an unknown one, Conflict for a wrong state."""
-    rule = POWER_ACTIONS.get(action)
+    """Begin one of `VERBS`. Raises Invalid for an unknown one, Forbidden, Conflict for a wrong state."""
+    rule = VERBS.get(action)
     if rule is None:
-        raise Invalid(f"'{action:.40}' is not an action; there are: {', '.join(POWER_ACTIONS)}.", field="action")
+        raise Invalid(f"'{action:.40}' is not an action; there are: {', '.join(VERBS)}.", field="action")
+    require(caller, rule.policy)
     instance = instance_get(caller=caller, instance_id=instance_id)
-    if not instance.host:
-        raise Conflict("The instance is on no host, so there is nothing to act on.")
-    action_require(instance, rule.guard)
+    action_require(instance, rule.name, caller)
     with transaction.atomic():
-        _begin(instance, rule, caller.user_id)
+        host_action_begin(instance, rule, user_id=caller.user_id, vm_in=rule.vm_states, task_in=rule.task_states)
     instance.refresh_from_db()
     return instance
 
 
-def _begin(instance: Instance, rule: PowerAction, user_id: uuid.UUID | None) -> None:
-    state_set(instance.pk, vm_in=rule.vm_states, task_in=rule.task_states, task_state=rule.task_state)
-    work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
+def host_action_begin(
+    instance: Instance,
+    rule: ActionRule,
+    *,
+    user_id: uuid.UUID | None,
+    vm_in: Collection[VmState],
+    task_in: Collection[TaskState],
+) -> None:
+    """The work of its host's agent, and the action that people see; the caller's transaction is around it.
+
+    Raises Conflict when its states are not among the expected ones any more.
+    """
+    if rule.work is None:
+        raise ValueError(f"{rule.name} is nothing that a host does")
+    state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task)
+    work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
-    power_told(rule.name, Phase.START, instance.pk)
+    action_emit(rule, Phase.START, instance.pk)
 
 
 def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
-    rule = POWER_ACTIONS[lease.kind]
+    rule = _verb(lease.kind)
     with transaction.atomic():
         work_finish(lease=lease)
         state_set(
             lease.subject,
-            task_in={rule.task_state},
+            task_in={rule.task},
             vm_state=rule.vm_state_after,
             task_state=TaskState.NONE,
             power_state=guest.power_state,
@@ -57,7 +70,7 @@ def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()
-        power_told(rule.name, Phase.END, lease.subject)
+        action_emit(rule, Phase.END, lease.subject)
 
 
 def action_failed(*, lease: Lease, step: str, message: str, details: str, steps: StepsTold) -> None:
@@ -79,14 +92,20 @@ def action_overdue(work: Work, reason: str) -> None:
 
 def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, *, problem: str, details: str) -> None:
     """`message` is for the owner and names no host; `problem`, in short, and `details` are for operators."""
-    rule = POWER_ACTIONS.get(kind)
-    if rule is None:
-        raise Invalid(f"{kind} is no power action.")
-    instance = Instance.objects.filter(pk=subject, deleted_at__isnull=True, task_state=rule.task_state).first()
+    rule = _verb(kind)
+    instance = Instance.objects.filter(pk=subject, deleted_at__isnull=True, task_state=rule.task).first()
     if instance is None:
         return
-    state_set(instance.pk, task_in={rule.task_state}, task_state=TaskState.NONE)
+    state_set(instance.pk, task_in={rule.task}, task_state=TaskState.NONE)
     steps_cut(instance_id=instance.pk, error=problem)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)
-    power_told(rule.name, Phase.ERROR, instance.pk, problem=problem, step=step)
+    action_emit(rule, Phase.ERROR, instance.pk, problem=problem, step=step)
+
+
+def _verb(kind: str) -> ActionRule:
+    """A build and a deletion end by services of their own, whatever an agent says of them here."""
+    rule = ACTION_OF_WORK.get(kind)
+    if rule is None or not rule.is_verb:
+        raise Invalid(f"{kind:.40} is no action that is asked for by name.")
+    return rule

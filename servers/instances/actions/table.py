@@ -1,0 +1,187 @@
+"""The table of instance actions. A row says all that other modules have to know of an action; nobody repeats it."""
+
+from dataclasses import dataclass
+
+from computeagent.protocol.conductor import PowerState, WorkKind
+from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
+from servers.states import TaskState, VmState
+
+_T, _V = TaskState, VmState
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step as the host's agent reports it. `task`: what the instance is busy with from then on, if that changes."""
+
+    name: str
+    title: str
+    task: TaskState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAction:
+    """The action for chosen rows in the Django admin. `question` is asked first, of what cannot be undone."""
+
+    name: str
+    description: str
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRule:
+    """One action.
+
+    `title` stands on buttons and in journeys, `doing` while it is under way. `policy`: the action of the policy that a
+    caller needs. `guard`: the row of `GUARDS`; `only_during` leaves fewer tasks than that for it to replace. `work`:
+    what the host's agent is asked to do, within `deadline_s` seconds (0: by a setting). `task` begins with it, and
+    `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` and
+    `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of its events.
+    `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name.
+    """
+
+    name: str
+    title: str
+    doing: str
+    policy: str
+    guard: str
+    work: WorkKind | None = None
+    task: TaskState = TaskState.NONE
+    later_tasks: tuple[TaskState, ...] = ()
+    steps: tuple[Step, ...] = ()
+    only_during: frozenset[TaskState] = ANY_TASK
+    vm_state_after: VmState | None = None
+    power_state_wanted: PowerState = PowerState.RUNNING
+    notification: str = ""
+    deadline_s: float = 0.0
+    is_verb: bool = False
+    bulk: BulkAction | None = None
+
+    @property
+    def vm_states(self) -> frozenset[VmState]:
+        """The stable states in which it may begin."""
+        return GUARDS[self.guard].vm_states
+
+    @property
+    def task_states(self) -> frozenset[TaskState]:
+        """The tasks that it may replace."""
+        return GUARDS[self.guard].task_states & self.only_during
+
+    @property
+    def needs_host(self) -> bool:
+        """Whether it is refused for an instance that is on no host."""
+        return self.is_verb and self.work is not None
+
+    def step_task(self, step: str) -> TaskState | None:
+        """The task that begins with a step of its agent; None where the task stays."""
+        return next((one.task for one in self.steps if one.name == step), None)
+
+
+_POWER_DEADLINE_S = 900.0
+
+CREATE = ActionRule(
+    name="create",
+    title="Create",
+    doing="Building",
+    policy="instances:create",
+    guard="create",
+    work=WorkKind.BUILD,
+    task=_T.SCHEDULING,
+    steps=(
+        Step("claim", "Claim on the host"),
+        Step("group_check", "Group rule"),
+        Step("networking", "Network", _T.NETWORKING),
+        Step("block_device_mapping", "Image and disks", _T.BLOCK_DEVICE_MAPPING),
+        Step("spawning", "Start the guest", _T.SPAWNING),
+    ),
+    vm_state_after=_V.ACTIVE,
+    notification="create",
+)
+SCHEDULE_AGAIN = ActionRule(
+    name="schedule_again",
+    title="Schedule again",
+    doing="Being scheduled again",
+    policy="instances:act",
+    guard="schedule_again",
+    vm_state_after=_V.BUILDING,
+)
+DELETE = ActionRule(
+    name="delete",
+    title="Delete",
+    doing="Being deleted",
+    policy="instances:delete",
+    guard="delete",
+    work=WorkKind.DELETE,
+    task=_T.DELETING,
+    vm_state_after=_V.DELETED,
+    power_state_wanted=PowerState.SHUTDOWN,
+    notification="delete",
+    deadline_s=86400.0,
+    bulk=BulkAction(
+        "delete_instances",
+        "Delete the chosen instances and their disks",
+        "These instances and their disks are deleted for good.",
+    ),
+)
+START = ActionRule(
+    name="start",
+    title="Start",
+    doing="Starting",
+    policy="instances:act",
+    guard="start",
+    work=WorkKind.START,
+    task=_T.POWERING_ON,
+    vm_state_after=_V.ACTIVE,
+    notification="power_on",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction("start", "Start the chosen instances"),
+)
+STOP = ActionRule(
+    name="stop",
+    title="Stop",
+    doing="Stopping",
+    policy="instances:act",
+    guard="stop",
+    work=WorkKind.STOP,
+    task=_T.POWERING_OFF,
+    vm_state_after=_V.STOPPED,
+    power_state_wanted=PowerState.SHUTDOWN,
+    notification="power_off",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction(
+        "stop",
+        "Stop the chosen instances",
+        "These instances are shut down; whoever uses them loses them until they are started again.",
+    ),
+)
+REBOOT = ActionRule(
+    name="reboot",
+    title="Reboot",
+    doing="Rebooting",
+    policy="instances:act",
+    guard="reboot_hard",
+    # Nova lets a hard reboot replace other tasks; here one piece of work per instance runs at a time.
+    only_during=NO_TASK,
+    work=WorkKind.REBOOT,
+    task=_T.REBOOTING_HARD,
+    later_tasks=(_T.REBOOT_PENDING_HARD, _T.REBOOT_STARTED_HARD),
+    vm_state_after=_V.ACTIVE,
+    notification="reboot",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction(
+        "reboot",
+        "Reboot the chosen instances",
+        "These instances are rebooted; whatever runs in them is interrupted.",
+    ),
+)
+
+ACTIONS: dict[str, ActionRule] = {rule.name: rule for rule in (CREATE, SCHEDULE_AGAIN, START, STOP, REBOOT, DELETE)}
+"""All of them by name, in the order in which buttons and menus show them."""
+
+VERBS: dict[str, ActionRule] = {name: rule for name, rule in ACTIONS.items() if rule.is_verb}
+"""Those that are asked for by name."""
+
+ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
+"""By the kind of work that a host's agent does for it."""
