@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from controlplane.dashboard import favicon
 from controlplane.dashboard.capacity import views as capacity
 from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
@@ -19,6 +20,7 @@ from controlplane.dashboard.work import views as work
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("favicon.ico", favicon.favicon, name="favicon"),
     path("metrics", metrics.metrics, name="metrics"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.sign_out, name="logout"),
@@ -40,6 +42,7 @@ urlpatterns = [
     path("work/", work.work_list, name="work"),
     path("work/<uuid:work_id>/act/", work.work_act, name="work-act"),
     path("drift/", drift.drift_page, name="drift"),
+    path("drift/check/", drift.drift_check_view, name="drift-check"),
     path("drift/heal/", drift.drift_heal_view, name="drift-heal"),
     path("heals/", drift.heal_list, name="heals"),
     path("decisions/", decisions.decision_list_view, name="decisions"),

@@ -1,4 +1,5 @@
-"""The conductor's kinds of work for a new instance. What a host's agent does is `WorkKind`, by the table of actions."""
+"""The conductor's kinds of work. What a host's agent does is `WorkKind`, by the table of actions."""
 
 SCHEDULE_AND_BUILD = "schedule_and_build"
 RESCHEDULE = "reschedule"
+DRIFT_CHECK = "drift_check"

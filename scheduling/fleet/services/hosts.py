@@ -8,6 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
@@ -58,8 +59,10 @@ def service_heartbeat(*, host: str) -> HostRegistration:
     return _registration(node.service, node)
 
 
-def host_usage_report(*, host: str, usage: UsageReport) -> None:
-    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed."""
+def host_usage_report(*, host: str, usage: UsageReport, ownership: Ownership | None = None) -> None:
+    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed, and
+    where `ownership`, if given, holds.
+    """
     wanted = {
         "vcpus_used": usage.vcpus,
         "memory_used_mib": usage.memory_mib,
@@ -68,7 +71,7 @@ def host_usage_report(*, host: str, usage: UsageReport) -> None:
     }
     if min(wanted.values()) < 0:
         raise Invalid("Nothing is taken less than 0 times.", field="usage")
-    ComputeNode.objects.filter(host=host).exclude(**wanted).update(**wanted, updated_at=Now())
+    ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted).update(**wanted, updated_at=Now())
 
 
 def host_delete(*, host: str, instances: int) -> None:

@@ -21,10 +21,10 @@ from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
-from servers.instances.services.journal import action_close, action_open
+from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import return_told
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
-from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
+from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
 
 KEPT = (
@@ -52,17 +52,17 @@ KEPT = (
 KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
 
 
-def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
+def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
     """Turn an instance that is in ERROR on no host back into a build request, with the work that schedules it.
 
     One transaction: the row goes, the request comes. Of two who ask at once, or of one who asks and one who deletes,
     one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
     Conflict with the reason, QuotaExceeded where its project is over quota by now.
     """
-    require(actor, SCHEDULE_AGAIN.policy)
-    instance_get(caller=actor, instance_id=instance_id)
+    require(caller, SCHEDULE_AGAIN.policy)
+    instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
-        before = _locked(instance_id, actor)
+        before = _locked(instance_id, caller)
         quota_lock(before.project_id)
         quota_recheck(project_id=before.project_id)
         spec = _spec_of(before)
@@ -71,11 +71,11 @@ def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
         _row_replace(before, request, spec)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
-        _write_down(before, request, actor, work)
+        _write_down(before, request, caller, work)
     return work
 
 
-def _locked(instance_id: uuid.UUID, actor: Caller) -> Instance:
+def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
     """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
     rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
     instance = rows.first()
@@ -83,7 +83,7 @@ def _locked(instance_id: uuid.UUID, actor: Caller) -> Instance:
         if BuildRequest.objects.filter(instance_uuid=instance_id).exists():
             raise Conflict("The instance waits to be scheduled already.")
         raise NotFound(f"Instance {instance_id} does not exist.")
-    refused = schedule_again_refusal(instance, actor)
+    refused = schedule_again_refusal(instance, caller)
     if refused or open_work_subjects(subjects=[instance_id]):
         raise Conflict(
             refused or "Work for the instance is under way.",
@@ -146,11 +146,14 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
     InstanceMapping.objects.filter(instance_uuid=instance.pk).update(cell_id=None, updated_at=Now())
 
 
-def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
-    """Who asked, when, and what was decided before; the build that follows is an action of its own."""
+def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: Work) -> None:
+    """Who asked, when, and what was decided before; the build that follows is an action of its own.
+
+    Having asked ends with that build, and as it does: what was asked for is done when the instance runs.
+    """
     action, project_id = SCHEDULE_AGAIN.name, before.project_id
-    action_open(instance_id=before.pk, action=action, user_id=actor.user_id, project_id=project_id, work=work)
+    asked = action_open(instance_id=before.pk, action=action, user_id=caller.user_id, project_id=project_id, work=work)
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
-    message = f"Asked for again by {actor.username}.{decided}"
-    action_close(instance_id=before.pk, actions=(action,), result="success", message=message)
+    message = f"Asked for again by {caller.username}.{decided}"
+    InstanceAction.objects.filter(pk=asked.pk).update(message=message)
     return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -11,11 +11,12 @@ from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.work import open_work_subjects
 from servers.instances.actions.table import START, STOP
 from servers.instances.services.act import host_action_begin
+from servers.instances.services.journal import fault_record
 from servers.instances.services.state import GuestState, state_set
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
-from servers.states import TaskState, VmState
+from servers.states import PowerState, TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {
@@ -86,6 +87,11 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
     vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if cure is PowerCure.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
+        if instance.power_state == PowerState.CRASHED:
+            # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
+            message = f"The guest crashed on {instance.host}; the instance is stopped since."
+            fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
+            return
     else:
         host_action_begin(instance, _ACTION[cure], user_id=None, vm_in=vm_in, task_in=task_in)
     heal_record(

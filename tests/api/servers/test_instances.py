@@ -96,7 +96,7 @@ def test_list_filters_pages_and_orders(who: world.People) -> None:
         ({"metadata": []}, "metadata"),
         ({"tags": ["a,b"]}, "tags"),
         ({"key_name": "nosuch"}, "key_name"),
-        ({"hints": {"nosuch": "1"}}, "hints.nosuch"),
+        ({"hints": {"nosuch": {"a": 1}}}, "hints.nosuch"),
         ({"hints": {"group": "nosuch"}}, "hints"),
         ({"hints": {"same_host": ["x"]}}, "hints.same_host"),
         ({"hints": {"different_host": [str(uuid.uuid4())]}}, "hints.different_host"),
@@ -146,6 +146,20 @@ def test_flavor_without_a_root_disk_is_for_admins_whatever_the_image(who: world.
     assert post(world.client_of(who.admin), flavor="diskless").status_code == 202
 
 
+def test_what_no_guest_can_be_given_is_refused_before_a_host_is_chosen(who: world.People) -> None:
+    world.flavor("limited", extra_specs={"quota:cpu_limit": "1000"})
+    world.image("uefi", properties={"hw_firmware_type": "uefi"})
+
+    for changes, told in (
+        ({"image": "uefi"}, "hw_firmware_type=uefi"),
+        ({"flavor": "limited"}, "quota:cpu_limit=1000"),
+    ):
+        answer = post(world.client_of(who.member), **changes)
+        assert answer.status_code == 400
+        assert told in str(answer.json()["error"])
+    assert not BuildRequest.objects.exists()
+
+
 def test_image_that_is_not_active_is_refused(who: world.People) -> None:
     world.image("raw", status="queued")
     assert "queued" in post(world.client_of(who.member), image="raw").json()["error"]["message"]
@@ -193,7 +207,7 @@ def test_reader_reads_and_may_not_write(who: world.People) -> None:
 
 
 def test_scheduler_hints_may_be_called_by_openstacks_name(who: world.People) -> None:
-    answer = post(world.client_of(who.member), scheduler_hints={"nosuch": "1"})
+    answer = post(world.client_of(who.member), scheduler_hints={"nosuch": None})
     assert "hints.nosuch" in answer.json()["error"]["reasons"]
 
 
