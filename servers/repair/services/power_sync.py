@@ -12,7 +12,7 @@ from controlplane.work.work import open_work_subjects
 from servers.instances.actions.table import START, STOP
 from servers.instances.services.act import host_action_begin
 from servers.instances.services.journal import fault_record
-from servers.instances.services.state import GuestState, state_set
+from servers.instances.services.state import GuestState, guest_seen_set, state_set
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
@@ -67,10 +67,8 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
         changes["addresses"] = guest.addresses
     if guest.console_socket and guest.console_socket != instance.console_socket:
         changes["console_socket"] = guest.console_socket
-    if changes:
-        rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
-        if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):
-            return  # somebody began with it, or has the host now: what was read of the guest may be over
+    if changes and not guest_seen_set(instance, ownership, **changes):
+        return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_cure(instance.vm_state, guest.power_state) in AT_ONCE:
         _restore_quietly(instance)
 
