@@ -29,6 +29,7 @@ from servers.catalog.selectors.server_group import server_groups_visible
 from servers.filtersets_instance import instance_filters
 from servers.images.selectors import images_visible
 from servers.instances.actions.refusal import verbs_allowed
+from servers.instances.actions.table import VERBS
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -185,8 +186,11 @@ def _console(instance: Any, lines: int) -> dict[str, Any]:
 @page("instances:act")
 def instance_act_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """An action of the table, by its name."""
+    action = request.POST.get("action", "")
+    taken = VERBS[action].arguments if action in VERBS else ()
+    arguments = {one.name: request.POST.get(one.name, "").strip() for one in taken}
     try:
-        instance_act(caller=caller, instance_id=instance_id, action=request.POST.get("action", ""))
+        instance_act(caller=caller, instance_id=instance_id, action=action, arguments=arguments)
     except KilonovaError as error:
         messages.error(request, error.message, extra_tags="bad")
     return redirect("instance", instance_id=instance_id)

@@ -56,6 +56,17 @@ class InstanceActionInput(StrictInput):
 
     action = serializers.CharField(help_text=", ".join(VERBS), max_length=100)
 
+    def get_fields(self) -> dict[str, Any]:
+        """The action, and what any of them takes with it; the service says which takes what."""
+        fields: dict[str, Any] = super().get_fields()
+        for rule in VERBS.values():
+            for one in rule.arguments:
+                said = f"{one.help} Of {rule.name}."
+                fields[one.name] = serializers.CharField(
+                    required=False, allow_blank=True, trim_whitespace=False, max_length=10_000, help_text=said
+                )
+        return fields
+
 
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):
     """Why it failed. `details` is for admins."""

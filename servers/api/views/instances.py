@@ -104,7 +104,9 @@ class InstanceViewSet(GenericViewSet[Instance]):
         """One action by its name; a reboot is a hard one."""
         body = InstanceActionInput(data=request.data)
         body.is_valid(raise_exception=True)
-        changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=body.validated_data["action"])
+        arguments = dict(body.validated_data)
+        action = arguments.pop("action")
+        changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=action, arguments=arguments)
         return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=None, responses={202: InstanceOutput})

@@ -1,25 +1,10 @@
 """Why an action may not begin now: asked by services before they begin it, and by pages for what they offer."""
 
-from datetime import datetime
-from typing import Protocol
-
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from servers.instances.actions.guards import refusal
+from servers.instances.actions.subject import Subject
 from servers.instances.actions.table import ACTIONS, VERBS, ActionRule
-
-
-class Subject(Protocol):
-    """What is looked at of an instance, or of the build request that stands for one."""
-
-    @property
-    def vm_state(self) -> str: ...
-    @property
-    def task_state(self) -> str: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def launched_at(self) -> datetime | None: ...
 
 
 def action_refusal(action: str, instance: Subject, caller: Caller) -> str:

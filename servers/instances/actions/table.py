@@ -1,9 +1,13 @@
 """The table of instance actions. A row says all that other modules have to know of an action; nobody repeats it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from computeagent.protocol.conductor import PowerState, WorkKind
+from controlplane.identity.domain import Caller
 from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
+from servers.instances.actions.subject import Subject
 from servers.states import TaskState, VmState
 
 _T, _V = TaskState, VmState
@@ -16,6 +20,15 @@ class Step:
     name: str
     title: str
     task: TaskState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Text that may come with an action; empty where it does not."""
+
+    name: str
+    help: str
+    max_length: int = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,9 @@ class ActionRule:
     what the host's agent is asked to do, within `deadline_s` seconds (0: by a setting). `task` begins with it, and
     `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` and
     `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of its events.
-    `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name.
+    `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name, with
+    the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
+    says which columns of the instance get which values (none: there is nothing to do).
     """
 
     name: str
@@ -54,6 +69,8 @@ class ActionRule:
     notification: str = ""
     deadline_s: float = 0.0
     is_verb: bool = False
+    arguments: tuple[Argument, ...] = ()
+    changes: Callable[[Subject, Caller, Mapping[str, str]], Mapping[str, Any]] | None = None
     bulk: BulkAction | None = None
 
     @property
@@ -182,6 +199,9 @@ ACTIONS: dict[str, ActionRule] = {rule.name: rule for rule in (CREATE, SCHEDULE_
 
 VERBS: dict[str, ActionRule] = {name: rule for name, rule in ACTIONS.items() if rule.is_verb}
 """Those that are asked for by name."""
+
+AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is not None)
+"""Those that are done when they are asked for, whatever else is under way."""
 
 ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
 """By the kind of work that a host's agent does for it."""

@@ -1,7 +1,8 @@
 """Which instances may be scheduled again: those in ERROR that are on no host and never ran, so nothing of them is."""
 
 from controlplane.identity.domain import Caller
-from servers.instances.actions.refusal import Subject, action_refusal
+from servers.instances.actions.refusal import action_refusal
+from servers.instances.actions.subject import Subject
 from servers.instances.actions.table import SCHEDULE_AGAIN
 from servers.states import VmState
 

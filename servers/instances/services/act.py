@@ -1,37 +1,75 @@
 """The actions that are asked for by name (`VERBS`): the request, and what the host's agent reports of it."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
-from controlplane.kernel.errors import Invalid
+from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish, work_history
+from servers.fields import Problems, refuse_if, text_reasons
 from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.instances.services.notifications import Phase, action_emit
+from servers.instances.services.notifications import Phase, action_emit, at_once_emit
 from servers.instances.services.state import GuestState, action_require, state_set
 from servers.models import Instance
 from servers.states import TaskState, VmState
 
 
-def instance_act(*, caller: Caller, instance_id: uuid.UUID, action: str) -> Instance:
-    """Begin one of `VERBS`. Raises Invalid for an unknown one, Forbidden, Conflict for a wrong state."""
+def instance_act(
+    *, caller: Caller, instance_id: uuid.UUID, action: str, arguments: Mapping[str, str] = MappingProxyType({})
+) -> Instance:
+    """Begin one of `VERBS`, or do it where that is done at once.
+
+    Raises Invalid for an unknown one, InvalidFields for its arguments, Forbidden, Conflict for a wrong state.
+    """
     rule = VERBS.get(action)
     if rule is None:
         raise Invalid(f"'{action:.40}' is not an action; there are: {', '.join(VERBS)}.", field="action")
     require(caller, rule.policy)
+    refuse_if(_argument_problems(rule, arguments))
     instance = instance_get(caller=caller, instance_id=instance_id)
     action_require(instance, rule.name, caller)
     with transaction.atomic():
-        host_action_begin(instance, rule, user_id=caller.user_id, vm_in=rule.vm_states, task_in=rule.task_states)
+        if rule.changes is not None:
+            _at_once(instance, rule, caller, arguments)
+        else:
+            vm_in, task_in = rule.vm_states, rule.task_states
+            host_action_begin(
+                instance, rule, user_id=caller.user_id, vm_in=vm_in, task_in=task_in, arguments=dict(arguments)
+            )
     instance.refresh_from_db()
     return instance
+
+
+def _argument_problems(rule: ActionRule, arguments: Mapping[str, str]) -> Problems:
+    taken = {one.name: one for one in rule.arguments}
+    problems = {name: [f"{rule.title} takes no {name}."] for name in arguments if name not in taken}
+    return problems | {
+        name: text_reasons(arguments[name], most=one.max_length) for name, one in taken.items() if name in arguments
+    }
+
+
+def _at_once(instance: Instance, rule: ActionRule, caller: Caller, arguments: Mapping[str, str]) -> None:
+    """Change the row under its lock. The action begins and ends here, and its one event has no phases."""
+    if instance.is_pending:
+        raise Conflict("The instance waits to be scheduled and has no row to change yet.")
+    row = Instance.objects.select_for_update().get(pk=instance.pk)
+    action_require(row, rule.name, caller)
+    changes = rule.changes(row, caller, arguments) if rule.changes else {}
+    if not changes:
+        return
+    state_set(row.pk, vm_in={row.vm_state}, task_in={row.task_state}, **changes)
+    action_open(instance_id=row.pk, action=rule.name, user_id=caller.user_id, project_id=row.project_id, work=None)
+    message = "; ".join(filter(None, arguments.values()))
+    action_close(instance_id=row.pk, actions=(rule.name,), result="success", message=message)
+    at_once_emit(rule, row.pk, caller)
 
 
 def host_action_begin(
@@ -41,6 +79,7 @@ def host_action_begin(
     user_id: uuid.UUID | None,
     vm_in: Collection[VmState],
     task_in: Collection[TaskState],
+    arguments: dict[str, str] | None = None,
 ) -> None:
     """The work of its host's agent, and the action that people see; the caller's transaction is around it.
 
@@ -49,7 +88,7 @@ def host_action_begin(
     if rule.work is None:
         raise ValueError(f"{rule.name} is nothing that a host does")
     state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task)
-    work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s))
+    work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s, arguments or {}))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
     action_emit(rule, Phase.START, instance.pk)
 

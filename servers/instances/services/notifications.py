@@ -70,6 +70,13 @@ def action_emit(rule: ActionRule, phase: Phase, instance_id: uuid.UUID, *, probl
     verb_told(rule.notification, phase, [instance_id], problem=problem, step=step)
 
 
+def at_once_emit(rule: ActionRule, instance_id: uuid.UUID, caller: Caller) -> None:
+    """`instance.<verb>`, of what is over as soon as it is asked for."""
+    event_type = f"instance.{rule.notification}"
+    if events_wanted((event_type,)):
+        _verb_write(event_type, list(Instance.objects.filter(pk=instance_id)), binary=API, caller=caller)
+
+
 def pending_deletion_told(instance: Instance, caller: Caller) -> None:
     """Both ends of a deletion before there was a row: `instance` stands for its build request."""
     names = [f"instance.delete.{phase.value}" for phase in (Phase.START, Phase.END)]

@@ -27,29 +27,17 @@ from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
 
-KEPT = (
-    "name",
-    "description",
-    "hostname",
-    "generation",
-    "locked",
-    "locked_reason",
-    "flavor",
-    "vcpus",
-    "memory_mib",
-    "root_gib",
-    "ephemeral_gib",
-    "swap_mib",
-    "image",
-    "key_name",
-    "public_key",
-    "user_data",
-    "metadata",
-    "launch_index",
-    "attempts",
+OF_THE_TRY_BEFORE = frozenset(
+    {
+        *("host", "node", "launched_on", "compute_node_uuid", "availability_zone", "alternates", "hosts_tried"),
+        *("vm_state", "task_state", "task_since", "power_state", "addresses", "console_socket"),
+        *("created_at", "updated_at", "launched_at", "terminated_at", "deleted_at", "request_id"),
+    }
 )
-"""Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
-KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
+"""Columns that the next try writes anew, or that the request has in another form. All others stay as they are: what its
+owner gave an instance stays with it. `attempts` goes on counting, so that attempts keep their numbers in the journey.
+"""
+STAYING = tuple(field.attname for field in Instance._meta.concrete_fields if field.attname not in OF_THE_TRY_BEFORE)
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -121,10 +109,9 @@ def _request_from(instance: Instance) -> BuildRequest:
 
 
 def _body(instance: Instance) -> dict[str, Any]:
-    ids = {name: getattr(instance, name) for name in KEPT_IDS}
+    staying = {name: getattr(instance, name) for name in STAYING}
     return {
-        **{name: getattr(instance, name) for name in KEPT},
-        **{name: str(value) if value else None for name, value in ids.items()},
+        **{name: str(value) if isinstance(value, uuid.UUID) else value for name, value in staying.items()},
         "generation": instance.generation + 1,
         "vm_state": VmState.BUILDING.value,
         "task_state": TaskState.SCHEDULING.value,
