@@ -3,8 +3,7 @@
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from servers.instances.actions.guards import refusal
-from servers.instances.actions.subject import Subject
-from servers.instances.actions.table import ACTIONS, VERBS, ActionRule
+from servers.instances.actions.table import ACTIONS, VERBS, ActionRule, Subject
 
 
 def action_refusal(action: str, instance: Subject, caller: Caller) -> str:

@@ -2,15 +2,28 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
 from computeagent.protocol.conductor import PowerState, WorkKind
 from controlplane.identity.domain import Caller
 from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
-from servers.instances.actions.subject import Subject
 from servers.states import TaskState, VmState
 
 _T, _V = TaskState, VmState
+
+
+class Subject(Protocol):
+    """What is looked at of an instance, or of the build request that stands for one."""
+
+    @property
+    def vm_state(self) -> str: ...
+    @property
+    def task_state(self) -> str: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def launched_at(self) -> datetime | None: ...
 
 
 @dataclass(frozen=True, slots=True)

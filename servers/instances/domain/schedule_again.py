@@ -2,8 +2,7 @@
 
 from controlplane.identity.domain import Caller
 from servers.instances.actions.refusal import action_refusal
-from servers.instances.actions.subject import Subject
-from servers.instances.actions.table import SCHEDULE_AGAIN
+from servers.instances.actions.table import SCHEDULE_AGAIN, Subject
 from servers.states import VmState
 
 

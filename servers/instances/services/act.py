@@ -60,7 +60,9 @@ def _at_once(instance: Instance, rule: ActionRule, caller: Caller, arguments: Ma
     """Change the row under its lock. The action begins and ends here, and its one event has no phases."""
     if instance.is_pending:
         raise Conflict("The instance waits to be scheduled and has no row to change yet.")
-    row = Instance.objects.select_for_update().get(pk=instance.pk)
+    row = Instance.objects.select_for_update().filter(pk=instance.pk, deleted_at__isnull=True).first()
+    if row is None:
+        raise Conflict("The instance changed at this very moment. Look again.")
     action_require(row, rule.name, caller)
     changes = rule.changes(row, caller, arguments) if rule.changes else {}
     if not changes:
