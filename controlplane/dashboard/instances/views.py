@@ -20,7 +20,7 @@ from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import projects_of_user
-from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
 from scheduling.fleet.selectors.zones import zone_list
 from servers.catalog.selectors.flavor import flavors_visible
 from servers.catalog.selectors.keypair import keypairs_of
@@ -216,7 +216,11 @@ def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.
 def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """Delete it; asks nothing more, the page asked already."""
     name = instance_get(caller=caller, instance_id=instance_id).name
-    instance_delete(caller=caller, instance_id=instance_id)
+    try:
+        instance_delete(caller=caller, instance_id=instance_id)
+    except Conflict as error:
+        messages.error(request, error.message, extra_tags="bad")
+        return redirect("instance", instance_id=instance_id)
     messages.success(request, f"{name} is being deleted.", extra_tags="good")
     return redirect("instances")
 
