@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+from uuid import UUID
 
 from computeagent.protocol.conductor import PowerState, WorkKind
 from controlplane.identity.domain import Caller
@@ -24,6 +25,16 @@ class Subject(Protocol):
     def host(self) -> str: ...
     @property
     def launched_at(self) -> datetime | None: ...
+    @property
+    def project_id(self) -> UUID: ...
+    @property
+    def locked(self) -> bool: ...
+    @property
+    def locked_as(self) -> str: ...
+    @property
+    def locked_by(self) -> str: ...
+    @property
+    def locked_reason(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,8 @@ class ActionRule:
     `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of its events.
     `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name, with
     the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
-    says which columns of the instance get which values (none: there is nothing to do).
+    says which columns of the instance get which values (none: there is nothing to do). `passes_locks`: it is not
+    refused for an instance that was locked so (`Instance.locked_as`).
     """
 
     name: str
@@ -84,6 +96,7 @@ class ActionRule:
     is_verb: bool = False
     arguments: tuple[Argument, ...] = ()
     changes: Callable[[Subject, Caller, Mapping[str, str]], Mapping[str, Any]] | None = None
+    passes_locks: frozenset[str] = frozenset()
     bulk: BulkAction | None = None
 
     @property
@@ -207,7 +220,56 @@ REBOOT = ActionRule(
     ),
 )
 
-ACTIONS: dict[str, ActionRule] = {rule.name: rule for rule in (CREATE, SCHEDULE_AGAIN, START, STOP, REBOOT, DELETE)}
+OWNER, ADMIN = "owner", "admin"
+
+
+def _lock(instance: Subject, caller: Caller, arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    """As in Nova, a lock stays as it is when its own project locks again; an administrator of another takes it over."""
+    is_owner = instance.project_id == caller.project_id
+    if instance.locked and is_owner:
+        return {}
+    return {
+        "locked": True,
+        "locked_as": OWNER if is_owner else ADMIN,
+        "locked_by": caller.username,
+        "locked_reason": arguments.get("reason", ""),
+    }
+
+
+def _unlock(instance: Subject, _caller: Caller, _arguments: Mapping[str, str]) -> Mapping[str, Any]:
+    unlocked = {"locked": False, "locked_as": "", "locked_by": "", "locked_reason": ""}
+    return unlocked if instance.locked else {}
+
+
+LOCK = ActionRule(
+    name="lock",
+    title="Lock",
+    doing="Being locked",
+    policy="instances:lock",
+    guard="lock",
+    notification="lock",
+    is_verb=True,
+    arguments=(Argument("reason", "Told to whoever is refused."),),
+    changes=_lock,
+    passes_locks=frozenset({OWNER, ADMIN}),
+    bulk=BulkAction("lock", "Lock the chosen instances"),
+)
+UNLOCK = ActionRule(
+    name="unlock",
+    title="Unlock",
+    doing="Being unlocked",
+    policy="instances:unlock",
+    guard="unlock",
+    notification="unlock",
+    is_verb=True,
+    changes=_unlock,
+    passes_locks=frozenset({OWNER}),
+    bulk=BulkAction("unlock", "Unlock the chosen instances"),
+)
+
+ACTIONS: dict[str, ActionRule] = {
+    rule.name: rule for rule in (CREATE, SCHEDULE_AGAIN, START, STOP, REBOOT, LOCK, UNLOCK, DELETE)
+}
 """All of them by name, in the order in which buttons and menus show them."""
 
 VERBS: dict[str, ActionRule] = {name: rule for name, rule in ACTIONS.items() if rule.is_verb}
