@@ -11,6 +11,7 @@ from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
+from servers.instances.actions.table import CREATE
 from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import first_asked_at, instance_from_body
 from servers.instances.services.journal import attempt_open
@@ -58,7 +59,7 @@ def build_requests_dispatch(
     AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances)
     _leave_build_requests(alive, {i.pk: chosen[i.pk][0].cell_uuid for i in instances})
     beginnings_told(instances)
-    verb_told("create", Phase.START, [instance.pk for instance in instances])
+    verb_told(CREATE.notification, Phase.START, [instance.pk for instance in instances])
 
 
 def build_requests_bury(
@@ -104,7 +105,7 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
     instance.refresh_from_db()
     _build_work([instance], {instance.pk: choice}, {})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
-    verb_told("create", Phase.START, [instance.pk])
+    verb_told(CREATE.notification, Phase.START, [instance.pk])
 
 
 def _still_there(requests: Sequence[BuildRequest]) -> set[uuid.UUID]:
@@ -176,7 +177,7 @@ def _actions_create(
     InstanceAction.objects.bulk_create(
         InstanceAction(
             instance_uuid=instance.pk,
-            action="create",
+            action=CREATE.name,
             request_id=request.request_id,
             user_id=instance.user_id,
             project_id=instance.project_id,

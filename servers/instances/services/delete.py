@@ -95,31 +95,37 @@ def _row_delete(instance: Instance, caller: Caller) -> None:
 def _begin(instance: Instance, caller: Caller) -> None:
     if not instance.host:
         action_open(
-            instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=None
+            instance_id=instance.pk,
+            action=DELETE.name,
+            user_id=caller.user_id,
+            project_id=instance.project_id,
+            work=None,
         )
-        verb_told("delete", Phase.START, [instance.pk], binary=API)
+        verb_told(DELETE.notification, Phase.START, [instance.pk], binary=API)
         _finish(instance.pk, binary=API)
-        action_close(instance_id=instance.pk, actions=("delete",), result="success")
+        action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
     state_set(instance.pk, task_state=DELETE.task)
     action_open(
         instance_id=instance.pk,
-        action="delete",
+        action=DELETE.name,
         user_id=caller.user_id,
         project_id=instance.project_id,
         work=_host_work(instance),
     )
-    verb_told("delete", Phase.START, [instance.pk])
+    verb_told(DELETE.notification, Phase.START, [instance.pk])
 
 
 def deletion_take_up(instance: Instance) -> None:
     """Go on with a deletion whose work was lost; the caller's transaction and lock are around it. Raises Conflict."""
     if not instance.host:
         _finish(instance.pk)
-        action_close(instance_id=instance.pk, actions=("delete",), result="success")
+        action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
     state_set(instance.pk, task_in={instance.task_state}, task_state=DELETE.task)
-    action_take_up(instance_id=instance.pk, action="delete", project_id=instance.project_id, work=_host_work(instance))
+    action_take_up(
+        instance_id=instance.pk, action=DELETE.name, project_id=instance.project_id, work=_host_work(instance)
+    )
 
 
 def _host_work(instance: Instance) -> Work:
@@ -132,7 +138,7 @@ def delete_done(*, lease: Lease, steps: StepsTold) -> None:
     with transaction.atomic():
         work_finish(lease=lease)
         _finish(lease.subject)
-        action_close(instance_id=lease.subject, actions=("delete",), result="success")
+        action_close(instance_id=lease.subject, actions=(DELETE.name,), result="success")
         steps.write()
 
 
@@ -148,15 +154,15 @@ def delete_overdue(work: Work, reason: str) -> None:
     state_set(instance.pk, task_in=DELETING_TASKS, vm_state=VmState.ERROR, task_state=TaskState.NONE)
     step, details = work.step or work.kind, work_history(work)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
-    action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
-    verb_told("delete", Phase.ERROR, [instance.pk], problem=message, step=step)
+    action_close(instance_id=instance.pk, actions=(DELETE.name,), result="error", message=message)
+    verb_told(DELETE.notification, Phase.ERROR, [instance.pk], problem=message, step=step)
 
 
 def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
     claims_free([instance_id])
-    verb_told("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
+    verb_told(DELETE.notification, Phase.END, [instance_id], binary=binary)  # while it still has its addresses
     _traces_remove(instance_id)
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()
