@@ -16,7 +16,7 @@ import numpy as np
 
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy, PolicyOptions
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
@@ -34,7 +34,7 @@ from scheduling.topology.domain.numa.codec import host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import fit
 from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 from scheduling.topology.domain.pci.asked import PciRequest
 
 CPUS = 32
@@ -54,11 +54,11 @@ def topology(rng: random.Random | None) -> HostTopology:
     return HostTopology(tuple(_cell(at, rng) for at in range(2)))
 
 
-def _cell(at: int, rng: random.Random | None) -> HostCell:
+def _cell(at: int, rng: random.Random | None) -> NUMACell:
     numbers = range(at * CPUS, (at + 1) * CPUS)
     pinned = frozenset(rng.sample(numbers, rng.randint(0, 8))) if rng else frozenset[int]()
     used = rng.randint(0, 32768) if rng else 0
-    return HostCell(
+    return NUMACell(
         id=at,
         cpuset=frozenset(numbers),
         pcpuset=frozenset(numbers),
@@ -67,7 +67,7 @@ def _cell(at: int, rng: random.Random | None) -> HostCell:
         pinned_cpus=pinned,
         memory_used_mib=used,
         siblings=tuple(frozenset({one, one + 1}) for one in numbers[::2]),
-        mempages=(Pages(4, 58720256, used * 256), Pages(2048, 16384)),
+        mempages=(NUMAPages(4, 58720256, used * 256), NUMAPages(2048, 16384)),
     )
 
 
@@ -120,7 +120,7 @@ def measure(work: Callable[[], object], runs: int) -> str:
 
 def filters(table: HostTable, asked: ScheduleRequest) -> None:
     """Both filters over all hosts."""
-    spec = RequestSpec(asked, resource_request(asked), PolicyOptions(), {})
+    spec = RequestSpecView(asked, resource_request(asked), PolicyOptions(), {})
     hosts = Hosts(table, np.arange(len(table), dtype=np.int64), "stage", {})
     for each in (NUMATopologyFilter(), PciPassthroughFilter()):
         hosts = hosts.without(each.refusals(hosts, spec))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
 from computeagent.drivers.base import Driver, GuestOnHypervisor
-from computeagent.protocol.conductor import GuestSpec, HostReport, HostUsage, PowerState
+from computeagent.protocol.conductor import GuestPowerState, GuestSpec, HostReport, HostUsage
 
 
 class HostReports:
@@ -36,7 +36,7 @@ def usage_of_host(used: Usage, guests: list[GuestOnHypervisor]) -> HostUsage:
         vcpus=used.vcpus,
         memory_mib=used.memory_mib,
         disk_gib=used.disk_gib,
-        running_guests=sum(guest.power_state is PowerState.RUNNING for guest in guests),
+        running_guests=sum(guest.power_state is GuestPowerState.RUNNING for guest in guests),
     )
 
 

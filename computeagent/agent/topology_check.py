@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from computeagent.protocol.conductor import GuestSpec, HostReport
 from computeagent.protocol.topology import (
-    HostCell,
     PlacedCell,
     PlacedGuest,
+    ReportedNUMACell,
     host_cells_from_json,
     placed_guest_from_json,
 )
@@ -44,7 +44,7 @@ def _of_cells(placed: PlacedGuest | None, report: HostReport) -> Iterator[str]:
             yield from _of_cell(cell, on)
 
 
-def _of_cell(cell: PlacedCell, on: HostCell) -> Iterator[str]:
+def _of_cell(cell: PlacedCell, on: ReportedNUMACell) -> Iterator[str]:
     missing = cell.host_cpus - on.dedicated
     if missing:
         offered = format_cpus(on.dedicated) or "none"
@@ -57,7 +57,7 @@ def _of_cell(cell: PlacedCell, on: HostCell) -> Iterator[str]:
         yield from _of_pages(cell, on, cell.page_kib)
 
 
-def _of_pages(cell: PlacedCell, on: HostCell, size_kib: int) -> Iterator[str]:
+def _of_pages(cell: PlacedCell, on: ReportedNUMACell, size_kib: int) -> Iterator[str]:
     stock = on.stock(size_kib)
     wanted, has = cell.memory_mib * 1024 // size_kib, 0 if stock is None else stock.total - stock.reserved
     if wanted > has:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestPowerState, GuestSpec, HostReport
 
 ImageSource = Callable[[], Iterator[bytes]]
-Progress = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 class DriverError(Exception):
@@ -29,7 +29,7 @@ class GuestOnHypervisor:
 
     uuid: str
     name: str
-    power_state: PowerState
+    power_state: GuestPowerState
 
 
 class Driver(Protocol):

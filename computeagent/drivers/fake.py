@@ -18,7 +18,7 @@ from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestPowerState, GuestSpec, HostReport
 from computeagent.protocol.topology import host_cells_to_json
 
 HYPERVISOR_VERSION = 1_000_000
@@ -39,7 +39,7 @@ NO_OPTIONS = HostOptions()
 
 @dataclass(frozen=True, slots=True)
 class FakeGuest:
-    """One guest. `power_state` is a value of PowerState; `numa_topology` and `pci_devices` are its GuestSpec's."""
+    """One guest. `power_state` is a value of GuestPowerState; `numa_topology` and `pci_devices` are its GuestSpec's."""
 
     uuid: str
     name: str
@@ -92,7 +92,7 @@ class FakeDriver:
         """The sizes given to the constructor, and what the guests take of them."""
         with self._lock:
             guests = list(self._guests.values())
-        active = [guest for guest in guests if guest.power_state == PowerState.RUNNING]
+        active = [guest for guest in guests if guest.power_state == GuestPowerState.RUNNING]
         disk_used_gib = sum(guest.disk_gib for guest in guests)
         return replace(
             self._machine,
@@ -169,9 +169,9 @@ class FakeDriver:
         with self._lock:
             guest = self._guests.get(guest_uuid)
             if guest is not None:
-                self._guests[guest_uuid] = replace(guest, power_state=PowerState.SHUTDOWN.value)
+                self._guests[guest_uuid] = replace(guest, power_state=GuestPowerState.SHUTDOWN.value)
                 self._save(guest_uuid)
-        return GuestFacts(power_state=PowerState.SHUTDOWN)
+        return GuestFacts(power_state=GuestPowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """Off and on."""
@@ -182,13 +182,13 @@ class FakeDriver:
         """The power state; None when there is no such guest."""
         with self._lock:
             guest = self._guests.get(guest_uuid)
-        return None if guest is None else GuestFacts(power_state=PowerState(guest.power_state))
+        return None if guest is None else GuestFacts(power_state=GuestPowerState(guest.power_state))
 
     def guests(self) -> list[GuestOnHypervisor]:
         """Every guest."""
         with self._lock:
             return [
-                GuestOnHypervisor(guest.uuid, guest.name, PowerState(guest.power_state))
+                GuestOnHypervisor(guest.uuid, guest.name, GuestPowerState(guest.power_state))
                 for guest in self._guests.values()
             ]
 
@@ -206,12 +206,12 @@ class FakeDriver:
                 vcpus=guest.vcpus,
                 memory_mib=guest.memory_mib,
                 disk_gib=guest.root_gib + guest.ephemeral_gib,
-                power_state=PowerState.RUNNING.value,
+                power_state=GuestPowerState.RUNNING.value,
                 numa_topology=guest.numa_topology,
                 pci_devices=list(guest.pci_devices),
             )
             self._save(guest.uuid)
-        return GuestFacts(power_state=PowerState.RUNNING)
+        return GuestFacts(power_state=GuestPowerState.RUNNING)
 
     def _pause(self) -> None:
         if self._latency_s:

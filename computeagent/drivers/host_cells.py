@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions, ReservedPages
-from computeagent.protocol.topology import HostCell, PageStock
+from computeagent.protocol.topology import PageStock, ReportedNUMACell
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def online_cpus(cells: MachineCells, vcpus: int) -> frozenset[int]:
     return found or frozenset(range(vcpus))
 
 
-def host_cells(cells: MachineCells, options: HostOptions) -> tuple[HostCell, ...]:
+def host_cells(cells: MachineCells, options: HostOptions) -> tuple[ReportedNUMACell, ...]:
     """The cells with what is offered of them.
 
     Raises DriverError for a CPU set or a reservation of pages that this machine does not have.
@@ -75,11 +75,11 @@ def _pages(memory_mib: int, huge: tuple[tuple[int, int], ...]) -> tuple[tuple[in
     return (4, max(0, small_kib) // 4), *huge
 
 
-def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> HostCell:
+def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> ReportedNUMACell:
     ids = frozenset(cpu.id for cpu in cell.cpus)
     sockets = {cpu.socket for cpu in cell.cpus}
     offered = ids & (shared | pinnable)
-    return HostCell(
+    return ReportedNUMACell(
         id=cell.id,
         shared=ids & shared,
         dedicated=ids & pinnable,
@@ -99,7 +99,9 @@ def _siblings(cell: MachineCell, offered: frozenset[int]) -> tuple[frozenset[int
     return tuple(sorted(filter(None, cores), key=min))
 
 
-def _with_reserved(cells: tuple[HostCell, ...], reserved: tuple[ReservedPages, ...]) -> tuple[HostCell, ...]:
+def _with_reserved(
+    cells: tuple[ReportedNUMACell, ...], reserved: tuple[ReservedPages, ...]
+) -> tuple[ReportedNUMACell, ...]:
     by_id = {cell.id: cell for cell in cells}
     for each in reserved:
         cell = by_id.get(each.cell)
@@ -108,6 +110,6 @@ def _with_reserved(cells: tuple[HostCell, ...], reserved: tuple[ReservedPages, .
             raise DriverError(
                 f"pages of {each.size_kib} KiB are to be reserved on cell {each.cell}, which this machine does not have"
             )
-        kept = replace(stock, reserved=each.count)
-        by_id[cell.id] = replace(cell, pages=tuple(kept if one is stock else one for one in cell.pages))
+        reduced = replace(stock, reserved=each.count)
+        by_id[cell.id] = replace(cell, pages=tuple(reduced if one is stock else one for one in cell.pages))
     return tuple(by_id[cell.id] for cell in cells)

@@ -11,7 +11,7 @@ from typing import Any
 from computeagent.drivers.host_options import PciChoice, PciFound
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
-from scheduling.topology.domain.pci.devices import PciDevice
+from scheduling.topology.domain.pci.devices import PciDeviceRecord
 
 
 def device_choice(text: str) -> PciChoice | None:
@@ -42,8 +42,8 @@ def _chosen(found: Sequence[PciFound], specs: Iterable[DeviceSpec]) -> tuple[dic
     return tuple(_report(device, spec) for device, spec in pairs if spec is not None)
 
 
-def _device(found: PciFound) -> PciDevice:
-    return PciDevice(
+def _device(found: PciFound) -> PciDeviceRecord:
+    return PciDeviceRecord(
         address=found.address,
         vendor_id=found.vendor_id,
         product_id=found.product_id,

@@ -1,7 +1,7 @@
 """The Protocol of what an agent may ask of the control plane: verbs with dataclasses in and out.
 
 The only door between a hypervisor and the rest. `servers.agent_api` implements it in-process; another
-transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
+transport can take its place without a change in the agent. Every verb that writes takes the `AgentLease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
 once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB, disk GiB, times are
 seconds; UUIDs travel as text.
@@ -26,7 +26,7 @@ class WorkKind(StrEnum):
     REBOOT = "reboot"
 
 
-class PowerState(StrEnum):
+class GuestPowerState(StrEnum):
     """What the hypervisor says about a guest."""
 
     NOSTATE = "nostate"
@@ -89,7 +89,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
+class WorkWakeup:
     """A doorbell: look at this work. Says nothing else; may be late, lost or doubled."""
 
     kind: WorkKind
@@ -107,7 +107,7 @@ class HostUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WorkContext:
     """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
 
     `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
@@ -122,18 +122,18 @@ class Errand:
     has_devices: bool = False
 
 
-NO_ERRAND = Errand()
+NO_WORK_CONTEXT = WorkContext()
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class AgentLease:
     """The right to act on one piece of work; `attempt` is the fencing token."""
 
     work_id: str
     attempt: int
     owner: str
     lease_s: float
-    errand: Errand = NO_ERRAND
+    work_context: WorkContext = NO_WORK_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +204,11 @@ class WorkOrder:
     instance is in a server group, so a build has to ask for the late group check.
     """
 
-    lease: Lease
+    lease: AgentLease
     kind: WorkKind
     guest: GuestSpec
     request_id: str
-    power_state_wanted: PowerState
+    power_state_wanted: GuestPowerState
     arguments: dict[str, str] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
     is_grouped: bool = True
@@ -232,7 +232,7 @@ class InstanceOnHost:
     name: str
     vm_state: str
     task_state: str
-    power_state: PowerState
+    power_state: GuestPowerState
     has_open_work: bool
     guest: GuestSpec
 
@@ -241,18 +241,18 @@ class InstanceOnHost:
 class GuestFacts:
     """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host."""
 
-    power_state: PowerState
+    power_state: GuestPowerState
     addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
     vnc_socket: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class StrangeGuest:
+class ReportedOrphan:
     """A guest on the hypervisor that no instance of this host explains."""
 
     uuid: str
     name: str
-    power_state: PowerState
+    power_state: GuestPowerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +260,12 @@ class GuestReturn:
     """An instance that should run, what its guest was when the agent started, and the error if it did not come back."""
 
     uuid: str
-    found: PowerState
+    found: GuestPowerState
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyVerdict:
+class GroupVerdict:
     """Answer of the late server group check; `reason` names members and limit when not allowed."""
 
     allowed: bool
@@ -287,42 +287,42 @@ class Conductor(Protocol):
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
 
-    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
+    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
         """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
 
-    def waiting_work(self, *, host: str) -> list[Ring]:
+    def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """All work of this host that nobody holds a valid lease on: what to look at after a start."""
 
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
         """Take the work: attempt + 1 and a lease. None when it is done, cancelled, leased, or another host's."""
 
-    def renew(self, *, lease: Lease) -> None:
+    def renew(self, *, lease: AgentLease) -> None:
         """Prolong the lease. Raises Fenced."""
 
-    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
+    def record_steps(self, *, lease: AgentLease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """These steps are over and, unless empty, `begins` begins: event rows, task_state and lease. Raises Fenced."""
 
-    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+    def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """Late server group check: may this instance be on this host?"""
 
-    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
         """The bytes of the image of this work's instance."""
 
-    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""
 
-    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
+    def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """The build failed and the host released everything: next alternate, or ERROR. Raises Fenced."""
 
-    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """Start, stop or reboot is done and this is the power state now. Raises Fenced."""
 
     def action_failed(
-        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
     ) -> None:
         """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced."""
 
-    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
+    def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
         """Nothing of the guest is left on the host: allocations, mappings and rows may go. Raises Fenced."""
 
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -334,14 +334,14 @@ class Conductor(Protocol):
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""
 
-    def give_back(self, *, lease: Lease, reason: str) -> None:
+    def give_back(self, *, lease: AgentLease, reason: str) -> None:
         """The agent ends and the work is not done: anybody may take it at once, no attempt is lost. Raises Fenced."""
 
-    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+    def orphan_guests(self, *, host: str, guests: Sequence[ReportedOrphan], not_removed_because: str = "") -> list[str]:
         """All guests here that no instance explains, each time all of them; empty when there is none (any more).
 
-        `kept_because` says why this agent removes none, if so. The answer: those whose time has come; each must be
-        asked for by `release_guest` under its lock before it is removed.
+        `not_removed_because` says why this agent removes none, if so. The answer: those whose time has come; each must
+        be asked for by `release_guest` under its lock before it is removed.
         """
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:

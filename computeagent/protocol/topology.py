@@ -24,7 +24,7 @@ class PageStock:
 
 
 @dataclass(frozen=True, slots=True)
-class HostCell:
+class ReportedNUMACell:
     """One NUMA cell: `shared` CPUs are offered to float on, `dedicated` ones to be pinned to.
 
     `siblings` are the offered threads of each core that has several; `socket` is None where a cell spans sockets.
@@ -86,12 +86,12 @@ class PlacedGuest:
         return sum(len(cell.pins) for cell in self.cells)
 
 
-def host_cells_to_json(cells: tuple[HostCell, ...]) -> dict[str, object] | None:
+def host_cells_to_json(cells: tuple[ReportedNUMACell, ...]) -> dict[str, object] | None:
     """The form of `HostReport.numa_topology`, without usage; None for a host that reports no cells."""
     return {"cells": [_host_cell(cell) for cell in cells]} if cells else None
 
 
-def host_cells_from_json(data: Json | None) -> tuple[HostCell, ...]:
+def host_cells_from_json(data: Json | None) -> tuple[ReportedNUMACell, ...]:
     """The inverse of `host_cells_to_json`. Raises Invalid."""
     if data is None:
         return ()
@@ -115,7 +115,7 @@ def placed_guest_from_json(data: Json | None) -> PlacedGuest | None:
         raise Invalid(f"this is no topology of a placed guest: {error!r}") from error
 
 
-def _host_cell(cell: HostCell) -> dict[str, object]:
+def _host_cell(cell: ReportedNUMACell) -> dict[str, object]:
     form: dict[str, object] = {
         "id": cell.id,
         "cpuset": format_cpus(cell.shared),
@@ -131,8 +131,8 @@ def _host_cell(cell: HostCell) -> dict[str, object]:
     return form
 
 
-def _read_host_cell(data: Json) -> HostCell:
-    return HostCell(
+def _read_host_cell(data: Json) -> ReportedNUMACell:
+    return ReportedNUMACell(
         id=int(data["id"]),
         shared=parse_cpus(data["cpuset"]),
         dedicated=parse_cpus(data["pcpuset"]),

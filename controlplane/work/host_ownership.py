@@ -40,27 +40,27 @@ def ownership_lock(ownership: Ownership) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class OwnershipHolder:
     """Who has a seat; `is_silent` when it has not been heard of for as long as it had promised."""
 
     owner: str
     is_silent: bool
 
 
-def seat_keep(*, name: str, owner: str, seconds: float) -> bool:
+def ownership_renew(*, name: str, owner: str, seconds: float) -> bool:
     """Promise to be heard of within `seconds`. False when the seat is not the owner's."""
     return bool(NamedLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
 
 
-def seat_holder(*, name: str) -> Holder | None:
+def ownership_holder(*, name: str) -> OwnershipHolder | None:
     """Who has the seat; None for one that nobody ever took."""
     row = NamedLease.objects.filter(name=name).first()
     if row is None:
         return None
-    return Holder(row.owner, NamedLease.objects.filter(name=name, until__lte=Now()).exists())
+    return OwnershipHolder(row.owner, NamedLease.objects.filter(name=name, until__lte=Now()).exists())
 
 
-def seat_pass(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
+def ownership_transfer(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
     """Give the seat from `before` (None: from nobody) to `owner`. False when it changed hands meanwhile."""
     if before is not None:
         return bool(NamedLease.objects.filter(name=name, owner=before).update(owner=owner, until=now_plus(seconds)))

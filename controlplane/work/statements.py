@@ -29,7 +29,7 @@ _FREE = """(state = 'waiting' OR (state = 'running' AND lease_until < {now}))
 _WHICH = "IN (SELECT id FROM work_work WHERE id IN ({ids}) ORDER BY id FOR UPDATE SKIP LOCKED)"
 _INSERT = """
 INSERT INTO work_work (id, queue, kind, subject, max_attempts, request_id, arguments, deadline_at,
-                        state, attempt, lease_owner, step, outcome, rung_at, created_at, updated_at)
+                        state, attempt, lease_owner, step, outcome, woken_at, created_at, updated_at)
 """.strip()
 _TAKE = """
 UPDATE work_work

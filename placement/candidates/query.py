@@ -62,7 +62,7 @@ class Instead:
     query: CandidateQuery
 
 
-class LikeChildren(StrEnum):
+class SymmetryMode(StrEnum):
     """What to do about children of one provider that do not differ: name every choice, or one for all."""
 
     ALL = "all"
@@ -84,7 +84,7 @@ class SearchOptions:
     and fleet, and a limit is shared out evenly among the trees.
     """
 
-    like_children: str = LikeChildren.ALL
+    symmetry: str = SymmetryMode.ALL
     max_candidates: int = -1
     strategy: str = Strategy.DEPTH_FIRST
     seed: int | None = None

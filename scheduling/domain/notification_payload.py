@@ -7,7 +7,7 @@ from controlplane.kernel.errors import KilonovaError
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
+from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell
 from scheduling.topology.domain.pci.asked import PciRequest
 
 Payload = dict[str, Any]
@@ -141,7 +141,7 @@ def _guest(guest: GuestTopology, instance_uuid: str) -> Payload:
     return nova_object("InstanceNUMATopologyPayload", "1.0", data)
 
 
-def _cell(cell: GuestCell) -> Payload:
+def _cell(cell: InstanceNUMACell) -> Payload:
     data = {
         "id": cell.id,
         "cpuset": sorted(cell.cpuset),

@@ -16,7 +16,7 @@ from scheduling.domain.request.schedule_request import ScheduleRequest, request_
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
-from scheduling.whatif.services.simulate import MOST_INSTANCES
+from scheduling.whatif.services.simulate import MAX_INSTANCES
 from servers.catalog.selectors.flavor import flavor_snapshot, flavors_visible
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.models import RequestSpec
@@ -68,7 +68,7 @@ def _plain(snapshot: Any) -> Mapping[str, Any]:
 
 def _asked_again(stored: ScheduleRequest, spec: RequestSpec) -> ScheduleRequest:
     """The stored request for instances that exist nowhere, with the group's members of today."""
-    uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MOST_INSTANCES]]
+    uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MAX_INSTANCES]]
     today = schedule_request(spec, uuids, current_request_id())
     return replace(
         stored,

@@ -6,9 +6,9 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
-from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
+from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
-from computeagent.protocol.conductor import PowerState
+from computeagent.protocol.conductor import GuestPowerState
 
 STOP_POLL_S = 0.2
 
@@ -21,7 +21,7 @@ def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
         if is_no_domain(error):
             return None
         raise
-    if mark_of(domain) is None:
+    if metadata_of(domain) is None:
         if is_gone(domain):
             return None
         raise DriverError(f"the hypervisor has a domain {guest_uuid} that is not ours")
@@ -37,32 +37,32 @@ def is_gone(domain: Any) -> bool:
     return False
 
 
-def mark_of(domain: Any) -> GuestMark | None:
+def metadata_of(domain: Any) -> GuestMetadata | None:
     """The mark in the domain's metadata; None for a domain that is not ours (or gone). Raises LibvirtError when it
     cannot be asked: taking that for "not ours" would report every guest as missing when libvirtd goes away.
     """
     try:
-        text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, MARK_NAMESPACE, 0)
+        text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, METADATA_NAMESPACE, 0)
     except LibvirtError as error:
         if is_no_metadata(error) or is_no_domain(error):
             return None
         raise
     try:
-        return mark_parse(text)
+        return metadata_parse(text)
     except (ET.ParseError, ValueError):
         return None
 
 
-def power_state(domain: Any) -> PowerState:
+def power_state(domain: Any) -> GuestPowerState:
     """The domain's state in Nova's terms. One that ended by a crash says so, although libvirt calls it shut off; one
     whose start was cut off has none yet, although libvirt calls it paused.
     """
     if is_half_started(domain):
-        return PowerState.NOSTATE
+        return GuestPowerState.NOSTATE
     state, reason = domain.state()
     if (state, reason) == (libvirt.VIR_DOMAIN_SHUTOFF, libvirt.VIR_DOMAIN_SHUTOFF_CRASHED):
-        return PowerState.CRASHED
-    return _states().get(state, PowerState.NOSTATE)
+        return GuestPowerState.CRASHED
+    return _states().get(state, GuestPowerState.NOSTATE)
 
 
 def domain_start(domain: Any) -> None:
@@ -122,13 +122,13 @@ def _ask(domain: Any) -> bool:
     return True
 
 
-def _states() -> dict[int, PowerState]:
+def _states() -> dict[int, GuestPowerState]:
     return {
-        libvirt.VIR_DOMAIN_RUNNING: PowerState.RUNNING,
-        libvirt.VIR_DOMAIN_BLOCKED: PowerState.RUNNING,
-        libvirt.VIR_DOMAIN_PAUSED: PowerState.PAUSED,
-        libvirt.VIR_DOMAIN_SHUTDOWN: PowerState.SHUTDOWN,
-        libvirt.VIR_DOMAIN_SHUTOFF: PowerState.SHUTDOWN,
-        libvirt.VIR_DOMAIN_CRASHED: PowerState.CRASHED,
-        libvirt.VIR_DOMAIN_PMSUSPENDED: PowerState.SUSPENDED,
+        libvirt.VIR_DOMAIN_RUNNING: GuestPowerState.RUNNING,
+        libvirt.VIR_DOMAIN_BLOCKED: GuestPowerState.RUNNING,
+        libvirt.VIR_DOMAIN_PAUSED: GuestPowerState.PAUSED,
+        libvirt.VIR_DOMAIN_SHUTDOWN: GuestPowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_SHUTOFF: GuestPowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_CRASHED: GuestPowerState.CRASHED,
+        libvirt.VIR_DOMAIN_PMSUSPENDED: GuestPowerState.SUSPENDED,
     }

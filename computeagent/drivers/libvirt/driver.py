@@ -16,17 +16,17 @@ from computeagent.drivers.libvirt.domains import (
     domain_start,
     domain_stop,
     is_running,
-    mark_of,
+    metadata_of,
     power_state,
     vnc_socket,
 )
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestMark, guest_xml
-from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, SizeOverrides
+from computeagent.drivers.libvirt.guest_xml import GuestMetadata, guest_xml
+from computeagent.drivers.libvirt.host_profile import HostProfile, HypervisorFacts, SizeOverrides
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestSpec, HostReport
 from computeagent.protocol.topology import host_cells_to_json
 from controlplane.kernel.kill_points import reach
 
@@ -92,7 +92,7 @@ class LibvirtDriver:
         with translated("reading the host"):
             ours = self._ours(conn)
             active = running_guests([domain for domain, _ in ours])
-            facts = self._profile.host_facts(conn, [mark for _, mark in ours])
+            facts = self._profile.host_facts(conn, [metadata_of_guest for _, metadata_of_guest in ours])
             hypervisor_type, version = conn.getType(), conn.getVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
@@ -114,7 +114,7 @@ class LibvirtDriver:
             numa_topology=host_cells_to_json(host_cells(facts.cells, self._options)),
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
-            **_disk_sizes(self._overrides, facts, [mark for _, mark in ours]),
+            **_disk_sizes(self._overrides, facts, [metadata_of_guest for _, metadata_of_guest in ours]),
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
@@ -155,7 +155,7 @@ class LibvirtDriver:
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
                 domain_stop(domain, grace_s=grace_s)
-        return GuestFacts(power_state=PowerState.SHUTDOWN)
+        return GuestFacts(power_state=GuestPowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """Pull the plug and start again."""
@@ -174,10 +174,12 @@ class LibvirtDriver:
         self._profile.housekeeping()
         with translated("listing the guests"):
             found = []
-            for domain, mark in self._ours(self._connection.handle()):
+            for domain, metadata_of_guest in self._ours(self._connection.handle()):
                 state = _state_or_none(domain)
                 if state is not None:
-                    found.append(GuestOnHypervisor(uuid=mark.uuid, name=mark.name, power_state=state))
+                    found.append(
+                        GuestOnHypervisor(uuid=metadata_of_guest.uuid, name=metadata_of_guest.name, power_state=state)
+                    )
             return found
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
@@ -219,7 +221,7 @@ class LibvirtDriver:
 
     def _facts(self, conn: Any, domain: Any) -> GuestFacts:
         state = power_state(domain)
-        if state is PowerState.NOSTATE or not domain.isActive():
+        if state is GuestPowerState.NOSTATE or not domain.isActive():
             return GuestFacts(power_state=state)
         return GuestFacts(
             power_state=power_state(domain),
@@ -227,9 +229,9 @@ class LibvirtDriver:
             vnc_socket=vnc_socket(domain.XMLDesc(0)),
         )
 
-    def _ours(self, conn: Any) -> list[tuple[Any, GuestMark]]:
-        marked = ((domain, mark_of(domain)) for domain in conn.listAllDomains(0))
-        return [(domain, mark) for domain, mark in marked if mark is not None]
+    def _ours(self, conn: Any) -> list[tuple[Any, GuestMetadata]]:
+        marked = ((domain, metadata_of(domain)) for domain in conn.listAllDomains(0))
+        return [(domain, metadata_of_guest) for domain, metadata_of_guest in marked if metadata_of_guest is not None]
 
 
 def running_guests(domains: list[Any]) -> list[Any]:
@@ -246,7 +248,7 @@ def running_guests(domains: list[Any]) -> list[Any]:
     return active
 
 
-def _state_or_none(domain: Any) -> PowerState | None:
+def _state_or_none(domain: Any) -> GuestPowerState | None:
     """The state, or None when the domain vanished since it was listed."""
     try:
         return power_state(domain)
@@ -256,7 +258,9 @@ def _state_or_none(domain: Any) -> PowerState | None:
         raise
 
 
-def _shared_vcpus(overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HostFacts) -> int:
+def _shared_vcpus(
+    overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HypervisorFacts
+) -> int:
     """How many CPUs floating vCPUs share. A share of the machine is at most what its CPU sets leave."""
     if not options.has_cpu_sets:
         return _or(overrides.vcpus, facts.vcpus)
@@ -268,7 +272,9 @@ def _or(override: int | None, measured: int) -> int:
     return measured if override is None else override
 
 
-def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMark]) -> dict[str, int]:
+def _disk_sizes(
+    overrides: SizeOverrides, facts: HypervisorFacts, guests_metadata: list[GuestMetadata]
+) -> dict[str, int]:
     """Disk figures in GiB. A share of the machine's disk counts as used what the guests' flavors take."""
     if overrides.disk_gib is None:
         return {
@@ -276,7 +282,7 @@ def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMar
             "disk_used_gib": facts.disk_used_gib,
             "disk_available_least_gib": facts.disk_available_gib,
         }
-    used = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
+    used = sum(metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib for metadata_of_guest in guests_metadata)
     return {
         "disk_gib": overrides.disk_gib,
         "disk_used_gib": used,

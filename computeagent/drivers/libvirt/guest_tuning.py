@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.conductor import FailureClass, GuestSpec
-from computeagent.protocol.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
+from computeagent.protocol.topology import PlacedCell, PlacedGuest, ReportedNUMACell, placed_guest_from_json
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -26,7 +26,7 @@ _PCI_ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])"
 
 
 @dataclass(frozen=True, slots=True)
-class GuestCell:
+class GuestCellTuning:
     """A NUMA cell that the guest sees. `page_kib` 0: ordinary pages."""
 
     id: int
@@ -56,7 +56,7 @@ class GuestTuning:
 
     vcpu_set: frozenset[int] = frozenset()
     cpu_topology: tuple[int, int, int] | None = None
-    cells: tuple[GuestCell, ...] = ()
+    cells: tuple[GuestCellTuning, ...] = ()
     vcpu_pins: tuple[tuple[int, frozenset[int]], ...] = ()
     emulator_cpus: frozenset[int] = frozenset()
     realtime_vcpus: frozenset[int] = frozenset()
@@ -74,7 +74,7 @@ class GuestTuning:
 class HostView:
     """What the rules need to know of the host. `pci_devices`: those that guests may have, as it reports them."""
 
-    cells: tuple[HostCell, ...] = ()
+    cells: tuple[ReportedNUMACell, ...] = ()
     shared_set: frozenset[int] = frozenset()
     pci_devices: tuple[dict[str, object], ...] = ()
 
@@ -121,7 +121,7 @@ def _cpus(text: str) -> frozenset[int]:
         raise DriverError(error.message) from error
 
 
-def _host_cell(cell: PlacedCell, host: HostView) -> HostCell:
+def _host_cell(cell: PlacedCell, host: HostView) -> ReportedNUMACell:
     found = next((each for each in host.cells if each.id == cell.host_cell), None)
     if found is None:
         has = format_cpus(each.id for each in host.cells) or "none"
@@ -129,13 +129,13 @@ def _host_cell(cell: PlacedCell, host: HostView) -> HostCell:
     return found
 
 
-def _guest_cell(at: int, cell: PlacedCell, on: HostCell) -> GuestCell:
+def _guest_cell(at: int, cell: PlacedCell, on: ReportedNUMACell) -> GuestCellTuning:
     """Cells are numbered from 0 in the guest. libvirt takes no page size for ordinary pages."""
     is_huge = cell.page_kib is not None and cell.page_kib > on.smallest_page_kib
-    return GuestCell(at, cell.vcpus, cell.memory_mib, on.id, (cell.page_kib or 0) if is_huge else 0)
+    return GuestCellTuning(at, cell.vcpus, cell.memory_mib, on.id, (cell.page_kib or 0) if is_huge else 0)
 
 
-def _pins(cell: PlacedCell, on: HostCell) -> list[tuple[int, frozenset[int]]]:
+def _pins(cell: PlacedCell, on: ReportedNUMACell) -> list[tuple[int, frozenset[int]]]:
     """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
     if cell.floating and not on.shared:
         raise DriverError(f"vCPUs {format_cpus(cell.floating)} float, and NUMA cell {on.id} of this host shares no CPU")
@@ -173,14 +173,14 @@ def _cpu_topology(guest: GuestSpec) -> tuple[int, int, int] | None:
 def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
     """`quota:cpu_shares`, `cpu_period` and `cpu_quota` of the flavor. Raises DriverError (USER)."""
     found = []
-    for name, (least, most) in QUOTAS.items():
+    for name, (minimum, maximum) in QUOTAS.items():
         text = guest.extra_specs.get(f"quota:{name}", "").strip()
         if text in ("", UNSET) or (name == "cpu_quota" and text.startswith("-")):
             continue
         number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
-        if number is None or not least <= number <= most:
+        if number is None or not minimum <= number <= maximum:
             raise DriverError(
-                f"quota:{name}={text[:40]!r} must be a whole number from {least} to {most}",
+                f"quota:{name}={text[:40]!r} must be a whole number from {minimum} to {maximum}",
                 failure_class=FailureClass.USER,
             )
         found.append((name.removeprefix("cpu_"), number))

@@ -8,7 +8,7 @@ from django import template
 from django.utils import timezone
 
 from controlplane.dashboard.frame import frame
-from controlplane.dashboard.instances.journey import words
+from controlplane.dashboard.instances.journey import labels
 from servers.states import api_status
 
 register = template.Library()
@@ -31,9 +31,9 @@ def status_pill(instance: Any) -> dict[str, str]:
 
 
 @register.filter
-def action_words(name: str) -> str:
+def action_label(name: str) -> str:
     """An action of an instance, as its button has it."""
-    return words.action_words(name)
+    return labels.action_label(name)
 
 
 @register.simple_tag(takes_context=True)

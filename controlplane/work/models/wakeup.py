@@ -9,7 +9,7 @@ class Wakeup(models.Model):
     queue = models.CharField(max_length=100)
     code = models.CharField(max_length=40)
     ref = models.CharField(max_length=64)
-    rung_at = models.DateTimeField()
+    woken_at = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["queue", "code", "ref"], name="wakeup_once")]

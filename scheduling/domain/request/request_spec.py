@@ -12,7 +12,7 @@ from scheduling.topology.domain.numa.guest import GuestTopology
 from scheduling.topology.domain.pci.asked import PciRequest
 
 
-class RequestSpec:
+class RequestSpecView:
     """What Nova calls a request spec. Nobody may change it but the engine.
 
     `instance_group` is as of now: instances of this batch that were placed already count as its members, their

@@ -18,7 +18,7 @@ from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.occupancy import occupied
 from scheduling.topology.domain.pci.codec import pools_to_list
 from scheduling.topology.domain.pci.devices import Devices, DeviceState, pools_of
-from scheduling.topology.domain.pci.devices import PciDevice as Device
+from scheduling.topology.domain.pci.devices import PciDeviceRecord as Device
 
 log = logging.getLogger(__name__)
 

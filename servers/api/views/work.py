@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_standings, works
+from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_statuses, works
 from controlplane.work.filtersets import WorkFilterSet
 from controlplane.work.models import Work
 from servers.api.identifiers import uuid_in_path
@@ -57,7 +57,7 @@ def _one(work: Work) -> Response:
 
 
 def _shown(works: list[Work]) -> list[dict[str, Any]]:
-    output = WorkOutput(works, many=True, context={"standings": work_standings(works)})
+    output = WorkOutput(works, many=True, context={"statuses": work_statuses(works)})
     return list(output.data)
 
 

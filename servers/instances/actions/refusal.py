@@ -2,7 +2,7 @@
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
-from servers.instances.actions.guards import refusal
+from servers.instances.actions.guards import guard_refusal
 from servers.instances.actions.table import ACTIONS, UNLOCK, VERBS, ActionRule, Subject
 
 
@@ -17,7 +17,9 @@ def action_refusal(action: str, instance: Subject, caller: Caller) -> str:
     if rule.needs_host and not instance.host:
         return "The instance is on no host, so there is nothing to act on."
     is_launched = instance.launched_at is not None
-    return refusal(rule.guard, vm_state=instance.vm_state, task_state=instance.task_state, is_launched=is_launched)
+    return guard_refusal(
+        rule.guard, vm_state=instance.vm_state, task_state=instance.task_state, is_launched=is_launched
+    )
 
 
 def verbs_allowed(instance: Subject, caller: Caller) -> list[ActionRule]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from computeagent.protocol.conductor import PowerState, WorkKind
+from computeagent.protocol.conductor import GuestPowerState, WorkKind
 from controlplane.identity.domain import Caller
 from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
 from servers.states import TaskState, VmState
@@ -90,7 +90,7 @@ class ActionRule:
     steps: tuple[Step, ...] = ()
     only_during: frozenset[TaskState] = ANY_TASK
     vm_state_after: VmState | None = None
-    power_state_wanted: PowerState = PowerState.RUNNING
+    power_state_wanted: GuestPowerState = GuestPowerState.RUNNING
     notification: str = ""
     deadline_s: float = 0.0
     is_verb: bool = False
@@ -156,7 +156,7 @@ DELETE = ActionRule(
     work=WorkKind.DELETE,
     task=_T.DELETING,
     vm_state_after=_V.DELETED,
-    power_state_wanted=PowerState.SHUTDOWN,
+    power_state_wanted=GuestPowerState.SHUTDOWN,
     notification="delete",
     deadline_s=86400.0,
     bulk=BulkAction(
@@ -188,7 +188,7 @@ STOP = ActionRule(
     work=WorkKind.STOP,
     task=_T.POWERING_OFF,
     vm_state_after=_V.STOPPED,
-    power_state_wanted=PowerState.SHUTDOWN,
+    power_state_wanted=GuestPowerState.SHUTDOWN,
     notification="power_off",
     deadline_s=_POWER_DEADLINE_S,
     is_verb=True,

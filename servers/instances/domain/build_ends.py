@@ -28,7 +28,7 @@ class Failure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FailureRule:
+class BuildFailureRule:
     """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows. `words`: for the
     owner of the instance, who is told no host.
     """
@@ -38,17 +38,17 @@ class FailureRule:
     words: str
 
 
-FAILURE_RULES: dict[Failure, FailureRule] = {
-    Failure.HOST: FailureRule(
+FAILURE_RULES: dict[Failure, BuildFailureRule] = {
+    Failure.HOST: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=True, words="The host could not build the instance"
     ),
-    Failure.NETWORK: FailureRule(
+    Failure.NETWORK: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The network or the image did not reach the host"
     ),
-    Failure.POLICY: FailureRule(
+    Failure.POLICY: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The server group does not allow the chosen host"
     ),
-    Failure.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
+    Failure.USER: BuildFailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
 }
 """What `servers.instances.services.build_outcome` goes by."""
 

@@ -32,5 +32,5 @@ def pending_instance(request: BuildRequest) -> Instance:
 
 def first_asked_at(request: BuildRequest) -> datetime | None:
     """When the instance was made that this request schedules again; None for the first request for an instance."""
-    told = request.instance_body.get("created_at")
-    return datetime.fromisoformat(told) if told else None
+    asked_at = request.instance_body.get("created_at")
+    return datetime.fromisoformat(asked_at) if asked_at else None

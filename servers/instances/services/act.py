@@ -10,13 +10,13 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
-from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish, work_history
+from controlplane.work.work import NewWork, WorkLease, compute_queue, work_create, work_finish, work_history
 from servers.fields import Problems, refuse_if, text_reasons
 from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
-from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.instances.services.notifications import Phase, action_emit, at_once_emit
+from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut
+from servers.instances.services.notifications import Phase, emit_action, emit_action_at_once
 from servers.instances.services.state import GuestState, action_require, state_set
 from servers.models import Instance
 from servers.states import TaskState, VmState
@@ -52,7 +52,7 @@ def _argument_problems(rule: ActionRule, arguments: Mapping[str, str]) -> Proble
     taken = {one.name: one for one in rule.arguments}
     problems = {name: [f"{rule.title} takes no {name}."] for name in arguments if name not in taken}
     return problems | {
-        name: text_reasons(arguments[name], most=one.max_length) for name, one in taken.items() if name in arguments
+        name: text_reasons(arguments[name], maximum=one.max_length) for name, one in taken.items() if name in arguments
     }
 
 
@@ -71,7 +71,7 @@ def _at_once(instance: Instance, rule: ActionRule, caller: Caller, arguments: Ma
     action_open(instance_id=row.pk, action=rule.name, user_id=caller.user_id, project_id=row.project_id, work=None)
     message = "; ".join(filter(None, arguments.values()))
     action_close(instance_id=row.pk, actions=(rule.name,), result="success", message=message)
-    at_once_emit(rule, row.pk, caller)
+    emit_action_at_once(rule, row.pk, caller)
 
 
 def host_action_begin(
@@ -92,10 +92,10 @@ def host_action_begin(
     state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task)
     work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s, arguments or {}))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
-    action_emit(rule, Phase.START, instance.pk)
+    emit_action(rule, Phase.START, instance.pk)
 
 
-def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
+def action_done(*, lease: WorkLease, guest: GuestState, steps: StepReport) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
     rule = _verb(lease.kind)
     with transaction.atomic():
@@ -111,10 +111,10 @@ def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()
-        action_emit(rule, Phase.END, lease.subject)
+        emit_action(rule, Phase.END, lease.subject)
 
 
-def action_failed(*, lease: Lease, step: str, message: str, details: str, steps: StepsTold) -> None:
+def action_failed(*, lease: WorkLease, step: str, message: str, details: str, steps: StepReport) -> None:
     """It failed: the instance is as the hypervisor says, which the next power sync will tell. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
@@ -141,7 +141,7 @@ def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, *, p
     steps_cut(instance_id=instance.pk, error=problem)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)
-    action_emit(rule, Phase.ERROR, instance.pk, problem=problem, step=step)
+    emit_action(rule, Phase.ERROR, instance.pk, problem=problem, step=step)
 
 
 def _verb(kind: str) -> ActionRule:

@@ -10,8 +10,8 @@ from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work
 from controlplane.work.work import (
-    Lease,
     NewWork,
+    WorkLease,
     compute_queue,
     work_cancel,
     work_create,
@@ -25,7 +25,7 @@ from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import (
-    StepsTold,
+    StepReport,
     action_close,
     action_open,
     action_take_up,
@@ -34,7 +34,7 @@ from servers.instances.services.journal import (
     fault_record,
     steps_cut,
 )
-from servers.instances.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
+from servers.instances.services.notifications import API, COMPUTE, Phase, emit_instance_action, emit_pending_deletion
 from servers.instances.services.state import action_require, instance_deleted_set, state_set
 from servers.models import (
     BuildRequest,
@@ -48,7 +48,7 @@ from servers.models import (
 )
 from servers.states import DELETING_TASKS, TaskState, VmState
 
-MOST_TURNS = 5
+MAX_ROUNDS = 5
 """How often an instance may turn from a row into a request and back while its deletion looks for it."""
 CUT = "The instance was deleted."
 
@@ -58,7 +58,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
     require(caller, DELETE.policy)
     action_require(instance_get(caller=caller, instance_id=instance_id), DELETE.name, caller)
     with transaction.atomic():
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_ROUNDS):
             if _build_request_deleted(caller, instance_id):
                 return
             work_lock(subject=instance_id)
@@ -77,7 +77,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
         return False
     claims_free([instance_id])
     _traces_remove(instance_id)
-    pending_deletion_told(pending_instance(request), caller)
+    emit_pending_deletion(pending_instance(request), caller)
     return True
 
 
@@ -101,7 +101,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
             project_id=instance.project_id,
             work=None,
         )
-        verb_told(DELETE.notification, Phase.START, [instance.pk], binary=API)
+        emit_instance_action(DELETE.notification, Phase.START, [instance.pk], binary=API)
         _finish(instance.pk, binary=API)
         action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
@@ -113,7 +113,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
         project_id=instance.project_id,
         work=_host_work(instance),
     )
-    verb_told(DELETE.notification, Phase.START, [instance.pk])
+    emit_instance_action(DELETE.notification, Phase.START, [instance.pk])
 
 
 def deletion_take_up(instance: Instance) -> None:
@@ -133,7 +133,7 @@ def _host_work(instance: Instance) -> Work:
     return work_create(NewWork(queue, WorkKind.DELETE, instance.pk, DELETE.deadline_s, max_attempts=1000))
 
 
-def delete_done(*, lease: Lease, steps: StepsTold) -> None:
+def delete_done(*, lease: WorkLease, steps: StepReport) -> None:
     """The host holds nothing of it any more. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease)
@@ -155,14 +155,16 @@ def delete_overdue(work: Work, reason: str) -> None:
     step, details = work.step or work.kind, work_history(work)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(DELETE.name,), result="error", message=message)
-    verb_told(DELETE.notification, Phase.ERROR, [instance.pk], problem=message, step=step)
+    emit_instance_action(DELETE.notification, Phase.ERROR, [instance.pk], problem=message, step=step)
 
 
 def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
     claims_free([instance_id])
-    verb_told(DELETE.notification, Phase.END, [instance_id], binary=binary)  # while it still has its addresses
+    emit_instance_action(
+        DELETE.notification, Phase.END, [instance_id], binary=binary
+    )  # while it still has its addresses
     _traces_remove(instance_id)
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()

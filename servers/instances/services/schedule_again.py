@@ -22,7 +22,7 @@ from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import action_open
-from servers.instances.services.notifications import return_told
+from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
@@ -37,7 +37,9 @@ OF_THE_TRY_BEFORE = frozenset(
 """Columns that the next try writes anew, or that the request has in another form. All others stay as they are: what its
 owner gave an instance stays with it. `attempts` goes on counting, so that attempts keep their numbers in the journey.
 """
-STAYING = tuple(field.attname for field in Instance._meta.concrete_fields if field.attname not in OF_THE_TRY_BEFORE)
+COPIED_FIELDS = tuple(
+    field.attname for field in Instance._meta.concrete_fields if field.attname not in OF_THE_TRY_BEFORE
+)
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -109,9 +111,9 @@ def _request_from(instance: Instance) -> BuildRequest:
 
 
 def _body(instance: Instance) -> dict[str, Any]:
-    staying = {name: getattr(instance, name) for name in STAYING}
+    copied = {name: getattr(instance, name) for name in COPIED_FIELDS}
     return {
-        **{name: str(value) if isinstance(value, uuid.UUID) else value for name, value in staying.items()},
+        **{name: str(value) if isinstance(value, uuid.UUID) else value for name, value in copied.items()},
         "generation": instance.generation + 1,
         "vm_state": VmState.BUILDING.value,
         "task_state": TaskState.SCHEDULING.value,
@@ -143,4 +145,4 @@ def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: W
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {caller.username}.{decided}"
     InstanceAction.objects.filter(pk=asked.pk).update(message=message)
-    return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))
+    emit_return_to_pending(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -20,7 +20,7 @@ from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.refusal import action_refusal
 from servers.instances.actions.table import ActionRule
 from servers.instances.domain.transitions import FIRST_STATES, task_sources, vm_sources
-from servers.instances.services.notifications import changes_told
+from servers.instances.services.notifications import emit_state_changes
 from servers.models import Instance
 from servers.states import DELETING_TASKS, PowerState, TaskState, VmState
 
@@ -100,7 +100,7 @@ def _is_written(
         for name, value in changes.items()
         if not isinstance(value, Sql)
     ]
-    with changes_told([instance_id]), connection.cursor() as cursor:
+    with emit_state_changes([instance_id]), connection.cursor() as cursor:
         cursor.execute(text, [*values, uuid_value(instance_id)])
         return bool(cursor.rowcount)
 

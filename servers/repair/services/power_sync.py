@@ -15,16 +15,16 @@ from servers.instances.services.journal import fault_record
 from servers.instances.services.state import GuestState, guest_seen_set, state_set
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
-from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
+from servers.repair.domain.power_rules import AT_ONCE, PowerHeal, power_heal
 from servers.states import PowerState, TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {
-    PowerCure.FOLLOW: "The instance was set to stopped, as its guest is.",
-    PowerCure.STOP: "The guest is being stopped.",
-    PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
+    PowerHeal.FOLLOW: "The instance was set to stopped, as its guest is.",
+    PowerHeal.STOP: "The guest is being stopped.",
+    PowerHeal.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_ACTION = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
+_ACTION = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
@@ -51,10 +51,10 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
         # Looked at again under the lock: whoever begins work changes the instance first.
         if instance is None or open_work_subjects(subjects=[instance_id]):
             return False
-        cure = power_cure(instance.vm_state, instance.power_state)
-        if cure is PowerCure.NOTHING:
+        proposed_heal = power_heal(instance.vm_state, instance.power_state)
+        if proposed_heal is PowerHeal.NOTHING:
             return False
-        _put_right(instance, cure, asked_by)
+        _put_right(instance, proposed_heal, asked_by)
     return True
 
 
@@ -69,7 +69,7 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
         changes["console_socket"] = guest.console_socket
     if changes and not guest_seen_set(instance, ownership, **changes):
         return  # somebody began with it, or has the host now: what was read of the guest may be over
-    if power_cure(instance.vm_state, guest.power_state) in AT_ONCE:
+    if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
         _restore_quietly(instance)
 
 
@@ -80,10 +80,10 @@ def _restore_quietly(instance: Instance) -> None:
         log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
 
 
-def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
+def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
     """As an action that people can see, and in the book of heals."""
     vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
-    if cure is PowerCure.FOLLOW:
+    if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
         if instance.power_state == PowerState.CRASHED:
             # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
@@ -91,13 +91,13 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
             fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
             return
     else:
-        host_action_begin(instance, _ACTION[cure], user_id=None, vm_in=vm_in, task_in=task_in)
+        host_action_begin(instance, _ACTION[proposed_heal], user_id=None, vm_in=vm_in, task_in=task_in)
     heal_record(
-        kind=GUEST_DRIFTS[cure],
+        kind=GUEST_DRIFTS[proposed_heal],
         subject=instance.pk,
         found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
         f"{_guest_words(instance.power_state)}.",
-        done=_DONE[cure],
+        done=_DONE[proposed_heal],
         evidence={
             "vm_state": instance.vm_state,
             "power_state": instance.power_state,

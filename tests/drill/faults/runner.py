@@ -30,7 +30,7 @@ class Outcome:
         """It had the outcome that it must have, and nothing was lost; of a negative control, the opposite."""
         return self.must_fail == bool(self.unexpected or self.violations)
 
-    def told(self) -> dict[str, object]:
+    def as_row(self) -> dict[str, object]:
         """For a line of a report."""
         return {
             "fault": self.fault,

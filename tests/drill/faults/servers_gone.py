@@ -78,7 +78,7 @@ def redis_forgets(stage: Stage) -> Evidence:
     return _during_load(stage, stage.redis, down_s=2.0)
 
 
-def redis_keeps(stage: Stage) -> Evidence:
+def redis_holds(stage: Stage) -> Evidence:
     """Saved, killed, started on what it had saved: doorbells that were answered since then ring a second time."""
     assert stage.redis is not None
     server, before = stage.redis, load_counts(stage)
@@ -104,5 +104,5 @@ FAULTS = (
     Fault("postgres-restart-fast", postgres_fast, WITH_POSTGRES),
     Fault("postgres-away-beyond-lease", postgres_long, WITH_POSTGRES),
     Fault("redis-restart-forgets", redis_forgets, (Environment.REDIS,)),
-    Fault("redis-restart-keeps", redis_keeps, (Environment.REDIS,)),
+    Fault("redis-restart-keeps", redis_holds, (Environment.REDIS,)),
 )

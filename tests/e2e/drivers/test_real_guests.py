@@ -11,7 +11,7 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.qemu_img import overlay_create
-from computeagent.protocol.conductor import FailureClass, PowerState
+from computeagent.protocol.conductor import FailureClass, GuestPowerState
 from controlplane.kernel.cpu_list import parse_cpus
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
@@ -154,7 +154,7 @@ def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
 def test_guest_that_ignores_the_power_button_is_stopped_after_its_grace(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
 
-    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is PowerState.SHUTDOWN
+    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is GuestPowerState.SHUTDOWN
 
 
 def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:

@@ -10,7 +10,7 @@ from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from computeagent.management.device_choice import device_choice
-from computeagent.protocol.conductor import GuestSpec, PowerState
+from computeagent.protocol.conductor import GuestPowerState, GuestSpec
 from scheduling.topology.domain.numa.codec import host_from_dict
 
 pytestmark = pytest.mark.libvirt
@@ -113,7 +113,7 @@ def test_placed_guest_runs_on_a_simulated_host(tmp_path: Path) -> None:
 
     facts = driver.spawn(PLACED)
     driver.close()
-    assert facts.power_state is PowerState.RUNNING
+    assert facts.power_state is GuestPowerState.RUNNING
 
 
 def test_host_without_pci_devices_reports_none_whatever_the_specs(tmp_path: Path) -> None:

@@ -12,15 +12,21 @@ from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
 from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.numa.guest import (
+    CpuPolicy,
+    EmulatorThreads,
+    GuestTopology,
+    InstanceNUMACell,
+    ThreadPolicy,
+)
+from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
 from scheduling.topology.domain.numa.usage import claim, free
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list
 from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
 from scheduling.topology.domain.pci.pool import free as give_back
-from scheduling.topology.domain.pci.support import Place, consume, refuse_pci
+from scheduling.topology.domain.pci.support import NumaPlace, consume, refuse_pci
 from scheduling.topology.domain.pci.support import claim as take
 from tests.units.scheduling import worlds
 
@@ -28,7 +34,7 @@ CPUS = 8
 
 
 @st.composite
-def host_cells(draw: st.DrawFn, at: int) -> HostCell:
+def host_cells(draw: st.DrawFn, at: int) -> NUMACell:
     threads = draw(st.sampled_from([1, 2, 4]))
     first = at * CPUS
     numbers = range(first, first + CPUS)
@@ -36,7 +42,7 @@ def host_cells(draw: st.DrawFn, at: int) -> HostCell:
     shared = frozenset(numbers) if draw(st.booleans()) else frozenset(numbers) - pinnable
     pinned = frozenset(draw(st.sets(st.sampled_from(sorted(pinnable))))) if pinnable else frozenset()
     sizes = draw(st.sampled_from([(), (4,), (4, 2048)]))
-    return HostCell(
+    return NUMACell(
         id=at,
         cpuset=shared,
         pcpuset=pinnable,
@@ -46,7 +52,9 @@ def host_cells(draw: st.DrawFn, at: int) -> HostCell:
         memory_used_mib=draw(st.integers(0, 4096)),
         pinned_cpus=pinned,
         siblings=tuple(frozenset(range(one, one + threads)) for one in range(first, first + CPUS, threads)),
-        mempages=tuple(Pages(size, 2048 * 1024 // size, draw(st.integers(0, 1024 * 1024 // size))) for size in sizes),
+        mempages=tuple(
+            NUMAPages(size, 2048 * 1024 // size, draw(st.integers(0, 1024 * 1024 // size))) for size in sizes
+        ),
         physnets=frozenset(draw(st.sets(st.sampled_from("ab"), max_size=1))),
     )
 
@@ -68,7 +76,7 @@ def guests(draw: st.DrawFn) -> GuestTopology:
         pinned, first = frozenset(range(first, first + pins)), first + pins
         shared, first = frozenset(range(first, first + floats)), first + floats
         memory = draw(st.sampled_from([2, 511, 512, 1024]))
-        cells.append(GuestCell(at, shared, pinned, memory, size, policy, threads))
+        cells.append(InstanceNUMACell(at, shared, pinned, memory, size, policy, threads))
     emulator = (
         draw(st.sampled_from([None, *EmulatorThreads])) if policy in (CpuPolicy.DEDICATED, CpuPolicy.MIXED) else None
     )
@@ -193,10 +201,12 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
     reserve = [int(guest.emulator_threads_isolated), *[0] * (len(guest) - 1)]
     for chosen in permutations(host.cells, len(guest)):
         pairs = zip(chosen, guest.cells, reserve, strict=True)
-        if not all(isinstance(fit_cell(cell, part, wants.limits, count), GuestCell) for cell, part, count in pairs):
+        if not all(
+            isinstance(fit_cell(cell, part, wants.limits, count), InstanceNUMACell) for cell, part, count in pairs
+        ):
             continue
         ids = frozenset(cell.id for cell in chosen)
-        place = Place(ids, host.sockets)
+        place = NumaPlace(ids, host.sockets)
         if wants.pools is not None and wants.pci_requests and refuse_pci(wants.pools, wants.pci_requests, place):
             continue
         if refuse_far_networks(host, ids, wants.networks) is None:
@@ -205,11 +215,11 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
 
 
 @given(host_cells(0), st.integers(1, 8), st.integers(0, 1))
-def test_pinning_without_policy_needs_only_free_cpus(cell: HostCell, vcpus: int, reserve: int) -> None:
-    part = GuestCell(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
+def test_pinning_without_policy_needs_only_free_cpus(cell: NUMACell, vcpus: int, reserve: int) -> None:
+    part = InstanceNUMACell(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
     found = fit_cell(cell, part, reserve=reserve)
     has_memory = all(pages.free >= 0 for pages in cell.mempages[:1])
-    assert isinstance(found, GuestCell) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
+    assert isinstance(found, InstanceNUMACell) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
 
 
 @given(hosts(), guests(), needs)
@@ -224,7 +234,7 @@ def test_topologies_survive_their_rows(host: HostTopology, guest: GuestTopology,
 def test_devices_claimed_then_freed_are_the_same(
     free_pools: tuple[PciPool, ...], wanted: tuple[PciRequest, ...], cells: frozenset[int]
 ) -> None:
-    found = consume(free_pools, wanted, Place(cells, {0: 0, 1: 0, 2: 1}))
+    found = consume(free_pools, wanted, NumaPlace(cells, {0: 0, 1: 0, 2: 1}))
     if hasattr(found, "given"):
         after = take(free_pools, found)
         assert min((pool.count for pool in after), default=0) >= 0

@@ -80,7 +80,7 @@ def test_all_of_a_batch_deleted_while_it_is_chosen_leaves_nothing(between: list[
     assert_nothing_is_left(*made)
 
 
-def test_deleted_while_no_host_is_found_is_not_buried(between: list[Any]) -> None:
+def test_deleted_while_no_host_is_found_is_not_moved_to_cell0(between: list[Any]) -> None:
     who = world.cloud()
     world.flavor("huge", vcpus=8)
     made = world.create(who.member, flavor="huge")[0]
@@ -98,8 +98,8 @@ def test_dispatched_and_not_taken_is_cancelled_and_its_host_cleans_up() -> None:
     assert Work.objects.get(kind="build").state == "cancelled"
     conductor_connect().deleted(lease=world.order("h1", WorkKind.DELETE).lease)
     assert_nothing_is_left(made)
-    told = InstanceAction.objects.order_by("id").values_list("action", "result")
-    assert list(told) == [("create", "cancelled"), ("delete", "success")]
+    reported = InstanceAction.objects.order_by("id").values_list("action", "result")
+    assert list(reported) == [("create", "cancelled"), ("delete", "success")]
     assert AttemptRecord.objects.get().outcome == "cancelled"
 
 

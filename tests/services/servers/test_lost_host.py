@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from computeagent.protocol.conductor import (
+    AgentLease,
     BuildFailure,
     FailureClass,
     GuestFacts,
+    GuestPowerState,
     GuestReturn,
     HostUsage,
-    Lease,
-    PowerState,
-    StrangeGuest,
+    ReportedOrphan,
 )
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
@@ -23,8 +23,7 @@ from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
 from servers.instances.services.act import instance_act
-from servers.models import ConsoleLog
-from servers.models import StrangeGuest as StrangeRow
+from servers.models import ConsoleLog, OrphanGuest
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -70,7 +69,7 @@ def test_work_is_not_taken_by_an_agent_that_lost_its_host() -> None:
     assert other.take(host="h1", work_id=work_id, owner="h1:2") is not None
 
 
-VERBS: list[Callable[[DatabaseConductor, Lease], object]] = [
+VERBS: list[Callable[[DatabaseConductor, AgentLease], object]] = [
     lambda lost, lease: lost.renew(lease=lease),
     lambda lost, lease: lost.record_steps(lease=lease, begins="spawning"),
     lambda lost, lease: lost.build_done(lease=lease, facts=world.RUNNING),
@@ -82,7 +81,7 @@ VERBS: list[Callable[[DatabaseConductor, Lease], object]] = [
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_lease_is_over_for_an_agent_that_lost_its_host(verb: Callable[[DatabaseConductor, Lease], object]) -> None:
+def test_lease_is_over_for_an_agent_that_lost_its_host(verb: Callable[[DatabaseConductor, AgentLease], object]) -> None:
     work_id = waiting_build()
     lost = agent()
     lease = lost_lease(lost, work_id)
@@ -110,20 +109,20 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     lost = agent()
     pass_host(str(instance.pk))
     uid = str(instance.pk)
-    lost.power_states(host="h1", facts={uid: GuestFacts(PowerState.SHUTDOWN)})
+    lost.power_states(host="h1", facts={uid: GuestFacts(GuestPowerState.SHUTDOWN)})
     lost.console_outputs(host="h1", outputs={uid: "old"})
     lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9))
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
-        lambda: lost.strange_guests(host="h1", guests=[StrangeGuest(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
+        lambda: lost.orphan_guests(host="h1", guests=[ReportedOrphan(str(uuid.uuid4()), "x", GuestPowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
-        lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),
+        lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, GuestPowerState.SHUTDOWN)]),
     ):
         with pytest.raises(Conflict, match="served by another agent"):
             verb()
     assert world.instance_of(instance.pk).vm_state == "active"
     assert not ConsoleLog.objects.exists()
-    assert not StrangeRow.objects.exists()
+    assert not OrphanGuest.objects.exists()
     assert not Heal.objects.exists()
     assert ComputeNode.objects.get().vcpus_used == 0
 
@@ -141,7 +140,7 @@ def test_host_that_never_registered_is_not_found() -> None:
         conductor_connect().heartbeat(host="h9")
 
 
-def lost_lease(lost: DatabaseConductor, work_id: str) -> Lease:
+def lost_lease(lost: DatabaseConductor, work_id: str) -> AgentLease:
     """The lease on the work of an agent whose host passes to another one right after."""
     order = lost.take(host="h1", work_id=work_id, owner="h1:1")
     assert order is not None

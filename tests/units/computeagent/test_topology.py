@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.protocol.topology import (
-    HostCell,
     PageStock,
+    ReportedNUMACell,
     host_cells_from_json,
     host_cells_to_json,
     placed_guest_from_json,
@@ -14,9 +14,9 @@ from computeagent.protocol.topology import (
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology
+from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestTopology, InstanceNUMACell
 
-CELL = HostCell(
+CELL = ReportedNUMACell(
     id=0,
     shared=frozenset({0, 1}),
     dedicated=frozenset({2, 3}),
@@ -27,7 +27,7 @@ CELL = HostCell(
 )
 PLACED = GuestTopology(
     (
-        GuestCell(
+        InstanceNUMACell(
             id=0,
             cpuset=frozenset({0}),
             pcpuset=frozenset({1}),

@@ -7,12 +7,12 @@ from uuid import UUID
 import pytest
 
 from controlplane.identity.domain import Caller, Role
-from servers.catalog.domain.quota import UNLIMITED, Amounts, overruns
+from servers.catalog.domain.quota import UNLIMITED, QuotaAmounts, overruns
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.states import VmState
 
 WHO = Caller(UUID(int=1), "mary", UUID(int=2), "demo", frozenset({Role.MEMBER}))
-BURIED = {"vm_state": "error", "task_state": "", "host": "", "launched_at": None, "locked": False}
+IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "launched_at": None, "locked": False}
 
 
 def refusal_of(**states: object) -> str:
@@ -20,7 +20,7 @@ def refusal_of(**states: object) -> str:
 
 
 def test_one_in_error_on_no_host_that_never_ran_may() -> None:
-    assert refusal_of(**BURIED) == ""
+    assert refusal_of(**IN_CELL0) == ""
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_one_in_error_on_no_host_that_never_ran_may() -> None:
     ],
 )
 def test_any_other_is_told_why_not(change: dict[str, object], words: str) -> None:
-    assert words in refusal_of(**{**BURIED, **change})
+    assert words in refusal_of(**{**IN_CELL0, **change})
 
 
 @pytest.mark.parametrize("state", [state for state in VmState if state is not VmState.ERROR])
 def test_no_state_but_error_may(state: VmState) -> None:
-    assert refusal_of(**{**BURIED, "vm_state": state.value})
+    assert refusal_of(**{**IN_CELL0, "vm_state": state.value})
 
 
 def test_overrun_is_what_is_in_use_beyond_a_lowered_limit() -> None:
-    found = overruns(used=Amounts(3, 8, 512), limits=Amounts(2, 8, UNLIMITED))
+    found = overruns(used=QuotaAmounts(3, 8, 512), limits=QuotaAmounts(2, 8, UNLIMITED))
     assert [one.sentence for one in found] == ["instances: 3 in use, 2 allowed."]

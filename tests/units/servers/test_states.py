@@ -1,8 +1,8 @@
 import pytest
 
-from computeagent.protocol.conductor import PowerState as AgentPowerState
+from computeagent.protocol.conductor import GuestPowerState as AgentPowerState
 from servers.images.domain.images import TRANSITIONS, ImageStatus
-from servers.instances.actions.guards import GUARDS, refusal
+from servers.instances.actions.guards import GUARDS, guard_refusal
 from servers.instances.actions.table import VERBS
 from servers.instances.domain.transitions import vm_can_become
 from servers.states import POWER_STATE_CODES, PowerState, TaskState, VmState, api_status, status_states
@@ -54,27 +54,27 @@ def test_states_of_a_status_show_as_it():
 
 
 def test_start_of_active_instance_is_refused_with_both_states():
-    reason = refusal("start", vm_state="active", task_state="", is_launched=True)
+    reason = guard_refusal("start", vm_state="active", task_state="", is_launched=True)
     assert reason == "The instance is active; start needs stopped."
 
 
 def test_stop_during_a_task_is_refused_with_the_task():
-    reason = refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
+    reason = guard_refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
     assert reason == "The instance is busy with rebooting_hard; stop needs no task."
 
 
 def test_action_before_first_launch_is_refused():
-    assert "never launched" in refusal("rebuild", vm_state="error", task_state="", is_launched=False)
+    assert "never launched" in guard_refusal("rebuild", vm_state="error", task_state="", is_launched=False)
 
 
 def test_delete_is_allowed_in_every_state():
     assert not any(
-        refusal("delete", vm_state=vm, task_state=task, is_launched=False) for vm in VmState for task in TaskState
+        guard_refusal("delete", vm_state=vm, task_state=task, is_launched=False) for vm in VmState for task in TaskState
     )
 
 
 def test_console_is_refused_while_deleting():
-    assert refusal("console", vm_state="active", task_state="deleting", is_launched=True)
+    assert guard_refusal("console", vm_state="active", task_state="deleting", is_launched=True)
 
 
 @pytest.mark.parametrize(("name", "guard"), [("start", "start"), ("stop", "stop"), ("reboot", "reboot_hard")])

@@ -7,8 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestCell, GuestTopology, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
+from scheduling.topology.domain.numa.guest import (
+    CpuPolicy,
+    EmulatorThreads,
+    GuestTopology,
+    InstanceNUMACell,
+    ThreadPolicy,
+)
+from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -37,7 +43,7 @@ def guest_from_dict(data: Mapping[str, Any]) -> GuestTopology:
     return GuestTopology(cells, EmulatorThreads(emulator) if emulator else None)
 
 
-def _host_cell(cell: HostCell) -> Json:
+def _host_cell(cell: NUMACell) -> Json:
     return {
         "id": cell.id,
         "cpuset": format_cpus(cell.cpuset),
@@ -58,13 +64,13 @@ def _host_cell(cell: HostCell) -> Json:
     }
 
 
-def _pages(pages: Pages) -> list[int]:
+def _pages(pages: NUMAPages) -> list[int]:
     """Size in KiB, total, used, reserved."""
     return [pages.size_kib, pages.total, pages.used, pages.reserved]
 
 
-def _read_host_cell(data: Mapping[str, Any]) -> HostCell:
-    return HostCell(
+def _read_host_cell(data: Mapping[str, Any]) -> NUMACell:
+    return NUMACell(
         id=data["id"],
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),
@@ -74,13 +80,13 @@ def _read_host_cell(data: Mapping[str, Any]) -> HostCell:
         memory_used_mib=data.get("memory_used_mib", 0),
         pinned_cpus=parse_cpus(data.get("pinned_cpus", "")),
         siblings=tuple(map(parse_cpus, data.get("siblings", ()))),
-        mempages=tuple(Pages(*numbers) for numbers in data.get("mempages", ())),
+        mempages=tuple(NUMAPages(*numbers) for numbers in data.get("mempages", ())),
         physnets=frozenset(data.get("physnets", ())),
         tunneled=data.get("tunneled", False),
     )
 
 
-def _guest_cell(cell: GuestCell) -> Json:
+def _guest_cell(cell: InstanceNUMACell) -> Json:
     return {
         "id": cell.id,
         "cpuset": format_cpus(cell.cpuset),
@@ -99,9 +105,9 @@ def _guest_cell(cell: GuestCell) -> Json:
     }
 
 
-def _read_guest_cell(data: Mapping[str, Any]) -> GuestCell:
+def _read_guest_cell(data: Mapping[str, Any]) -> InstanceNUMACell:
     policy, threads = data.get("cpu_policy"), data.get("thread_policy")
-    return GuestCell(
+    return InstanceNUMACell(
         id=data["id"],
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),

@@ -33,7 +33,7 @@ class EmulatorThreads(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GuestCell:
+class InstanceNUMACell:
     """One NUMA cell of a guest: `cpuset` are its shared vCPUs, `pcpuset` its pinned ones.
 
     `page_size` is in KiB or a symbol, None for no wish. The last three are set by a fit: the host cell, pairs of
@@ -71,13 +71,13 @@ class GuestCell:
 class GuestTopology:
     """All cells of a guest. CPU and thread policies are the same in all of them."""
 
-    cells: tuple[GuestCell, ...]
+    cells: tuple[InstanceNUMACell, ...]
     emulator_threads: EmulatorThreads | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def __iter__(self) -> Iterator[GuestCell]:
+    def __iter__(self) -> Iterator[InstanceNUMACell]:
         return iter(self.cells)
 
     @property

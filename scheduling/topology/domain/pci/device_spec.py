@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.flavor_keys import flag
+from scheduling.topology.domain.flavor_keys import parse_flag
 from scheduling.topology.domain.pci.address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
-from scheduling.topology.domain.pci.devices import PciDevice
+from scheduling.topology.domain.pci.devices import PciDeviceRecord
 
 _FLAGS = ("managed", "live_migratable", "one_time_use", "remote_managed")
 
@@ -22,7 +22,7 @@ class DeviceSpec:
     devname: str = ""
     tags: tuple[tuple[str, str], ...] = ()
 
-    def matches(self, device: PciDevice) -> bool:
+    def matches(self, device: PciDeviceRecord) -> bool:
         """Whether the device is meant: by ids, and by network name or address.
 
         The exact address of a card, or its network name, means the card's virtual functions as well.
@@ -33,7 +33,7 @@ class DeviceSpec:
             return self.devname in (device.devname, device.parent_devname)
         return self.address is None or self._is_at(device, self.address)
 
-    def _is_at(self, device: PciDevice, pattern: AddressPattern) -> bool:
+    def _is_at(self, device: PciDeviceRecord, pattern: AddressPattern) -> bool:
         if pattern.matches(device.address):
             return True
         return pattern.is_single and bool(device.parent_address) and pattern.matches(device.parent_address)
@@ -44,7 +44,7 @@ def parse_device_specs(entries: Iterable[Mapping[str, Any]]) -> tuple[DeviceSpec
     return tuple(_spec(dict(entry)) for entry in entries)
 
 
-def spec_of(device: PciDevice, specs: Iterable[DeviceSpec]) -> DeviceSpec | None:
+def spec_of(device: PciDeviceRecord, specs: Iterable[DeviceSpec]) -> DeviceSpec | None:
     """The first rule that means the device; None: guests may not have it."""
     return next((spec for spec in specs if spec.matches(device)), None)
 
@@ -65,4 +65,4 @@ def _id(name: str, value: object) -> str:
 
 def _tag(name: str, value: object) -> str:
     text = str(value).strip()
-    return text if name not in _FLAGS else ("true" if flag(text) else "false")
+    return text if name not in _FLAGS else ("true" if parse_flag(text) else "false")

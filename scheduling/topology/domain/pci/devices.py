@@ -8,7 +8,7 @@ from enum import StrEnum
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import DeviceType, PciPool, Pools
-from scheduling.topology.domain.pci.support import ANYWHERE, Place, consume
+from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace, consume
 
 # Only network functions can be managed by another machine; pools say so even where a spec does not.
 _NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)
@@ -32,7 +32,7 @@ class DeviceState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PciDevice:
+class PciDeviceRecord:
     """One device. `parent_address` is the card's of a virtual function; `owner` the guest that has it.
 
     `tags` are those of the device spec that means it.
@@ -74,10 +74,10 @@ class PciDevice:
         )
 
 
-Devices = tuple[PciDevice, ...]
+Devices = tuple[PciDeviceRecord, ...]
 
 
-def pools_of(devices: Iterable[PciDevice]) -> Pools:
+def pools_of(devices: Iterable[PciDeviceRecord]) -> Pools:
     """The pools of all available devices, in a fixed order."""
     counts = Counter(device.pool for device in devices if device.state is DeviceState.AVAILABLE)
     ordered = sorted(counts.items(), key=lambda item: (len(item[0].tags), item[0].address, str(item[0])))
@@ -88,7 +88,7 @@ def claim(
     devices: Devices,
     requests: Sequence[PciRequest],
     owner: str,
-    place: Place = ANYWHERE,
+    place: NumaPlace = ANYWHERE,
     providers: Mapping[str, Sequence[str]] | None = None,
 ) -> Devices | Refusal:
     """All devices after `owner` was promised what the requests ask for; or why that cannot be.
@@ -100,7 +100,7 @@ def claim(
     if isinstance(taken, Refusal):
         return taken
     wanted = {replace(pools[at], count=0): count for at, count in taken.given}
-    chosen: list[PciDevice] = []
+    chosen: list[PciDeviceRecord] = []
     for device in sorted(devices, key=lambda each: each.address):
         if device.state is DeviceState.AVAILABLE and wanted.get(device.pool, 0):
             wanted[device.pool] -= 1
@@ -129,25 +129,25 @@ def _changed(devices: Devices, addresses: set[str], state: DeviceState, owner: s
     return settled(changed)
 
 
-def _after(device: PciDevice, state: DeviceState) -> DeviceState:
+def _after(device: PciDeviceRecord, state: DeviceState) -> DeviceState:
     is_gone = device.state is DeviceState.REMOVED and state is DeviceState.AVAILABLE
     return DeviceState.DELETED if is_gone else state
 
 
 def settled(devices: Devices) -> Devices:
     """Devices nobody owns get the state that their relatives, the card or its functions, leave them."""
-    owned: dict[str, list[PciDevice]] = {}
+    owned: dict[str, list[PciDeviceRecord]] = {}
     for each in devices:
         if each.owner:
             owned.setdefault(each.card, []).append(each)
     return tuple(replace(each, state=_idle(each, owned)) if _is_idle(each) else each for each in devices)
 
 
-def _is_idle(device: PciDevice) -> bool:
+def _is_idle(device: PciDeviceRecord) -> bool:
     return not device.owner and device.state not in (DeviceState.REMOVED, DeviceState.DELETED)
 
 
-def _idle(device: PciDevice, owned: Mapping[str, list[PciDevice]]) -> DeviceState:
+def _idle(device: PciDeviceRecord, owned: Mapping[str, list[PciDeviceRecord]]) -> DeviceState:
     is_card = device.dev_type == DeviceType.PF
     states = {each.state for each in owned.get(device.card, ()) if (each.dev_type == DeviceType.PF) != is_card}
     if states & {DeviceState.ALLOCATED, DeviceState.REMOVED}:

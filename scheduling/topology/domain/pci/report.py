@@ -7,7 +7,7 @@ from typing import Any
 
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.address import split_address
-from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDevice, settled
+from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDeviceRecord, settled
 from scheduling.topology.domain.pci.pool import DeviceType
 
 FIELD = "pci_devices"
@@ -16,7 +16,7 @@ _ID = re.compile(r"^[0-9a-f]{4}$")
 
 def devices_reported(report: Iterable[Mapping[str, Any]]) -> Devices:
     """The devices of a report, free, in the order of addresses. Raises Invalid for one that cannot be."""
-    found: dict[str, PciDevice] = {}
+    found: dict[str, PciDeviceRecord] = {}
     for entry in report:
         device = _device(entry)
         if device.address in found:
@@ -38,18 +38,18 @@ def devices_merged(known: Devices, reported: Devices) -> Devices:
     return settled(tuple(sorted((*gone, *here), key=lambda each: each.address)))
 
 
-def _gone(device: PciDevice) -> PciDevice:
+def _gone(device: PciDeviceRecord) -> PciDeviceRecord:
     return replace(device, state=DeviceState.REMOVED if device.owner else DeviceState.DELETED)
 
 
-def _here(reported: PciDevice, known: PciDevice | None) -> PciDevice:
+def _here(reported: PciDeviceRecord, known: PciDeviceRecord | None) -> PciDeviceRecord:
     if known is None or not known.owner:
         return reported
     state = DeviceState.ALLOCATED if known.state is DeviceState.REMOVED else known.state
     return replace(reported, owner=known.owner, state=state)
 
 
-def _device(entry: Mapping[str, Any]) -> PciDevice:
+def _device(entry: Mapping[str, Any]) -> PciDeviceRecord:
     address, parent = str(entry.get("address", "")).lower(), str(entry.get("parent_address") or "").lower()
     for each in filter(None, (address or "no address", parent)):
         _check_address(each)
@@ -60,7 +60,7 @@ def _device(entry: Mapping[str, Any]) -> PciDevice:
     tags = entry.get("tags") or {}
     if not isinstance(tags, Mapping):
         raise Invalid(f"PCI device {address}: tags map names to text.", field=FIELD)
-    return PciDevice(
+    return PciDeviceRecord(
         address=address,
         vendor_id=ids["vendor_id"],
         product_id=ids["product_id"],

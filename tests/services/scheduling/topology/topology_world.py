@@ -13,7 +13,7 @@ from scheduling.fleet.services.hosts import host_register
 from scheduling.models import ComputeNode
 from scheduling.policies.services.policies import policy_create
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.services.claims import TopologyWish, topologies_claim
+from scheduling.topology.services.claims import TopologyRequest, topologies_claim
 from tests.services.scheduling.fleet.fleet_world import report, request
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}
@@ -43,8 +43,13 @@ TWO_CELLS = {"cells": [cell(0, "0-3"), cell(1, "4-7")]}
 
 def numa_host(host: str = "cmp-00", **changes: Any) -> ComputeNode:
     """A host with two cells of 4 dedicated CPUs and 4 GiB each."""
-    told: dict[str, Any] = {"vcpus": 0, "dedicated_vcpus": 8, "memory_mib": 8704, "numa_topology": TWO_CELLS} | changes
-    host_register(host=host, report=report(host.replace("cmp", "node"), **told))
+    reported: dict[str, Any] = {
+        "vcpus": 0,
+        "dedicated_vcpus": 8,
+        "memory_mib": 8704,
+        "numa_topology": TWO_CELLS,
+    } | changes
+    host_register(host=host, report=report(host.replace("cmp", "node"), **reported))
     return ComputeNode.objects.get(host=host)
 
 
@@ -52,8 +57,8 @@ def wanting(count: int = 1, *, gpus: int = 0, specs: dict[str, str] | None = Non
     """A batch with extra specs, and with so many devices of the alias gpu."""
     asked = request(count, **changes)
     flavor: FlavorSnapshot = replace(asked.flavor, extra_specs=specs or {})
-    wishes = (PciRequest(gpus, (tuple(sorted(GPU.items())),), "gpu", request_id="flavor-0"),) if gpus else ()
-    return replace(asked, flavor=flavor, pci_requests=wishes)
+    topology_requests = (PciRequest(gpus, (tuple(sorted(GPU.items())),), "gpu", request_id="flavor-0"),) if gpus else ()
+    return replace(asked, flavor=flavor, pci_requests=topology_requests)
 
 
 def pinned(count: int = 1, *, vcpus: int = 2, **changes: Any) -> ScheduleRequest:
@@ -76,7 +81,7 @@ class Rival:
         if cells := self.takes.pop(host_state.host, 0):
             needs = topology_needs(pinned(vcpus=4))
             node = uuid.UUID(host_state.uuid)
-            topologies_claim([TopologyWish(uuid.uuid4(), node, needs) for _ in range(cells)])
+            topologies_claim([TopologyRequest(uuid.uuid4(), node, needs) for _ in range(cells)])
         return True
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestSpec, HostReport
 
 
 class MemoryDriver:
@@ -13,7 +13,7 @@ class MemoryDriver:
     def __init__(self, *, memory_mib: int = 4096) -> None:
         self.memory_mib = memory_mib
         self.numa_topology: dict[str, object] | None = None
-        self.running: dict[str, PowerState] = {}
+        self.running: dict[str, GuestPowerState] = {}
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}
         self.verbs: list[str] = []
@@ -74,7 +74,7 @@ class MemoryDriver:
     def spawn(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("spawn")
-        self.running[guest.uuid] = PowerState.RUNNING
+        self.running[guest.uuid] = GuestPowerState.RUNNING
         return self._facts(guest.uuid)
 
     def destroy(self, guest_uuid: str) -> None:
@@ -87,19 +87,19 @@ class MemoryDriver:
     def start(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("start")
-        self.running[guest.uuid] = PowerState.RUNNING
+        self.running[guest.uuid] = GuestPowerState.RUNNING
         return self._facts(guest.uuid)
 
     def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
         """See Driver."""
         self._begin("stop")
-        self.running[guest_uuid] = PowerState.SHUTDOWN
+        self.running[guest_uuid] = GuestPowerState.SHUTDOWN
         return self._facts(guest_uuid)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("hard_reboot")
-        self.running[guest.uuid] = PowerState.RUNNING
+        self.running[guest.uuid] = GuestPowerState.RUNNING
         return self._facts(guest.uuid)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:

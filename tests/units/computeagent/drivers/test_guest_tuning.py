@@ -7,15 +7,15 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
 from computeagent.protocol.conductor import FailureClass, GuestSpec
-from computeagent.protocol.topology import HostCell, PageStock
+from computeagent.protocol.topology import PageStock, ReportedNUMACell
 
 PAGES = (PageStock(4, 262144), PageStock(2048, 512), PageStock(1048576, 2))
 HOST = HostView(
     cells=(
-        HostCell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, pages=PAGES),
-        HostCell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, pages=PAGES),
+        ReportedNUMACell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, pages=PAGES),
+        ReportedNUMACell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, pages=PAGES),
     ),
     shared_set=frozenset({0, 1, 4, 5}),
     pci_devices=(
@@ -43,7 +43,7 @@ def placed(guest: GuestSpec, *cells: dict[str, object], emulator: str = "", **ch
 
 def domain(guest: GuestSpec, host: HostView = HOST) -> ET.Element:
     tuning = guest_tuning(guest, host)
-    definition = GuestDefinition(guest_mark(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=tuning)
+    definition = GuestDefinition(guest_metadata(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=tuning)
     return ET.fromstring(guest_xml(definition))  # noqa: S314 - what we have just made
 
 
@@ -57,7 +57,7 @@ def attributes(root: ET.Element, path: str) -> dict[str, str]:
     return element.attrib
 
 
-def test_guest_without_wishes_has_nothing_of_the_kind(guest_spec: GuestSpec) -> None:
+def test_guest_without_constraints_has_nothing_of_the_kind(guest_spec: GuestSpec) -> None:
     root = domain(guest_spec, HostView())
 
     assert guest_tuning(guest_spec, HostView()) == GuestTuning()

@@ -21,13 +21,13 @@ from scheduling.topology.domain.numa.cell_fit import Limits
 from scheduling.topology.domain.numa.fit import FitNeeds
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.devices import PciDevice
+from scheduling.topology.domain.pci.devices import PciDeviceRecord
 from scheduling.topology.domain.pci.pool import NumaPolicy
 from tests.units.scheduling.topology.numa.topologies import cell, guest, host, part
 from tests.units.scheduling.worlds import request
 
 ANY_GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")
-CARDS = tuple(PciDevice(f"0000:8{at}:00.0", "10de", "1eb8", "type-PCI", at) for at in (0, 1))
+CARDS = tuple(PciDeviceRecord(f"0000:8{at}:00.0", "10de", "1eb8", "type-PCI", at) for at in (0, 1))
 TWO = host(cell(0), cell(1))
 PINNED = request(specs={"hw:cpu_policy": "dedicated"})
 
@@ -67,9 +67,9 @@ def test_device_far_from_every_fitting_cell_is_a_refusal() -> None:
     assert found.reason is RefusalReason.PCI_NUMA_FAR
 
 
-def test_each_device_answers_its_own_wish() -> None:
-    wishes = tuple(replace(ANY_GPU, alias=name, request_id=name) for name in ("one", "two"))
-    found = given(NodeTopology(None, CARDS), TopologyNeeds(None, FitNeeds(pci_requests=wishes)))
+def test_each_device_answers_its_own_constraint() -> None:
+    hw_request = tuple(replace(ANY_GPU, alias=name, request_id=name) for name in ("one", "two"))
+    found = given(NodeTopology(None, CARDS), TopologyNeeds(None, FitNeeds(pci_requests=hw_request)))
     assert [each.alias for each in found.devices] == ["one", "two"]
 
 

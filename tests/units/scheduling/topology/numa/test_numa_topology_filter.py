@@ -16,7 +16,7 @@ from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
 from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.host import HostCell
+from scheduling.topology.domain.numa.host import NUMACell
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list
@@ -30,7 +30,7 @@ PINNED = {"hw:cpu_policy": "dedicated"}
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")
 
 
-def numa_host(name: str, *cells: HostCell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
+def numa_host(name: str, *cells: NUMACell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
     """A host with these cells; `gpus` are counts by cell."""
     pools = tuple(PciPool("10de", "1eb8", "type-PCI", at, count) for at, count in (gpus or {}).items())
     return worlds.host(name, numa_topology=host_to_dict(host(*cells)), pci_pools=pools_to_list(pools), **changes)

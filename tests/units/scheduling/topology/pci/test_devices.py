@@ -8,13 +8,21 @@ from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
-from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDevice, allocate, claim, free, pools_of
+from scheduling.topology.domain.pci.devices import (
+    Devices,
+    DeviceState,
+    PciDeviceRecord,
+    allocate,
+    claim,
+    free,
+    pools_of,
+)
 
 CARD = "0000:0a:00.0"
 
 
-def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDevice:
-    return PciDevice(address, "8086", "1572", kind, **changes)
+def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDeviceRecord:
+    return PciDeviceRecord(address, "8086", "1572", kind, **changes)
 
 
 def spec(**entry: Any) -> DeviceSpec:

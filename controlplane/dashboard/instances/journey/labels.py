@@ -1,7 +1,7 @@
 """Names of steps, actions and heals as people read them."""
 
 from servers.instances.actions.table import ACTIONS, CREATE
-from servers.repair.domain.drift import KIND_WORDS
+from servers.repair.domain.drift import KIND_LABELS
 
 STEPS = {
     **{step.name: step.title for rule in ACTIONS.values() for step in rule.steps},
@@ -21,24 +21,24 @@ HEALS = {
     "host_enabled": "Host enabled again",
 }
 
-_DRIFTS = {kind.value: words for kind, words in KIND_WORDS.items()}
+_DRIFTS = {kind.value: words for kind, words in KIND_LABELS.items()}
 
 
-def plain_words(name: str) -> str:
+def plain_label(name: str) -> str:
     """'powering-off' as 'Powering off'."""
     return name.replace("_", " ").replace("-", " ").replace(".", " ").capitalize()
 
 
-def step_words(name: str) -> str:
+def step_label(name: str) -> str:
     """A step of a build or action."""
-    return STEPS.get(name, plain_words(name))
+    return STEPS.get(name, plain_label(name))
 
 
-def action_words(name: str) -> str:
+def action_label(name: str) -> str:
     """An action, as its button has it."""
-    return ACTIONS[name].title if name in ACTIONS else plain_words(name)
+    return ACTIONS[name].title if name in ACTIONS else plain_label(name)
 
 
-def heal_words(kind: str) -> str:
+def heal_label(kind: str) -> str:
     """What the control plane did by itself."""
-    return HEALS.get(kind) or _DRIFTS.get(kind) or plain_words(kind)
+    return HEALS.get(kind) or _DRIFTS.get(kind) or plain_label(kind)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('servers', '0008_drift_findings'),
+        ('servers', '0009_orphan_guests'),
     ]
 
     operations = [
