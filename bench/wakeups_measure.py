@@ -80,7 +80,7 @@ class Measure:
         """Statements a second of each process, and the most frequent ones."""
         time.sleep(SETTLE_S)
         log = os.environ["BENCH_LOG"]
-        return self._idle_postgres(Path(log)) if log else {"a waiting bell": self._idle_waiter()}
+        return self._idle_postgres(Path(log)) if log else {"a waiting process": self._idle_waiter()}
 
     def _idle_postgres(self, log: Path) -> dict[str, Any]:
         with connection.cursor() as cursor:

@@ -69,7 +69,7 @@ class GuestChanges:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """One agent's identity, its two doors (conductor and driver) and its shared books."""
+    """One agent's identity, its two doors (conductor and driver) and its shared state."""
 
     host: str
     owner: str

@@ -52,10 +52,10 @@ class Agent:
     """One host's agent. `run` blocks; `stop` may be called from a signal handler or another thread.
 
     `open_driver` gives the opened driver; it is called once, under the host's lock. `clock` is monotonic seconds,
-    `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id
-    around each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given
-    text: earlier runs on this host, which are dead because this one holds the host's lock and its seat. `claim_host`
-    is asked before the control plane hears anything of this agent, and with each heartbeat: see `seat`.
+    `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id around
+    each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given text: earlier
+    runs on this host, which are dead because this one holds the host's lock and its ownership. `claim_host` is asked
+    before the control plane hears anything of this agent, and with each heartbeat: see `ownership`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Agent:
 
     @property
     def context(self) -> AgentContext:
-        """The shared books, for those who look at a running agent: its counts, its holds."""
+        """The shared state, for those who look at a running agent: its counts, its holds."""
         return self._context
 
     def stop(self) -> None:
@@ -149,7 +149,7 @@ class Agent:
             raise AgentAlreadyRunning(error.message) from error
 
     def _beat(self) -> None:
-        """Alive, and still the only one. Who keeps the seat needs no guests as evidence."""
+        """Alive, and still the only one. Who stays the owner needs no guests as evidence."""
         try:
             self._claim_host(agent_id(self._context.state_dir), frozenset())
         except Conflict as error:
@@ -170,7 +170,7 @@ class Agent:
         self._start_reporters(Orphans(context, not_removed_because=self._not_removed_because(len(orphan_guests))))
 
     def _not_removed_because(self, orphan_guests: int) -> str:
-        """Why strange guests are not removed by this agent; empty when they are."""
+        """Why orphan guests are not removed by this agent; empty when they are."""
         node = self._registration_state.registration.compute_node_uuid
         known = node_is_known(self._context.state_dir, node, orphan_guests=orphan_guests)
         if not known:

@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 
 class ThreadSilent(Exception):
-    """A periodic thread has not been heard of for too long; it hangs in a call that will not return."""
+    """A periodic thread has sent no heartbeat for too long; it hangs in a call that will not return."""
 
 
 class ThreadGroup:

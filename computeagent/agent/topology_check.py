@@ -19,7 +19,7 @@ from controlplane.kernel.errors import Invalid
 
 
 def placed_on(guest: GuestSpec) -> PlacedGuest | None:
-    """Where the guest is; None for one without NUMA wishes. Raises Invalid when that cannot be read."""
+    """Where the guest is; None for one without NUMA constraints. Raises Invalid when that cannot be read."""
     return placed_guest_from_json(guest.numa_topology)
 
 

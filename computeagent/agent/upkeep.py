@@ -1,4 +1,4 @@
-"""The ticks of the agent's periodic threads: heartbeat, leases, doorbells, own work, resources, usage."""
+"""The ticks of the agent's periodic threads: heartbeat, leases, wake-ups, own work, resources, usage."""
 
 import logging
 import threading
@@ -141,13 +141,13 @@ class Upkeep:
                     log.warning("%s of %s is fenced: %s", held.order.kind, held.guest.uuid, error.message)
 
     def wait_for_wakeups(self) -> None:
-        """Wait for doorbells, and pass them on."""
+        """Wait for wake-ups, and pass them on."""
         context = self._context
         for wakeup in context.conductor.wakeups(host=context.host, timeout_s=context.options.wakeup_wait_s):
             context.inbox.put(wakeup)
 
     def poll_for_work(self) -> None:
-        """Ask for work that nobody holds: what a lost doorbell or a crash left behind."""
+        """Ask for work that nobody holds: what a lost wake-up or a crash left behind."""
         for wakeup in self._context.conductor.waiting_work(host=self._context.host):
             if self._context.inbox.put(wakeup):
                 self._context.counts.add("found")

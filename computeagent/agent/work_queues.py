@@ -1,4 +1,4 @@
-"""What the agent has been asked to look at: doorbells and parked work, in two lanes, each thing once."""
+"""What the agent has been asked to look at: wake-ups and parked work, in two lanes, each thing once."""
 
 import queue
 import threading
@@ -45,7 +45,7 @@ class Inbox:
         self._queues[queue_of(held.order.kind)].put(held)
 
     def forget(self, work_id: str) -> None:
-        """This work is over, or nobody's here: a later ring for it is news."""
+        """This work is over, or nobody's here: a later wake it is news."""
         with self._lock:
             self._known.discard(work_id)
 

@@ -90,7 +90,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class WorkWakeup:
-    """A doorbell: look at this work. Says nothing else; may be late, lost or doubled."""
+    """A wake-up: look at this work. Says nothing else; may be late, lost or doubled."""
 
     kind: WorkKind
     work_id: str
@@ -288,7 +288,7 @@ class Conductor(Protocol):
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
-        """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
+        """Wait up to `timeout_s` for wake-ups of this host; empty when none came."""
 
     def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """All work of this host that nobody holds a valid lease on: what to look at after a start."""
@@ -345,7 +345,7 @@ class Conductor(Protocol):
         """
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
-        """Whether this strange guest may be removed now: still nobody's here, and listed for long enough."""
+        """Whether this orphan guest may be removed now: still nobody's here, and listed for long enough."""
 
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """After a start: which guests that should run were not running, and what became of them."""

@@ -51,7 +51,7 @@ class ReportedNUMACell:
 @dataclass(frozen=True, slots=True)
 class PlacedCell:
     """One NUMA cell of a guest with its place: `pins` are pairs of (vCPU, host CPU), `reserved` host CPUs are for
-    emulator threads, and vCPUs in no pair float on the shared CPUs of the host cell. `page_kib` None: no wish.
+    emulator threads, and vCPUs in no pair float on the shared CPUs of the host cell. `page_kib` None: no constraint.
     """
 
     id: int
@@ -102,7 +102,7 @@ def host_cells_from_json(data: Json | None) -> tuple[ReportedNUMACell, ...]:
 
 
 def placed_guest_from_json(data: Json | None) -> PlacedGuest | None:
-    """The placed guest of `GuestSpec.numa_topology`; None for one without NUMA wishes.
+    """The placed guest of `GuestSpec.numa_topology`; None for one without NUMA constraints.
 
     Raises Invalid for another form, and for a guest with a cell that has no host cell or a vCPU without a pin.
     """

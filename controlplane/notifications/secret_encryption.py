@@ -17,7 +17,7 @@ def secret_encrypt(secret: str) -> str:
 
 
 def secret_decrypt(encrypted: str) -> str:
-    """The inverse. Raises Invalid when it was sealed under another SECRET_KEY."""
+    """The inverse. Raises Invalid when it was immutable under another SECRET_KEY."""
     try:
         return _box().decrypt(encrypted.encode()).decode()
     except InvalidToken as error:

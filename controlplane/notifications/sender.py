@@ -42,7 +42,7 @@ def webhook_drain(webhook_id: UUID) -> int:
     """Send what is due to one webhook, oldest first, until nothing is or it fails; gives how many were accepted."""
     sent = 0
     while sent < MAX_AT_ONCE:
-        taken = delivery_take(webhook_id=webhook_id, owner=f"courier {getpid()}")
+        taken = delivery_take(webhook_id=webhook_id, owner=f"sender {getpid()}")
         if taken is None or not _delivered(taken):
             break
         sent += 1
@@ -106,13 +106,13 @@ class _Senders:
             begin = free[: max(0, MAX_THREADS - len(self._busy))]
             self._busy.update(begin)
         for webhook_id in begin:
-            threading.Thread(target=self._work, args=(webhook_id,), name="webhook-courier", daemon=True).start()
+            threading.Thread(target=self._work, args=(webhook_id,), name="webhook-sender", daemon=True).start()
 
     def _work(self, webhook_id: UUID) -> None:
         try:
             webhook_drain(webhook_id)
         except Exception:
-            log.exception("the courier of webhook %s failed; what is due is sent later", webhook_id)
+            log.exception("the sender of webhook %s failed; what is due is sent later", webhook_id)
         finally:
             connection.close()
             with self._lock:

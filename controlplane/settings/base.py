@@ -100,7 +100,7 @@ DATABASE_URL = env.text(
     f"sqlite:///{STATE_DIR / 'kilonova.sqlite3'}",
     "The database: sqlite:///FILE or postgres://...",
 )
-REDIS_URL = env.text("REDIS_URL", "", "Redis for doorbells (redis://...). Empty: doorbells go through the database.")
+REDIS_URL = env.text("REDIS_URL", "", "Redis for wake-ups (redis://...). Empty: wake-ups go through the database.")
 
 
 def database(url: str) -> dict[str, Any]:
@@ -190,7 +190,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# django-q2 carries doorbells only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
+# django-q2 carries wake-ups only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
 # because the work row is the truth. `retry` stays above every wait that `timeout` and the read-ahead can add up to.
 Q_CLUSTER = {
     "name": "kilonova",

@@ -39,7 +39,7 @@ class QueueSettings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether rows, and doorbells without Redis, are in an SQLite database."""
+        """Whether rows, and wake-ups without Redis, are in an SQLite database."""
         return bool(self.database.get("ENGINE") == ENGINES[1])
 
     @property
@@ -124,14 +124,12 @@ def _redis_url(queue: QueueSettings) -> str | None:
 
 def _own_broker(queue: QueueSettings) -> str | None:
     extra = sorted({"redis", "django_redis", "sqs", "iron_mq", "mongo"} & set(queue.cluster))
-    return (
-        f"Q_CLUSTER[{extra[0]!r}] has no effect: doorbells go where REDIS_URL or DATABASE_URL say." if extra else None
-    )
+    return f"Q_CLUSTER[{extra[0]!r}] has no effect: wake-ups go where REDIS_URL or DATABASE_URL say." if extra else None
 
 
 def _engine(queue: QueueSettings) -> str | None:
     engine = queue.database.get("ENGINE")
-    return None if engine in ENGINES else f"DATABASE_URL leads to {engine!r}, where nobody can wait for a doorbell."
+    return None if engine in ENGINES else f"DATABASE_URL leads to {engine!r}, where nobody can wait for a wake-up."
 
 
 def _pool(queue: QueueSettings) -> str | None:
@@ -237,7 +235,7 @@ RULES: tuple[SettingRule, ...] = (
     SettingRule(
         "queue.E012",
         _key("scheduler", wrong=lambda v: v is not False, because="who may write a schedule could run any code."),
-        _write("Write 'scheduler': False; clean-ups are chores of the reconciler."),
+        _write("Write 'scheduler': False; clean-ups are periodic tasks of the reconciler."),
     ),
     SettingRule(
         "queue.E013",
@@ -277,17 +275,17 @@ RULES: tuple[SettingRule, ...] = (
     ),
     SettingRule(
         "queue.W001",
-        _key("save_limit", wrong=lambda v: v != -1, because="results of doorbells say nothing and cost writes."),
+        _key("save_limit", wrong=lambda v: v != -1, because="results of wake-ups say nothing and cost writes."),
         _write("Write 'save_limit': -1."),
         Warning,
     ),
     SettingRule(
         "queue.W002",
-        _key("poll", wrong=lambda v: v is not None, because="it has no effect; processes wait on doorbells."),
+        _key("poll", wrong=lambda v: v is not None, because="it has no effect; processes wait on wake-ups."),
         _write("Leave it out."),
         Warning,
     ),
-    SettingRule("queue.W003", _own_broker, _write("Leave it out; set REDIS_URL for doorbells through Redis."), Warning),
+    SettingRule("queue.W003", _own_broker, _write("Leave it out; set REDIS_URL for wake-ups through Redis."), Warning),
 )
 
 DEPLOY_RULES: tuple[SettingRule, ...] = (

@@ -1,4 +1,4 @@
-"""What an operator sees of work and may do with it: ring again at once, or cancel with all that follows."""
+"""What an operator sees of work and may do with it: wake again at once, or cancel with all that follows."""
 
 import logging
 import uuid
@@ -111,7 +111,7 @@ def work_status(work: Work, now: datetime) -> WorkStatus:
 
 
 def _no_retry(work: Work, *, is_free: bool, is_overdue: bool) -> str:
-    """The rule of whoever takes work: ringing for what nobody may take would promise something that cannot come."""
+    """The rule of whoever takes work: a wake-up for what nobody may take would promise something that cannot come."""
     if work.state not in OPEN_STATES:
         return f"It is {work.state}, and what follows from that is done. Begin anew where it was asked for."
     if is_overdue:
@@ -132,7 +132,7 @@ def _no_cancel(work: Work) -> str:
 
 
 def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
-    """Ring for it at once, when it waits or its owner's lease ran out. Nothing else changes.
+    """Wake it at once, when it waits or its owner's lease ran out. Nothing else changes.
 
     Raises NotFound, or Conflict with the reason: what has ended is never begun again, because its consequence
     (an instance in ERROR, a claim given back) is written already.
@@ -146,7 +146,7 @@ def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
         if not rows.filter(attempt__lt=F("max_attempts")).update(woken_at=Now(), updated_at=Now()):
             raise Conflict(CHANGED)
         wakeups_send([(work.queue, work.kind, str(work.pk))])
-        _write_down(work, operator, f"Rung again by {operator.name}, after attempt {work.attempt}.")
+        _write_down(work, operator, f"Woken again by {operator.name}, after attempt {work.attempt}.")
     return work_get(work_id=work_id)
 
 

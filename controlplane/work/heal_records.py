@@ -1,4 +1,4 @@
-"""Reading the book of heals: what the control plane put right by itself."""
+"""Reading the record of heals: what the control plane put right by itself."""
 
 import uuid
 from collections.abc import Collection

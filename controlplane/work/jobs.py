@@ -1,6 +1,6 @@
 """Kinds of work by name: who does them here, and what happens when one passes its deadline.
 
-Apps register in `ready()`. A doorbell's code is looked up in this table and nowhere else, so nothing that comes
+Apps register in `ready()`. A wake-up's code is looked up in this table and nowhere else, so nothing that comes
 over a queue can name code to run.
 """
 
@@ -62,7 +62,7 @@ class PeriodicTask:
     """Clean-up that the reconciler runs every `every_s` seconds, in one process at a time.
 
     `asks` is a condition in SQL, for both databases: while it does not hold, there is nothing to do. It is asked in the
-    reconciler's own statement, so a chore that is due often costs nothing while it has nothing to do.
+    reconciler's own statement, so a periodic task that is due often costs nothing while it has nothing to do.
     """
 
     name: str
@@ -73,7 +73,7 @@ class PeriodicTask:
     @property
     def lease(self) -> str:
         """Name of the lease by which it is taken, for as long as it rests after that."""
-        return f"chore-{self.name}"
+        return f"periodic-{self.name}"
 
 
 PERIODIC_TASKS: dict[str, PeriodicTask] = {}
@@ -90,7 +90,7 @@ def worker_name() -> str:
 
 
 def answer(code: str, ref: str) -> None:
-    """Answer a doorbell in a conductor's worker. Never raises: the row and the reconciler decide what comes next."""
+    """Answer a wake-up in a conductor's worker. Never raises: the row and the reconciler decide what comes next."""
     answer_all([(code, ref)])
 
 
@@ -113,7 +113,7 @@ def _answer_kind(code: str, refs: Sequence[str]) -> None:
         return
     kind = KINDS.get(code)
     if kind is None or kind.handler is None:
-        log.warning("dropped a doorbell with the unknown code %.40r", code)
+        log.warning("dropped a wake-up with the unknown code %.40r", code)
         return
     if kind.many is None or len(refs) == 1:
         _do_one_by_one(kind.handler, refs)
@@ -131,7 +131,7 @@ def _answer_kind(code: str, refs: Sequence[str]) -> None:
 
 
 def _do_one_by_one(handler: WorkHandler, refs: Sequence[str]) -> None:
-    """Each is taken when it is its turn. What is not taken in time stays untaken, and is rung for again."""
+    """Each is taken when it is its turn. What is not taken in time stays untaken, and is woken again."""
     package = Package(())
     for ref in refs:
         for work, lease in works_take(work_ids=[ref], owner=worker_name()):

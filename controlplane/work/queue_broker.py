@@ -1,4 +1,4 @@
-"""The broker that django-q2 sees: doorbells in, packages made and signed inside this process tree only."""
+"""The broker that django-q2 sees: wake-ups in, packages made and signed inside this process tree only."""
 
 import logging
 import math
@@ -25,7 +25,7 @@ MAX_TOGETHER = 16
 class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
     """Turns rings of this queue into calls of `jobs.answer_all`; unknown codes are dropped there.
 
-    What rang while the workers were busy is handed out in one package for each of them, so that the cost of a package
+    What came while the workers were busy is handed out in one package for each of them, so that the cost of a package
     (pickled, signed, sent, its end told) and of work that can be done together is paid once. A ring by itself is handed
     out at once.
     """
@@ -40,7 +40,7 @@ class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
         try:
             wakeups = self._waiter.wait(SLICE_S)
         except Unavailable as error:
-            log.warning("no doorbells for now: %s", error)
+            log.warning("no wake-ups for now: %s", error)
             time.sleep(BACK_OFF_S)
             return None
         return [_package(share) for share in [*self._canary(), *_shares(wakeups, Conf.WORKERS)]] or None
@@ -53,11 +53,11 @@ class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
         return [[ReceivedWakeup(CANARY, "conductor")]]
 
     def enqueue(self, task: str) -> str:
-        """Not a way in: work is a row, and its doorbell is rung by `wakeup_send`."""
-        raise NotImplementedError("write a work row and ring its doorbell")
+        """Not a way in: work is a row, and its wake-up is sent by `wakeup_send`."""
+        raise NotImplementedError("write a work row and ring its wake-up")
 
     def acknowledge(self, task_id: str) -> None:
-        """Nothing to do: the doorbell was answered when it was taken."""
+        """Nothing to do: the wake-up was answered when it was taken."""
 
     delete = fail = acknowledge
 
@@ -66,7 +66,7 @@ class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
         return 0
 
     def lock_size(self) -> int:
-        """No doorbell is ever locked."""
+        """No wake-up is ever locked."""
         return 0
 
     def ping(self) -> bool:
@@ -79,7 +79,7 @@ class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
 
     @staticmethod
     def get_connection(list_key: str = Conf.PREFIX) -> Any:
-        """None is shared: a bell is opened by the process that waits on it."""
+        """None is shared: a waiter is opened by the process that waits on it."""
         return None
 
 

@@ -1,4 +1,6 @@
-"""The reconciler: rings again for what stands still, and ends what passed its deadline or ran out of attempts."""
+"""The reconciler: sends the wake-up again for what stands still, and ends what passed its deadline or ran out of
+attempts.
+"""
 
 import logging
 import uuid
@@ -24,7 +26,7 @@ log = logging.getLogger(__name__)
 RESEND_AFTER_S = 3.0
 BATCH = 200
 _OPEN = "state IN ('waiting', 'running')"  # as the index of open work says it
-# The rules are those of `wakeups_resend` and `end_overdue`, which look again, and of the leases of the chores.
+# The rules are those of `wakeups_resend` and `end_overdue`, which look again, and of the leases of the periodic tasks.
 _ROUND_SQL = """
 UPDATE work_namedlease SET owner = %s, until = {later} WHERE name = %s AND (owner = %s OR until < {now})
 RETURNING EXISTS (SELECT 1 FROM work_work
@@ -35,7 +37,7 @@ RETURNING EXISTS (SELECT 1 FROM work_work
                      AND (state = 'waiting' OR lease_until < {now})))),
           {tasks}
 """
-_HELD = "EXISTS (SELECT 1 FROM work_namedlease AS chore WHERE chore.name = %s AND chore.until > {now})"
+_HELD = "EXISTS (SELECT 1 FROM work_namedlease AS task WHERE task.name = %s AND task.until > {now})"
 
 
 def reconcile_round(*, owner: str, seconds: float) -> None:
@@ -83,7 +85,7 @@ def _due(owner: str, seconds: float) -> _Due | None:
 
 
 def reconcile_once() -> tuple[int, int]:
-    """One round: (rung again, ended). Safe to run in many processes at once."""
+    """One round: (woken again, ended). Safe to run in many processes at once."""
     return wakeups_resend(), end_overdue()
 
 
@@ -94,7 +96,8 @@ def periodic_tasks_run(tasks: Sequence[PeriodicTask] | None = None) -> list[str]
     """
     tasks = list(PERIODIC_TASKS.values()) if tasks is None else tasks
     ran = []
-    # Asked for all at once: nearly every round finds nearly every chore done, and each try to take a lease writes.
+    # Asked for all at once: nearly every round finds nearly every periodic task done, and each try to take a lease
+    # writes.
     held = leases_held(task.lease for task in tasks)
     due = [task for task in tasks if task.lease not in held]
     for task in due:
@@ -108,7 +111,7 @@ def periodic_tasks_run(tasks: Sequence[PeriodicTask] | None = None) -> list[str]
 
 
 def wakeups_resend() -> int:
-    """Ring for open work that nobody holds and whose last ring is older than RESEND_AFTER_S."""
+    """Wake open work that nobody holds and whose last ring is older than RESEND_AFTER_S."""
     free = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
     quiet = Q(woken_at__isnull=True) | Q(woken_at__lt=now_plus(-RESEND_AFTER_S))
     rows = Work.objects.filter(free, quiet, attempt__lt=F("max_attempts"), deadline_at__gt=Now())

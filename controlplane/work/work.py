@@ -63,7 +63,7 @@ class NewWork:
 
 
 def work_create(new: NewWork) -> Work:
-    """Write the row and ring its doorbell. Call inside the transaction of the state change that calls for it.
+    """Write the row and ring its wake-up. Call inside the transaction of the state change that calls for it.
 
     Raises Conflict when the same kind of work is open for the subject.
     """
@@ -109,7 +109,7 @@ def works_take(
 ) -> list[tuple[Work, WorkLease]]:
     """Take those of them that are free, oldest first, in one statement. Of two takers of the same, one gets it.
 
-    Ids that are none are left out, as whoever can ring a doorbell can write nonsense.
+    Ids that are none are left out, as whoever can ring a wake-up can write nonsense.
     """
     ids = [found for one in work_ids if (found := _uuid(one)) is not None]
     rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue, ownership=ownership)
@@ -165,7 +165,7 @@ def _uuid(value: uuid.UUID | str) -> uuid.UUID | None:
 
 
 def work_release(*, lease: WorkLease, error: str) -> None:
-    """Give it back after a failure that says nothing about the work itself; the reconciler rings for it again."""
+    """Give it back after a failure that says nothing about the work itself; the reconciler wakes it again."""
     _mine(lease).update(
         state=WorkState.WAITING,
         lease_until=None,
@@ -194,7 +194,7 @@ def work_give_back(*, lease: WorkLease, reason: str) -> None:
 
 
 def works_give_back(*, leases: Iterable[WorkLease], reason: str) -> None:
-    """Give back work that was taken and not begun, and ring for it again. As above, it costs no attempt.
+    """Give back work that was taken and not begun, and wake it again. As above, it costs no attempt.
 
     Of a lease that is over, nothing changes: the work is somebody else's, or about to be.
     """

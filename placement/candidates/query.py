@@ -78,7 +78,7 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search: settings of the operator, not wishes of the client.
+    """How to search: settings of the operator, not requests of the client.
 
     `max_candidates` ends the search, -1 never does. With a `seed` the order is random, the same for the same seed
     and fleet, and a limit is shared out evenly among the trees.

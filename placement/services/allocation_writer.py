@@ -1,4 +1,5 @@
-"""The books: what consumers hold is rewritten here, and nowhere else (but for the short way of `single_claim`).
+"""The allocation writer: what consumers hold is rewritten here, and nowhere else (but for the short way of
+`single_claim`).
 
 Every writer of allocations locks consumers in the order of their uuids, then providers in the order of their ids.
 All inventories and all allocations lie below a provider's lock: behind it nobody waits, so the rest needs no order.

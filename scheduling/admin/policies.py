@@ -60,7 +60,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return ["steps", *NEW_ONLY, *guard, *READ_ONLY, "shadow_findings"]
 
     def has_change_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
-        """A sealed version stays what it was: decisions name it."""
+        """An immutable version stays what it was: decisions name it."""
         return (obj is None or not obj.immutable) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""Disk by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
+"""Disk by flavor and overcommit, as before Placement counted. Source: Nova until 19; by aggregate until 21."""
 
 from typing import ClassVar
 

@@ -1,4 +1,6 @@
-"""Memory by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
+"""Memory by flavor and overcommit, as before Placement counted. Source: Nova until 19; by aggregate until
+21.
+"""
 
 from typing import ClassVar
 

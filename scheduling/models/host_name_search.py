@@ -1,4 +1,4 @@
-"""Names of hosts in rosters, and decisions that refused a host of a given name."""
+"""Names of hosts in tables of host names, and decisions that refused a host of a given name."""
 
 import json
 import zlib
@@ -15,19 +15,19 @@ from scheduling.domain.trace.compact import places_in_runs
 from scheduling.models.decision import SchedulingDecision
 from scheduling.models.fleet_snapshot import HostNames
 
-# Rosters are kept folded, a few hundred bytes for a fleet with numbered names.
+# Host names are stored folded, a few hundred bytes for a fleet with numbered names.
 _KNOWN = 256
 
 
 class _KnownHostNames:
-    """The names that were read last. A roster never changes, so what was read once stays right."""
+    """The names that were read last. A table of host names never changes, so what was read once stays right."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._names: OrderedDict[str, dict[str, Any]] = OrderedDict()
 
     def of(self, digests: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The names of each; what is not known is read at once. A roster that is gone has none."""
+        """The names of each; what is not known is read at once. A table of host names that is gone has none."""
         with self._lock:
             found = {digest: self._names[digest] for digest in digests if digest in self._names}
         missing = [digest for digest in digests if digest not in found]
@@ -49,7 +49,7 @@ _KNOWN_NAMES = _KnownHostNames()
 
 
 def host_names_read(digest: str) -> dict[str, Any]:
-    """The names as traces are written with them. Raises KeyError when the roster is gone."""
+    """The names as traces are written with them. Raises KeyError when the table of host names is gone."""
     return _KNOWN_NAMES.of([digest])[digest]
 
 
@@ -68,7 +68,9 @@ def decisions_refusing(rows: QuerySet[SchedulingDecision], name: str) -> QuerySe
 
 
 def _name_tables_by_row(name: str) -> dict[int, list[str]]:
-    """In which rosters the host stands at which row: mostly at the same one, however often the fleet has grown."""
+    """In which tables of host names the host stands at which row: mostly at the same one, however often the fleet has
+    grown.
+    """
     tables: dict[int, list[str]] = {}
     digests = HostNames.objects.order_by().values_list("digest", flat=True)
     for digest, names in _KNOWN_NAMES.of(list(digests)).items():

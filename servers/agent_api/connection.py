@@ -121,7 +121,7 @@ def _leased(
 
 
 def row_lease(lease: AgentLease, ownership: Ownership | None = None) -> RowLease:
-    """As the work's row has it; an errand that is not of this lease finds no row, which is Fenced."""
+    """As the work's row has it; a context that is not of this lease finds no row, which is Fenced."""
     work_context = lease.work_context
     subject = uuid.UUID(work_context.instance_uuid) if work_context.instance_uuid else NOBODY
     return RowLease(uuid.UUID(lease.work_id), lease.attempt, work_context.kind, subject, ownership)
@@ -199,7 +199,7 @@ class DatabaseConductor:
         host_usage_report(host=host, usage=UsageReport(**asdict(usage)), ownership=self._ownership)
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
-        """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""
+        """See Conductor. Called from one thread only: a waiter belongs to it, and it waits on no lent connection."""
         close_old_connections()
         waiter = self._waiters.get(host) or self._waiters.setdefault(host, waiter_open(compute_queue(host)))
         return _pending_wakeups((wakeup.code, wakeup.ref) for wakeup in waiter.wait(timeout_s))
@@ -361,7 +361,7 @@ class DatabaseConductor:
 
 
 def _pending_wakeups(pairs: "Iterator[tuple[str, str]]") -> list[WorkWakeup]:
-    """Codes outside the allow-list are dropped: whoever can write a doorbell can write nonsense."""
+    """Codes outside the allow-list are dropped: whoever can write a wake-up can write nonsense."""
     wakeups = []
     for code, ref in pairs:
         with suppress(ValueError):

@@ -48,7 +48,7 @@ def host_ownership(*, host: str, agent_id: str) -> Ownership:
 
 
 def _ownership_name(host: str) -> str:
-    """A host's name may be longer than a seat's."""
+    """A host's name may be longer than ownership's."""
     return "agent-" + hashlib.sha256(host.encode()).hexdigest()[:40]
 
 

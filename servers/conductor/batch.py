@@ -104,8 +104,8 @@ def _jobs(taken: Sequence[TakenWork]) -> list[_Job]:
 
 
 def _select(jobs: Sequence[_Job], change_poll: ChangePoll, package: Package) -> tuple[list[_Job], list[_Job]]:
-    """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise, and those that
-    were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
+    """Hosts for each, one after the other; who has none is moved to cell0. Those for which it failed otherwise, and
+    those that were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
     """
     shared = SharedFacts(change_poll)
     failed: list[_Job] = []

@@ -120,7 +120,7 @@ def _to_cell0(
 
 
 def schedule_and_build_overdue(work: Work, reason: str) -> None:
-    """The batch was not scheduled in time: its claims go back, its instances are buried."""
+    """The batch was not scheduled in time: its claims go back, its instances are moved to cell0."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
     claims_free([request.instance_uuid for request in requests])
     error = KilonovaError(f"Scheduling did not finish: {reason}.")

@@ -1,4 +1,4 @@
-"""From a choice of hosts to rows and doorbells: the instance in its cell, the work of its host's agent."""
+"""From a choice of hosts to rows and wake-ups: the instance in its cell, the work of its host's agent."""
 
 import uuid
 from collections.abc import Mapping, Sequence

@@ -70,7 +70,7 @@ def findings() -> list[dict[str, Any]]:
 
 def periodic_tasks_due() -> int:
     """Make every clean-up due now: its lease says only that it ran lately, for thrift."""
-    return NamedLease.objects.filter(name__startswith="chore-").delete()[0]
+    return NamedLease.objects.filter(name__startswith="periodic-").delete()[0]
 
 
 QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "periodic_tasks_due": periodic_tasks_due}

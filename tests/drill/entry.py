@@ -2,7 +2,8 @@
 
     python -m tests.drill.entry PROGRAM ARGUMENTS...
 
-starts it from nothing; the nursery forks it from a process that has everything imported. The program cannot tell.
+starts it from nothing; the process manager forks it from a process that has everything imported. The program cannot
+tell.
 """
 
 import os

@@ -23,8 +23,8 @@ LONGEST_DELAY_S = 3.0
 class Process:
     """A program that the stage keeps running while `wanted`.
 
-    It is forked from the nursery, unless `env_extra` gives it an environment or `command` a command line of its own:
-    then it is started from nothing. Both may be changed at any time and count from the next start on.
+    It is forked from the process manager, unless `env_extra` gives it an environment or `command` a command line of its
+    own: then it is started from nothing. Both may be changed at any time and count from the next start on.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """A process with everything imported and nothing opened, that forks the processes of a drill.
 
 Starting Python with all of Django costs seconds of CPU, and a drill starts hundreds of processes. Those forked here
-are processes like any other: a session and process group of their own, killed with the nursery.
+are processes like any other: a session and process group of their own, killed with the process manager.
 
     python -m tests.drill.process_manager       reads births as JSON lines, answers each with the pid
 
@@ -40,7 +40,7 @@ KNOWN = (
 
 
 class ProcessManager:
-    """The harness's side. `env` is laid over its own environment; the nursery dies with the harness."""
+    """The harness's side. `env` is laid over its own environment; the process manager dies with the harness."""
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
         self._log = log.open("ab")
@@ -72,7 +72,7 @@ class ProcessManager:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the nursery died; see {self._log.name}")
+            raise RuntimeError(f"the process manager died; see {self._log.name}")
         return line
 
 
@@ -101,7 +101,7 @@ def _live(program: str, arguments: list[str], log: str) -> NoReturn:
     for target, source in ((0, nothing), (1, output), (2, output)):
         os.dup2(source, target)
     os.closerange(3, 256)
-    sys.stdin = open(0)  # noqa: SIM115 - the old one is the nursery's pipe
+    sys.stdin = open(0)  # noqa: SIM115 - the old one is the process manager's pipe
     code = 1
     try:
         code = run(program, arguments)

@@ -64,12 +64,12 @@ SETTINGS = {
 
 
 class Environment(StrEnum):
-    """What carries rows and doorbells."""
+    """What carries rows and wake-ups."""
 
     SQLITE = "sqlite"
     POSTGRES = "postgres"
     REDIS = "redis"
-    """PostgreSQL for the rows, Redis for the doorbells."""
+    """PostgreSQL for the rows, Redis for the wake-ups."""
 
 
 @dataclass(frozen=True, slots=True)

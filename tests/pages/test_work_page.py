@@ -163,7 +163,7 @@ def test_retry_sends_a_wakeup_and_comes_back_to_the_filtered_list(admin: Client,
     changed(build, woken_at=now_plus(-100))
     answer = act(admin, build, "retry", filters="kind=build&page=1")
     assert answer.redirect_chain == [("/work/?kind=build&page=1", 302)]
-    assert "Build: rung for again" in answer.text
+    assert "Build: woken again" in answer.text
 
 
 def test_running_work_offers_no_retry_and_a_forged_one_is_refused_in_words(admin: Client, build: Work) -> None:

@@ -110,7 +110,7 @@ def create(caller: Caller, name: str = "vm", **more: Any) -> list[Instance]:
 
 
 def pump() -> int:
-    """Answer the conductor's doorbells until none rings. Returns how many were answered."""
+    """Answer the conductor's wake-ups until none rings. Returns how many were answered."""
     answered = 0
     waiter = waiter_open("conductor")
     while wakeups := waiter.wait(0):

@@ -49,7 +49,7 @@ class HostDevice:
 
 @dataclass(frozen=True, slots=True)
 class GuestTuning:
-    """All that a definition says of CPUs, memory and devices of the host. Empty for a guest that wishes nothing.
+    """All that a definition says of CPUs, memory and devices of the host. Empty for a guest that asks for nothing.
 
     `vcpu_set` confines the whole guest where it has no cells. `quotas` are pairs of libvirt's element and amount.
     """
@@ -83,7 +83,7 @@ def guest_tuning(guest: GuestSpec, host: HostView) -> GuestTuning:
     """The values for one guest on this host.
 
     Raises DriverError of class HOST where the host does not have what the guest was placed on, and of class USER for
-    a wish that cannot be.
+    a request that cannot be.
     """
     placed = placed_guest(guest)
     realtime = _cpus(guest.realtime_vcpus)

@@ -69,7 +69,7 @@ def last_drift_check() -> LastDriftCheck:
 
 @dataclass(frozen=True, slots=True)
 class HealQuery:
-    """What was asked for of the book of heals, and what is wrong with it by field."""
+    """What was asked for of the record of heals, and what is wrong with it by field."""
 
     rows: Any
     values: Mapping[str, str]

@@ -11,7 +11,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class HostOutcomeRow:
-    """One fate: its piece of the bar from `start`, `width` wide (both of 1000), examples, and where all of them are.
+    """One outcome: its piece of the bar from `start`, `width` wide (both of 1000), examples, and where all of them are.
 
     `query` is empty where the list of decisions has no filter for them.
     """
@@ -24,7 +24,7 @@ class HostOutcomeRow:
 
 
 def host_outcome_rows(record: HostRecord) -> list[HostOutcomeRow]:
-    """Every fate in the order of the bar, also those that never came."""
+    """Every outcome in the order of the bar, also those that never came."""
     rows: list[HostOutcomeRow] = []
     start = 0.0
     for one in record.outcomes:

@@ -69,7 +69,7 @@ class WorkRow:
 
     @property
     def may_retry(self) -> bool:
-        """Ring again."""
+        """Wake again."""
         return RETRY in self.status.actions
 
     @property

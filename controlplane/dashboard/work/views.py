@@ -1,4 +1,4 @@
-"""The page of work, for admins: what runs, waits, was retried, is overdue; ring again, cancel."""
+"""The page of work, for admins: what runs, waits, was retried, is overdue; wake again, cancel."""
 
 import uuid
 from typing import cast
@@ -80,7 +80,7 @@ def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpRe
 def _act(action: str, work_id: uuid.UUID, operator: Operator) -> str:
     if action == RETRY:
         work = work_retry(work_id=work_id, operator=operator)
-        return f"{kind_label(work.kind)}: rung for again. Whoever serves {work.queue} takes it now."
+        return f"{kind_label(work.kind)}: woken again. Whoever serves {work.queue} takes it now."
     work = work_cancel_one(work_id=work_id, operator=operator)
     return f"{kind_label(work.kind)}: cancelled. Its instance says so, and that it was you."
 

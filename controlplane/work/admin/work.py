@@ -28,7 +28,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
 @admin.register(Wakeup)
 class WakeupAdmin(ReadOnlyAdmin):
-    """Bells not yet answered."""
+    """Wake-ups not yet answered."""
 
     list_display = ["queue", "code", "ref", "woken_at"]
     list_filter = ["code"]

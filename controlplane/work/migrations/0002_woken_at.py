@@ -1,6 +1,6 @@
 """Names that the field uses."""
 
-from django.db import migrations
+from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
@@ -19,5 +19,10 @@ class Migration(migrations.Migration):
             model_name='work',
             old_name='rung_at',
             new_name='woken_at',
+        ),
+        migrations.AlterField(
+            model_name="work",
+            name="woken_at",
+            field=models.DateTimeField(blank=True, help_text="When its wake-up was last sent.", null=True),
         ),
     ]

@@ -1,10 +1,12 @@
-"""A doorbell: queue, code and identifier, nothing else; no pickle ever crosses a machine."""
+"""A wake-up: queue, code and identifier, nothing else; no pickle ever crosses a machine."""
 
 from django.db import models
 
 
 class Wakeup(models.Model):
-    """Ringing twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler rings again."""
+    """Sending twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler sends the wake-up
+    again.
+    """
 
     queue = models.CharField(max_length=100)
     code = models.CharField(max_length=40)

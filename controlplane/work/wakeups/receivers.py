@@ -1,4 +1,4 @@
-"""Waiting for doorbells: LISTEN/NOTIFY on PostgreSQL, a blocking pop on Redis, a watched file on SQLite."""
+"""Waiting for wake-ups: LISTEN/NOTIFY on PostgreSQL, a blocking pop on Redis, a watched file on SQLite."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ SAFETY_POLL_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class ReceivedWakeup:
-    """One doorbell that rang."""
+    """One wake-up that came."""
 
     code: str
     ref: str
@@ -39,11 +39,11 @@ class WakeupWaiter(Protocol):
         """Rings that came, at the latest after `timeout_s` seconds. Raises Unavailable."""
 
     def close(self) -> None:
-        """Give up what the bell holds."""
+        """Give up what the waiter holds."""
 
 
 def waiter_open(queue: str) -> WakeupWaiter:
-    """The bell of this installation for `queue`."""
+    """The waiter of this installation for `queue`."""
     if settings.REDIS_URL:
         return RedisWaiter(queue)
     return PostgresWaiter(queue) if connection.vendor == "postgresql" else PollingWaiter(queue)

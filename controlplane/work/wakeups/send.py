@@ -1,4 +1,4 @@
-"""Ringing: in the transaction of the row where both share a database, on commit where Redis carries the bell."""
+"""Sending wake-ups: in the row's transaction where both share a database, on commit where Redis carries them."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ CHUNK = 200
 
 
 def wakeup_send(*, queue: str, code: str, ref: str) -> None:
-    """Wake the server of `queue` to look at `ref`. Ringing again before it is answered changes nothing."""
+    """Wake the server of `queue` to look at `ref`. Sending it again before it is answered changes nothing."""
     wakeups_send([(queue, code, ref)])
 
 
@@ -59,6 +59,6 @@ def _push_to_redis(wakeups: list[tuple[str, str, str]]) -> None:
             pipe.rpush(redis_key(queue), json.dumps([code, ref]))
         pipe.execute()
     except redis.RedisError:
-        # The rows are committed: the reconciler rings for them once Redis is back.
-        log.warning("redis took no doorbell; %d left to the reconciler", len(wakeups), exc_info=True)
+        # The rows are committed: the reconciler wakes them once Redis is back.
+        log.warning("redis took no wake-up; %d left to the reconciler", len(wakeups), exc_info=True)
     reach("controlplane.work.wakeups.send:after-push")

@@ -136,7 +136,7 @@ class HostRecord:
         return self.of(HostOutcome.CHOSEN).share
 
     def of(self, host_outcome: HostOutcome) -> HostOutcomeCount:
-        """The count of one fate."""
+        """The count of one outcome."""
         return next(one for one in self.outcomes if one.host_outcome is host_outcome)
 
     @property
@@ -208,7 +208,9 @@ def _window(newest: int) -> tuple[Rows, bool]:
 
 
 def _rows(host: str, digests: Sequence[str]) -> dict[str, int]:
-    """At which row the host stands, by roster. With several nodes, the first: no bit tells them apart by name."""
+    """At which row the host stands, by table of host names. With several nodes, the first: no bit tells them apart by
+    name.
+    """
     found: dict[str, int] = {}
     contents = HostNames.objects.filter(digest__in=digests).order_by().values_list("digest", "content")
     for digest, content in contents:

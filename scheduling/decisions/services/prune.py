@@ -37,7 +37,12 @@ def decisions_prune(*, batch: int = BATCH) -> Pruned:
     options = scheduling_options()
     pruned = Pruned(_decisions_prune(options, batch), _snapshots_prune(options), _host_names_prune())
     if pruned != Pruned():
-        log.info("pruned %d decisions, %d fleets, %d rosters", pruned.decisions, pruned.snapshots, pruned.host_names)
+        log.info(
+            "pruned %d decisions, %d fleets, %d tables of host names",
+            pruned.decisions,
+            pruned.snapshots,
+            pruned.host_names,
+        )
     return pruned
 
 

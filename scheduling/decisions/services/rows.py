@@ -1,8 +1,9 @@
 """The rows of one decision: in one statement where that is possible, else one after the other.
 
 On PostgreSQL one statement writes all of them, in one round trip and, outside a transaction of the caller, without
-BEGIN and COMMIT. It writes nothing at all unless the roster and the snapshots that the decision stands on are there:
-they may have been pruned or rolled back since this process wrote them. Then, and on SQLite, the long way makes them.
+BEGIN and COMMIT. It writes nothing at all unless the table of host names and the snapshots that the decision stands on
+are there: they may have been pruned or rolled back since this process wrote them. Then, and on SQLite, the long way
+makes them.
 
 By itself that statement does not wait for the disk. What the caller does next with the chosen hosts, or with the
 refusal, is a transaction that does, and the database's log is written in order: whoever can name a decision after a
@@ -48,7 +49,7 @@ def decision_write(rows: DecisionRows) -> None:
 
 
 def host_names_write(host_names: HostNames) -> None:
-    """Store the names, if they are not there. A roster that was about to be pruned stays."""
+    """Store the names, if they are not there. A table of host names that was about to be pruned stays."""
     if not HostNames.objects.filter(pk=host_names.pk, unused_since=None).exists():
         HostNames.objects.bulk_create(
             [host_names], update_conflicts=True, unique_fields=["digest"], update_fields=["unused_since"]
@@ -56,7 +57,7 @@ def host_names_write(host_names: HostNames) -> None:
 
 
 def _write(rows: DecisionRows) -> None:
-    """Two writers of the same roster or snapshot do not disturb each other: it has the same name."""
+    """Two writers of the same table of host names or snapshot do not disturb each other: it has the same name."""
     if rows.host_names is not None:
         host_names_write(rows.host_names)
     digests = [row.digest for row in rows.snapshots]

@@ -138,7 +138,7 @@ class RequestSpecView:
 
     @property
     def numa_topology(self) -> GuestTopology | None:
-        """The NUMA cells the instance asks for; None for no wish. Raises Invalid for a wish that contradicts."""
+        """The NUMA cells the instance asks for; None for no constraint. Raises Invalid for contradictions."""
         return guest_topology(self.request.flavor, self.request.image)
 
     @property

@@ -204,7 +204,7 @@ def _validate(policy_id: UUID) -> PolicyValidation:
 
 
 def _change_mutable(policy_id: UUID, revision: int | None, **fields: Any) -> None:
-    """Compare and set: only what is not sealed, and, if told, only that revision."""
+    """Compare and set: only what is not immutable, and, if told, only that revision."""
     rows = SchedulerPolicy.objects.filter(id=policy_id, immutable=False)
     if revision is not None:
         rows = rows.filter(revision=revision)

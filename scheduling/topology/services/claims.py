@@ -108,7 +108,7 @@ def _claim(topology_requests: Sequence[TopologyRequest]) -> None:
 
 
 def _claim_on(node: ComputeNode | None, topology_requests: Sequence[TopologyRequest]) -> dict[str, Any] | None:
-    """All wishes of one node, one after the other; the first that cannot be met, as a loss."""
+    """All requests of one node, one after the other; the first that cannot be met, as a loss."""
     if node is None:
         return loss_of(
             topology_requests[0].compute_node_uuid, Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, detail="host is gone")

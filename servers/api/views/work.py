@@ -1,4 +1,4 @@
-"""Work: what runs, waits and ended, ring again, cancel. For admins. It stands here because its subjects do."""
+"""Work: what runs, waits and ended, wake again, cancel. For admins. It stands here because its subjects do."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ class WorkViewSet(GenericViewSet[Work]):
     @extend_schema(request=None, responses=WorkOutput)
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
-        """Ring for it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
+        """Wake it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
         return _one(work_retry(work_id=uuid_in_path(pk, what="Work"), operator=_operator(request)))
 
     @extend_schema(request=None, responses=WorkOutput)

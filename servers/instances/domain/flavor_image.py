@@ -84,7 +84,7 @@ def _one_truth(specs: Pairs, properties: Pairs) -> Iterator[str]:
 
 
 def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
-    """0 is no ceiling, and no wish."""
+    """0 is no ceiling, and no constraint."""
     for key, name in CEILINGS.items():
         maximum, wanted = int(specs.get(key, "0")), int(properties.get(name, "0"))
         if maximum and wanted > maximum:

@@ -135,7 +135,7 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
 
 
 def _with_sightings(drifts: list[Drift]) -> list[Drift]:
-    """Since when, by the reconciler's book; a strange guest has its own."""
+    """Since when, by the reconciler's record; an orphan guest has its own."""
     rows = DriftSighting.objects.filter(key__in=[one.key for one in drifts if one.since is None])
     seen = {row.key: row for row in rows}
     return [_dated(one, seen[one.key]) if one.key in seen else one for one in drifts]

@@ -1,4 +1,4 @@
-"""Putting drift right: asked for by an operator, or by itself once it has lasted. Each heal is in the book."""
+"""Putting drift right: asked for by an operator, or by itself once it has lasted. Each heal is in the record."""
 
 import logging
 import uuid

@@ -1,4 +1,4 @@
-"""Guests that agents found and no instance explains: listed first, released after a grace period, booked when gone.
+"""Guests that agents found and no instance explains: listed first, released after a grace period, recorded when gone.
 
 No guest is touched from here. The agent tells all that it has, is told whose time has come, and asks once more under
 the guest's lock. A guest that is gone afterwards was removed by it, whatever became of the agent.
@@ -35,7 +35,7 @@ class GuestSeen:
 def orphan_guests_report(
     *, host: str, guests: Mapping[uuid.UUID, GuestSeen], not_removed_because: str = ""
 ) -> list[uuid.UUID]:
-    """All strange guests of the host now; `not_removed_because` says why its agent removes none. Whose time has come.
+    """All orphan guests of the host now; `not_removed_because` says why its agent removes none. Whose time has come.
 
     The database's clock counts the grace period, from the first report on.
     """

@@ -1,4 +1,4 @@
-"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the book."""
+"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the record."""
 
 import logging
 import uuid
@@ -81,7 +81,7 @@ def _restore_quietly(instance: Instance) -> None:
 
 
 def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
-    """As an action that people can see, and in the book of heals."""
+    """As an action that people can see, and in the record of heals."""
     vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)

@@ -77,7 +77,7 @@ def _stage(fault: Fault, environment: Environment, place: Path) -> Iterator[Stag
     try:
         stage.prepare()
         for name, program in fault.programs.items():
-            # Started from nothing: what is not the product's is not known to the nursery.
+            # Started from nothing: what is not the product's is not known to the process manager.
             process = stage.processes[name]
             process.program, process.arguments, process.env_extra = program, [], {"PYTHONUNBUFFERED": "1"}
         stage.start()

@@ -11,7 +11,7 @@ from tests.drill.faults.fault import THREE_SIMULATED, Fault
 from tests.drill.faults.runner import fault_run
 from tests.drill.stage import Environment, Stage
 
-QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "doorbells-doubled", "doorbells-of-strangers")
+QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "wakeups-doubled", "wakeups-of-strangers")
 FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *wakeups.FAULTS) if fault.name in QUICK]
 
 

@@ -24,12 +24,12 @@ from tests.drill.stage import Environment, Stage
 EVERY_S = 0.01
 MANY = 12
 CONDUCTOR_QUEUE = "conductor"
-REDIS_KEY = "kilonova:doorbell:"
+REDIS_KEY = "kilonova:wakeup:"
 RECONCILED_S = 30.0
 
 
 def all_lost(stage: Stage) -> Evidence:
-    """Every doorbell is taken away before anybody hears it, all the time: the reconciler's look at rows is enough."""
+    """Every wake-up is taken away before anybody hears it, all the time: the reconciler's look at rows is enough."""
     thief = _Meddler(stage, _steal)
     with thief.at_work():
         uids = [make(stage) for _ in range(MANY)]
@@ -39,14 +39,16 @@ def all_lost(stage: Stage) -> Evidence:
 
 
 def all_doubled(stage: Stage) -> Evidence:
-    """Each piece of open work rings again and again, for the right queue and in any order: each is done once."""
+    """Each piece of open work sends the wake-up again and again, for the right queue and in any order: each is done
+    once.
+    """
     ringer = _Meddler(stage, _resend)
     with ringer.at_work():
         uids = [make(stage) for _ in range(MANY)]
         took = until(lambda: all(is_active(stage, uid) for uid in uids), RECONCILED_S, f"{MANY} instances are ACTIVE")
     taken = [work["attempt"] for uid in uids for work in works(stage, uid, "build")]
     expect(taken == [1] * MANY, f"each build was taken once: {taken}")
-    expect(ringer.count > MANY, "doorbells were doubled")
+    expect(ringer.count > MANY, "wake-ups were doubled")
     return {"rung_again": ringer.count, "active_s": took, "build_attempts": taken}
 
 
@@ -75,7 +77,7 @@ def foreign_wakeups(stage: Stage) -> Evidence:
 
 
 class _Meddler:
-    """A thread that does something to the doorbells, over and over."""
+    """A thread that does something to the wake-ups, over and over."""
 
     def __init__(self, stage: Stage, meddle: Callable[[Stage], int]) -> None:
         self._stage, self._meddle = stage, meddle
@@ -126,7 +128,7 @@ def _send(stage: Stage, queue: str, code: str, ref: str) -> None:
 
 
 FAULTS = (
-    Fault("doorbells-lost", all_lost),
-    Fault("doorbells-doubled", all_doubled),
-    Fault("doorbells-of-strangers", foreign_wakeups),
+    Fault("wakeups-lost", all_lost),
+    Fault("wakeups-doubled", all_doubled),
+    Fault("wakeups-of-strangers", foreign_wakeups),
 )

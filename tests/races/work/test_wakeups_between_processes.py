@@ -96,7 +96,7 @@ def run(env: dict[str, str], *args: str) -> str:
 @pytest.fixture(scope="module")
 def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A migrated database of each kind, for the whole module."""
-    directory = tmp_path_factory.mktemp("doorbells")
+    directory = tmp_path_factory.mktemp("wakeups")
     found = {
         "sqlite": f"sqlite:///{directory / 'kilonova.sqlite3'}",
         "postgres": request.getfixturevalue("postgres_url"),

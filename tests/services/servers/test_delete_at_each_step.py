@@ -208,7 +208,7 @@ def _at_once(*acts: Callable[[], object]) -> list[KilonovaError | None]:
 
 
 def test_batch_whose_dispatch_fails_keeps_no_claim_no_request_and_no_work() -> None:
-    """Its third row cannot be written, so none of the batch is; at its deadline all of it is buried."""
+    """Its third row cannot be written, so none of the batch is; at its deadline all of it is moved to cell0."""
     who = world.cloud()
     made = world.create(who.member, min_count=3)
     AttemptRecord.objects.create(instance_uuid=made[2].pk, number=1, host="elsewhere", started_at=now_plus(0))

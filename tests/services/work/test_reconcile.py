@@ -1,4 +1,4 @@
-"""The reconciler: rings again, ends what is overdue, with the consequence in the same transaction."""
+"""The reconciler: sends the wake-up again, ends what is overdue, with the consequence in the same transaction."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an operator may do with work: ring again, cancel; never begin again what has ended."""
+"""What an operator may do with work: wake again, cancel; never begin again what has ended."""
 
 import uuid
 from collections.abc import Iterator
@@ -119,7 +119,7 @@ def test_unknown_work_is_not_found(ada: Operator) -> None:
 def test_retry_is_written_down_with_who_asked(ada: Operator) -> None:
     work = new()
     work_retry(work_id=work.pk, operator=ada)
-    assert history(work) == [(ada.user_id, "Rung again by ada, after attempt 0.")]
+    assert history(work) == [(ada.user_id, "Woken again by ada, after attempt 0.")]
 
 
 def test_cancelled_work_has_its_consequence_once_with_who_cancelled(ada: Operator) -> None:

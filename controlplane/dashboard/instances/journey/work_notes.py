@@ -18,5 +18,5 @@ def work_notes(work: Any, now: datetime, *, who: str) -> list[str]:
     if status.is_overdue:
         return ["Past its deadline: it is about to be ended."]
     if status.is_lapsed:
-        return [f"Its {who} has not been heard of lately; whoever serves it takes it over."]
+        return [f"Its {who} has sent no heartbeat lately; whoever serves it takes it over."]
     return []

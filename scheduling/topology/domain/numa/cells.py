@@ -19,7 +19,7 @@ class CellShare:
 
 
 def node_count(hw_request: HwRequest) -> int | None:
-    """How many cells flavor or image ask for; None for no wish. Raises Invalid if both do."""
+    """How many cells flavor or image ask for; None for no constraint. Raises Invalid if both do."""
     flavor, image = hw_request.of_flavor("numa_nodes"), hw_request.of_image("numa_nodes")
     _one_side_only(flavor, image, "numa_nodes")
     if not flavor and not image:

@@ -16,7 +16,7 @@ def guest_topology(flavor: FlavorSnapshot, image: ImageSnapshot) -> GuestTopolog
     """The cells a guest asks for; None if it asks for nothing of the kind.
 
     There is a topology if any of these is given: a number of nodes, a page size, vPMEM, a CPU policy of dedicated or
-    mixed. Raises Invalid, with the key in `field` and in the message, for a wish that cannot be or contradicts.
+    mixed. Raises Invalid, with the key in `field` and in the message, for a request that cannot be or contradicts.
     """
     if not says_anything(flavor, image):
         return None

@@ -13,7 +13,7 @@ _PARTS = ("sockets", "cores", "threads")
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """Sockets, cores per socket, threads per core. In a preference 0 is no wish; in a limit it is none."""
+    """Sockets, cores per socket, threads per core. In a preference 0 is no constraint; in a limit it is none."""
 
     sockets: int
     cores: int
@@ -33,8 +33,8 @@ class CpuTopology:
 def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_threads: bool = True) -> CpuTopology:
     """The topology with exactly the flavor's vCPUs within all limits that matches most of what is preferred.
 
-    Among equals: fewest threads, then most sockets; so without any wish every vCPU is a socket. Raises Invalid for
-    limits that contradict or cannot be met.
+    Among equals: fewest threads, then most sockets; so without any constraint every vCPU is a socket. Raises Invalid
+    for limits that contradict or cannot be met.
     """
     hw_request = HwRequest(flavor, image)
     maximum = limits(hw_request)

@@ -36,7 +36,7 @@ class EmulatorThreads(StrEnum):
 class InstanceNUMACell:
     """One NUMA cell of a guest: `cpuset` are its shared vCPUs, `pcpuset` its pinned ones.
 
-    `page_size` is in KiB or a symbol, None for no wish. The last three are set by a fit: the host cell, pairs of
+    `page_size` is in KiB or a symbol, None for no constraint. The last three are set by a fit: the host cell, pairs of
     (vCPU, host CPU), and host CPUs reserved for emulator threads.
     """
 

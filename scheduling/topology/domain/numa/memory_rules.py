@@ -18,7 +18,7 @@ _LARGEST_KIB = 2**40  # a pebibyte: no hardware has such pages, and arithmetic i
 
 
 def page_size(hw_request: HwRequest) -> int | None:
-    """The page size in KiB or as a symbol; None for no wish.
+    """The page size in KiB or as a symbol; None for no constraint.
 
     An image may choose one only where the flavor says any or large. Raises Invalid naming the key.
     """

@@ -85,7 +85,7 @@ def fewer_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
 
 
 def other_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
-    """Another size that the host has, any size, or no wish."""
+    """Another size that the host has, any size, or no constraint."""
     host, before = topology_of(row.numa_topology), trial.request.flavor.extra_specs.get("hw:mem_page_size")
     sizes = {pages.size_kib for cell in host.cells for pages in cell.mempages} if host is not None else set()
     for text, size in (*((f"{one}", 0.5) for one in sorted(sizes, reverse=True)), ("any", 0.75)):
@@ -150,7 +150,7 @@ def _cells_asked(request: ScheduleRequest) -> int:
 
 
 def _with_devices(trial: Trial, at: int, count: int) -> Trial:
-    """One wish for devices lowered, also in the flavor's alias that it came from."""
+    """One request for devices lowered, also in the flavor's alias that it came from."""
     hw_request = trial.request.pci_requests
     lowered = () if count == 0 else (replace(hw_request[at], count=count),)
     left = tuple(chain(hw_request[:at], lowered, hw_request[at + 1 :]))

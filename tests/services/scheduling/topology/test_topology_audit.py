@@ -83,7 +83,7 @@ def test_device_of_nobody_is_found(node: ComputeNode) -> None:
 def test_device_that_lost_its_owner_is_found(node: ComputeNode) -> None:
     guest(gpus=2)
     PciDevice.objects.filter(address="0000:81:00.0").update(owner_uuid=None, state="available")
-    assert findings() == ["was given 2 PCI devices, and has 1 on the books"]
+    assert findings() == ["was given 2 PCI devices, and has 1 recorded as claimed"]
 
 
 def test_owners_are_known_with_their_nodes(node: ComputeNode) -> None:

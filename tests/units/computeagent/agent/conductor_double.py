@@ -1,4 +1,4 @@
-"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, lossy doorbells."""
+"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, lossy wake-ups."""
 
 import threading
 import time
@@ -63,7 +63,7 @@ class InstanceRow:
 
 
 class ConductorDouble:
-    """Rows under one lock. `sends_wakeups=False` loses every doorbell; `away` makes every call Unavailable."""
+    """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable."""
 
     def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -104,7 +104,7 @@ class ConductorDouble:
             return row
 
     def order(self, kind: WorkKind, guest: GuestSpec, *, wakeups: int = 1, **arguments: str) -> WorkRow:
-        """Write down work and ring for it. A delete cancels the open build, as the control plane does."""
+        """Write down work and wake it. A delete cancels the open build, as the control plane does."""
         with self.changed:
             if guest.uuid not in self.instances:
                 self.place(guest, vm_state="building")

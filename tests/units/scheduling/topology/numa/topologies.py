@@ -23,7 +23,7 @@ def flavor(*, vcpus: int = 4, memory: int = 2048, others: dict[str, str] | None 
 
 
 def wanted(**changes: Any) -> GuestTopology | None:
-    """The topology that such wishes make."""
+    """The topology that such requests make."""
     asked = hw_request(**changes)
     return guest_topology(asked.flavor, asked.image)
 
