@@ -19,8 +19,8 @@ from controlplane.launcher import seed
 from controlplane.work.models import NamedLease, Work
 from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
+from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
-from servers.instances.services.power import instance_act
 from servers.models import Instance
 from tests.fixtures.servers import wait_until
 

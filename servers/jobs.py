@@ -1,5 +1,6 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.identity.services import tokens_purge_expired
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.work.heals import heals_prune
@@ -10,9 +11,10 @@ from servers.conductor.batch import schedule_and_build_many
 from servers.conductor.build import reschedule, reschedule_overdue, schedule_and_build, schedule_and_build_overdue
 from servers.images.services.image_store import image_files_sweep
 from servers.instances import work_kinds
+from servers.instances.actions.table import VERBS
+from servers.instances.services.act import action_overdue
 from servers.instances.services.build_outcome import build_overdue
 from servers.instances.services.delete import delete_overdue
-from servers.instances.services.power import action_overdue
 from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
 from servers.repair.services.claim_sweep import orphan_claims_free
 from servers.repair.services.drift import drift_check, drift_check_overdue, guest_drift_round, placement_drift_round
@@ -29,8 +31,8 @@ def kinds_register() -> None:
         many=schedule_and_build_many,
     )
     kind_register(work_kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
-    kind_register(work_kinds.BUILD, handler=None, overdue=build_overdue)
-    kind_register(work_kinds.DELETE, handler=None, overdue=delete_overdue)
+    kind_register(WorkKind.BUILD, handler=None, overdue=build_overdue)
+    kind_register(WorkKind.DELETE, handler=None, overdue=delete_overdue)
     kind_register(work_kinds.DRIFT_CHECK, handler=drift_check, overdue=drift_check_overdue)
     periodic_task_register("orphan claims", every_s=15.0, run=orphan_claims_free)
     periodic_task_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
@@ -46,5 +48,6 @@ def kinds_register() -> None:
     periodic_task_register("deleted images", every_s=3600.0, run=deleted_images_prune)
     periodic_task_register("expired sessions", every_s=3600.0, run=sessions_prune)
     periodic_task_register("admin log", every_s=86400.0, run=admin_log_prune)
-    for kind in (work_kinds.START, work_kinds.STOP, work_kinds.REBOOT):
-        kind_register(kind, handler=None, overdue=action_overdue)
+    for rule in VERBS.values():
+        if rule.work is not None:
+            kind_register(rule.work, handler=None, overdue=action_overdue)

@@ -1,21 +1,41 @@
 """Instances and what hangs on them, to look at. Their states are written by services."""
 
 from collections.abc import Callable
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
+from servers.instances.actions.table import ACTIONS, ActionRule, BulkAction
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
 from servers.states import api_status
+
+
+def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateResponse | None]:
+    """One of the table's actions, for chosen rows: through its service, which refuses what the state does not allow."""
+
+    def run(model_admin: "InstanceAdmin", request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        def service(instance: Instance) -> None:
+            caller = caller_of(request)
+            require(caller, rule.policy)
+            if rule.is_verb:
+                instance_act(caller=caller, instance_id=instance.pk, action=rule.name)
+            else:
+                instance_delete(caller=caller, instance_id=instance.pk)
+
+        run_on_each(model_admin, request, queryset, service, word="accepted")
+
+    run.__name__ = bulk.name
+    if bulk.question:
+        return destructive(description=bulk.description, permissions=["operate"], question=bulk.question)(run)
+    return admin.action(description=bulk.description, permissions=["operate"])(run)
 
 
 class TagInline(ReadOnlyInline):
@@ -35,62 +55,12 @@ class InstanceAdmin(ReadOnlyAdmin):
     inlines = [TagInline]
     exclude = ["user_data"]
 
-    actions = ["start", "stop", "reboot", "delete_instances"]
+    actions = [_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk]
 
     @admin.display(description="Status")
     def status(self, instance: Instance) -> str:
         """As the API shows it."""
         return api_status(instance.vm_state, instance.task_state)
-
-    @admin.action(description="Start the chosen instances", permissions=["operate"])
-    def start(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
-        """Through the service, which refuses what the state does not allow."""
-        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "start"))
-
-    @destructive(
-        description="Stop the chosen instances",
-        permissions=["operate"],
-        question="These instances are shut down; whoever uses them loses them until they are started again.",
-    )
-    def stop(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
-        """See start."""
-        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "stop"))
-
-    @destructive(
-        description="Reboot the chosen instances",
-        permissions=["operate"],
-        question="These instances are rebooted; whatever runs in them is interrupted.",
-    )
-    def reboot(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
-        """See start."""
-        self._each(request, queryset, "instances:act", lambda caller, pk: _act(caller, pk, "reboot"))
-
-    @destructive(
-        description="Delete the chosen instances and their disks",
-        permissions=["operate"],
-        question="These instances and their disks are deleted for good.",
-    )
-    def delete_instances(self, request: HttpRequest, queryset: QuerySet[Instance]) -> None:
-        """Begins the deletion; the rows stay as history."""
-        self._each(
-            request, queryset, "instances:delete", lambda caller, pk: instance_delete(caller=caller, instance_id=pk)
-        )
-
-    def _each(
-        self, request: HttpRequest, rows: QuerySet[Instance], action: str, do: Callable[[Caller, UUID], None]
-    ) -> None:
-        """Do it to each in the name of who is logged in, as far as the policy lets them."""
-
-        def service(instance: Instance) -> None:
-            caller = caller_of(request)
-            require(caller, action)
-            do(caller, instance.pk)
-
-        run_on_each(self, request, rows, service, word="accepted")
-
-
-def _act(caller: Caller, instance_id: UUID, action: str) -> None:
-    instance_act(caller=caller, instance_id=instance_id, action=action)
 
 
 @admin.register(InstanceFault)

@@ -51,16 +51,16 @@ from servers.agent_api.host_ownership import host_ownership, host_ownership_clai
 from servers.agent_api.orders import work_order
 from servers.agent_api.recovery import Return, guests_returned
 from servers.images.services.image_store import image_chunks
+from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.instances import instance_row
+from servers.instances.services.act import action_done, action_failed
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
 from servers.instances.services.journal import EndedStep, StepReport, StepTrack, steps_write
-from servers.instances.services.power import action_done, action_failed
-from servers.instances.services.state import build_task_set
+from servers.instances.services.state import step_task_set
 from servers.models import Instance, Port
 from servers.repair.services.orphan_guests import GuestSeen, orphan_guest_release, orphan_guests_report
 from servers.repair.services.power_sync import power_states_sync
-from servers.states import TaskState
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,11 +69,6 @@ VITAL = frozenset({"host_own", "heartbeat", "renew"})
 
 NOBODY = uuid.UUID(int=0)
 STEP_MAX = 60
-BUILD_TASKS = {
-    "networking": TaskState.NETWORKING,
-    "block_device_mapping": TaskState.BLOCK_DEVICE_MAPPING,
-    "spawning": TaskState.SPAWNING,
-}
 
 
 def conductor_connect(connections: Connections | None = None) -> "DatabaseConductor":
@@ -234,8 +229,9 @@ class DatabaseConductor:
         held = self._row_lease(lease)
         with transaction.atomic():
             work_fence(lease=held, step=begins or None)
-            if held.kind == WorkKind.BUILD and begins in BUILD_TASKS:
-                build_task_set(held.subject, BUILD_TASKS[begins])
+            rule = ACTION_OF_WORK[held.kind]
+            if (task := rule.step_task(begins)) is not None:
+                step_task_set(held.subject, rule, task)
             step_report = _step_report(lease, ended)
             steps_write(step_report.track, ended=step_report.ended, begins=begins)
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
-from computeagent.protocol.conductor import AgentLease, GuestPowerState, WorkContext, WorkKind, WorkOrder
+from computeagent.protocol.conductor import AgentLease, WorkContext, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Work
@@ -13,6 +13,7 @@ from controlplane.work.work import WorkLease as RowLease
 from scheduling.topology.selectors.claims import topology_of_instance
 from servers.agent_api.guest_spec import guest_spec
 from servers.conductor.dispatch import LIMITS
+from servers.instances.actions.table import ACTION_OF_WORK
 from servers.models import Instance, InstanceAction, Port, ServerGroupMember
 
 # The newest open action is the one that the work was written for: see `instance_journal`.
@@ -49,7 +50,7 @@ def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
         kind=WorkKind(work.kind),
         guest=guest,
         request_id=work.request_id,
-        power_state_wanted=GuestPowerState.SHUTDOWN if work.kind in {"stop", "delete"} else GuestPowerState.RUNNING,
+        power_state_wanted=ACTION_OF_WORK[work.kind].power_state_wanted,
         arguments={key: value for key, value in work.arguments.items() if key != LIMITS},
         limits=work.arguments.get(LIMITS, {}),
         is_grouped=bool(instance.is_grouped),

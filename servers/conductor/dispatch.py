@@ -4,17 +4,19 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from django.conf import settings
-from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.conductor import WorkKind
+from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
+from servers.instances.actions.table import CREATE
 from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import first_asked_at, instance_from_body
 from servers.instances.services.journal import attempt_open
 from servers.instances.services.notifications import Phase, emit_initial_states, emit_instance_action
-from servers.instances.work_kinds import BUILD
+from servers.instances.services.state import Sql, instances_insert, state_set
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -50,14 +52,14 @@ def build_requests_dispatch(
         _placed(_instance_of(request), chosen[request.instance_uuid], decisions[request.instance_uuid])
         for request in alive
     ]
-    _rows_create(alive, instances)
+    _rows_create(alive, instances, VmState.BUILDING, TaskState.SCHEDULING)
     _tags_and_ports_create(alive, instances)
     request_ids = {request.instance_uuid: request.request_id for request in alive}
     _actions_create(alive, instances, _build_work(instances, chosen, request_ids))
     AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances)
     _leave_build_requests(alive, {i.pk: chosen[i.pk][0].cell_uuid for i in instances})
     emit_initial_states(instances)
-    emit_instance_action("create", Phase.START, [instance.pk for instance in instances])
+    emit_instance_action(CREATE.notification, Phase.START, [instance.pk for instance in instances])
 
 
 def build_requests_move_to_cell0(
@@ -68,9 +70,8 @@ def build_requests_move_to_cell0(
     alive = [request for request in requests if request.instance_uuid in remaining]
     instances = [_instance_of(request) for request in alive]
     for instance in instances:
-        instance.vm_state, instance.task_state = VmState.ERROR, TaskState.NONE
         instance.decision_id = decision_id or instance.decision_id
-    _rows_create(alive, instances)
+    _rows_create(alive, instances, VmState.ERROR, TaskState.NONE)
     _tags_and_ports_create(alive, [])
     _actions_create(alive, instances, {}, result="error", message=message)
     _leave_build_requests(alive, {instance.pk: cell0_id for instance in instances})
@@ -83,28 +84,28 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
     as it is, and the claim that was made for it is given back.
     """
     first, *alternates = choice
-    changed = Instance.objects.filter(
-        pk=instance.pk, host="", deleted_at__isnull=True, task_state=TaskState.SCHEDULING
-    ).update(
-        host=first.host,
-        node=first.node,
-        compute_node_uuid=first.compute_node_uuid,
-        availability_zone=first.availability_zone,
-        alternates=[selection_to_json(one) for one in alternates],
-        attempts=F("attempts") + 1,
-        decision_id=decision_id or instance.decision_id,
-        task_since=Now(),
-        generation=F("generation") + 1,
-        updated_at=Now(),
-    )
-    if not changed:
+    try:
+        state_set(
+            instance.pk,
+            task_in={TaskState.SCHEDULING},
+            only_unplaced=True,
+            task_state=TaskState.SCHEDULING,
+            host=first.host,
+            node=first.node,
+            compute_node_uuid=first.compute_node_uuid,
+            availability_zone=first.availability_zone,
+            alternates=[selection_to_json(one) for one in alternates],
+            attempts=Sql("attempts + 1"),
+            decision_id=decision_id or instance.decision_id,
+        )
+    except (Conflict, NotFound):
         # It was deleted while we chose: deletion could not know of the claim we had just made.
         claims_free([instance.pk])
         return
     instance.refresh_from_db()
     _build_work([instance], {instance.pk: choice}, {})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
-    emit_instance_action("create", Phase.START, [instance.pk])
+    emit_instance_action(CREATE.notification, Phase.START, [instance.pk])
 
 
 def _still_there(requests: Sequence[BuildRequest]) -> set[uuid.UUID]:
@@ -117,9 +118,11 @@ def _instance_of(request: BuildRequest) -> Instance:
     return instance_from_body(request.instance_body)
 
 
-def _rows_create(requests: Sequence[BuildRequest], instances: Sequence[Instance]) -> None:
+def _rows_create(
+    requests: Sequence[BuildRequest], instances: Sequence[Instance], vm_state: VmState, task_state: TaskState
+) -> None:
     """One statement; one more for each instance that is scheduled again, which keeps the time when it was made."""
-    Instance.objects.bulk_create(instances)
+    instances_insert(instances, vm_state=vm_state, task_state=task_state)
     for request in requests:
         if made_at := first_asked_at(request):
             Instance.objects.filter(pk=request.instance_uuid).update(created_at=made_at)
@@ -133,8 +136,6 @@ def _placed(instance: Instance, choice: Sequence[Selection], decision_id: uuid.U
     instance.alternates = [selection_to_json(one) for one in alternates]
     instance.attempts += 1  # one that is scheduled again goes on counting, so that no two attempts share a number
     instance.decision_id = decision_id
-    instance.vm_state, instance.task_state = VmState.BUILDING, TaskState.SCHEDULING
-    instance.task_since = Now()  # by the database's clock, as all that is compared with it
     return instance
 
 
@@ -148,7 +149,7 @@ def _build_work(
         [
             NewWork(
                 compute_queue(i.host),
-                BUILD,
+                WorkKind.BUILD,
                 i.pk,
                 deadline_s,
                 arguments=_limits(chosen[i.pk][0]),
@@ -176,7 +177,7 @@ def _actions_create(
     InstanceAction.objects.bulk_create(
         InstanceAction(
             instance_uuid=instance.pk,
-            action="create",
+            action=CREATE.name,
             request_id=request.request_id,
             user_id=instance.user_id,
             project_id=instance.project_id,

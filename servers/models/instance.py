@@ -42,6 +42,13 @@ class Instance(UuidKeyed, Timestamped):
     )
     generation = models.PositiveBigIntegerField(default=0, help_text="Grows with every change of state.")
     locked = models.BooleanField(default=False)
+    locked_as = models.CharField(
+        max_length=10,
+        blank=True,
+        choices=[("owner", "owner"), ("admin", "admin")],
+        help_text="Locked by its own project, or by an administrator in another one, which its project cannot undo.",
+    )
+    locked_by = models.CharField(max_length=255, blank=True, help_text="Name of the user who locked it.")
     locked_reason = models.CharField(max_length=255, blank=True)
 
     flavor = models.JSONField(help_text="Snapshot of the flavor.")

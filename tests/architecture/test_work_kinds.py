@@ -2,11 +2,13 @@
 
 import pytest
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.work.jobs import KINDS
 from servers.instances import work_kinds
-from servers.instances.domain import power_actions
+from servers.instances.actions.table import ACTION_OF_WORK, ACTIONS
 
-DECLARED = sorted(value for name, value in vars(work_kinds).items() if name.isupper() and isinstance(value, str))
+CONDUCTORS = sorted(value for name, value in vars(work_kinds).items() if name.isupper() and isinstance(value, str))
+DECLARED = sorted([*CONDUCTORS, *WorkKind])
 
 
 def test_there_are_kinds() -> None:
@@ -24,6 +26,10 @@ def test_conductor_answers_the_wakeups_of_its_own_queue() -> None:
         assert callable(KINDS[kind].handler)
 
 
-@pytest.mark.parametrize("action", sorted(power_actions.POWER_ACTIONS))
+@pytest.mark.parametrize("action", [name for name, rule in ACTIONS.items() if rule.work])
 def test_action_writes_a_declared_kind(action: str) -> None:
-    assert power_actions.POWER_ACTIONS[action].kind in DECLARED
+    assert ACTIONS[action].work in DECLARED
+
+
+def test_each_kind_that_an_agent_knows_is_the_work_of_one_action() -> None:
+    assert sorted(ACTION_OF_WORK) == sorted(WorkKind)

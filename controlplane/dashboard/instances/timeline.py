@@ -6,17 +6,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.dashboard.instances.journey.labels import BUILD_STEPS, heal_label, step_label
+from controlplane.dashboard.instances.journey.labels import BUILD_STEPS, action_label, heal_label, step_label
 from controlplane.dashboard.instances.journey.sections import BUILD, SECTION_ACTIONS, is_shown_in_sections
+from servers.instances.actions.table import ACTIONS
 from servers.instances.selectors.journey import JourneyRecords
 
-TASKS = {
-    "deleting": "Being deleted",
-    "powering-off": "Stopping",
-    "powering-on": "Starting",
-    "reboot_started_hard": "Rebooting",
-    "rebooting_hard": "Rebooting",
-}
+TASKS = {task: rule.doing for rule in ACTIONS.values() for task in (rule.task, *rule.later_tasks) if task}
 RESULTS = {"success": "good", "error": "bad", "": "busy", "cancelled": ""}
 
 
@@ -116,8 +111,8 @@ def _action(action: Any, is_admin: bool) -> Entry:
     events = list(action.events.all())
     # One step says no more than the action itself.
     steps = _steps(events, is_admin) if len(events) > 1 else []
-    title = action.action.capitalize()
-    return Entry(action.started_at, title, RESULTS[action.result], action.message, _seconds(action), steps=steps)
+    title, tone = action_label(action.action), RESULTS[action.result]
+    return Entry(action.started_at, title, tone, action.message, _seconds(action), steps=steps)
 
 
 def _steps(events: list[Any], is_admin: bool) -> list[TimedStep]:

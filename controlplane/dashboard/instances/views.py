@@ -20,7 +20,7 @@ from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import projects_of_user
-from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
 from scheduling.fleet.selectors.zones import zone_list
 from servers.catalog.selectors.flavor import flavors_visible
 from servers.catalog.selectors.keypair import keypairs_of
@@ -28,7 +28,8 @@ from servers.catalog.selectors.quota import quota_state
 from servers.catalog.selectors.server_group import server_groups_visible
 from servers.filtersets_instance import instance_filters
 from servers.images.selectors import images_visible
-from servers.instances.domain.power_actions import allowed_actions
+from servers.instances.actions.refusal import verbs_allowed
+from servers.instances.actions.table import VERBS
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -39,9 +40,9 @@ from servers.instances.selectors.instances import (
     pending_instances,
 )
 from servers.instances.selectors.journey import journey_records
+from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.states import STATUSES, api_status
 
@@ -159,28 +160,14 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "instance": instance,
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
-        "actions": allowed_actions(
-            instance.vm_state,
-            instance.task_state,
-            has_host=bool(instance.host),
-            is_launched=instance.launched_at is not None,
-        ),
-        "may_again": not _again_refused(instance),
+        "actions": verbs_allowed(instance, caller),
+        "may_again": not schedule_again_refusal(instance, caller),
         "sections": sections(instance, records, now=timezone.now(), is_admin=caller.is_admin),
         "later": later(instance, records, is_admin=caller.is_admin),
         "is_live": is_changing(instance),
         "progress": progress(instance, records),
         **_console(instance, CONSOLE_LINES),
     }
-
-
-def _again_refused(instance: Any) -> str:
-    return schedule_again_refusal(
-        vm_state=instance.vm_state,
-        task_state=instance.task_state,
-        host=instance.host,
-        was_launched=instance.launched_at is not None,
-    )
 
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
@@ -198,9 +185,12 @@ def _console(instance: Any, lines: int) -> dict[str, Any]:
 @require_POST
 @page("instances:act")
 def instance_act_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
-    """Start, stop, reboot."""
+    """An action of the table, by its name."""
+    action = request.POST.get("action", "")
+    taken = VERBS[action].arguments if action in VERBS else ()
+    arguments = {one.name: request.POST.get(one.name, "").strip() for one in taken}
     try:
-        instance_act(caller=caller, instance_id=instance_id, action=request.POST.get("action", ""))
+        instance_act(caller=caller, instance_id=instance_id, action=action, arguments=arguments)
     except KilonovaError as error:
         messages.error(request, error.message, extra_tags="bad")
     return redirect("instance", instance_id=instance_id)
@@ -226,7 +216,11 @@ def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.
 def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """Delete it; asks nothing more, the page asked already."""
     name = instance_get(caller=caller, instance_id=instance_id).name
-    instance_delete(caller=caller, instance_id=instance_id)
+    try:
+        instance_delete(caller=caller, instance_id=instance_id)
+    except Conflict as error:
+        messages.error(request, error.message, extra_tags="bad")
+        return redirect("instance", instance_id=instance_id)
     messages.success(request, f"{name} is being deleted.", extra_tags="good")
     return redirect("instances")
 

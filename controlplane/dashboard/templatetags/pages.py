@@ -8,6 +8,7 @@ from django import template
 from django.utils import timezone
 
 from controlplane.dashboard.frame import frame
+from controlplane.dashboard.instances.journey import labels
 from servers.states import api_status
 
 register = template.Library()
@@ -27,6 +28,12 @@ def status_pill(instance: Any) -> dict[str, str]:
     """The API's status, and the task while there is one."""
     task = instance.task_state.replace("_", " ").replace("-", " ")
     return {"status": api_status(instance.vm_state, instance.task_state), "task": task}
+
+
+@register.filter
+def action_label(name: str) -> str:
+    """An action of an instance, as its button has it."""
+    return labels.action_label(name)
 
 
 @register.simple_tag(takes_context=True)

@@ -12,6 +12,7 @@ from controlplane.work.control import CANCEL, RETRY, WorkStatus, host_of, work_s
 from controlplane.work.filtersets import OPEN, WorkFilterSet
 from controlplane.work.jobs import KINDS
 from controlplane.work.models import WorkState
+from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.work_subjects import subject_names
 from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
@@ -75,6 +76,11 @@ class WorkRow:
     def may_cancel(self) -> bool:
         """End it."""
         return CANCEL in self.status.actions
+
+    @property
+    def is_verb(self) -> bool:
+        """Whether it is an action that leaves its instance as it is when it fails."""
+        return self.work.kind in ACTION_OF_WORK and ACTION_OF_WORK[self.work.kind].is_verb
 
     @property
     def error(self) -> str:

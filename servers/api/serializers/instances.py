@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.instances.actions.table import VERBS
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
 
@@ -53,7 +54,18 @@ class InstanceInput(StrictInput):
 class InstanceActionInput(StrictInput):
     """The body of an action."""
 
-    action = serializers.CharField(help_text="start, stop or reboot", max_length=100)
+    action = serializers.CharField(help_text=", ".join(VERBS), max_length=100)
+
+    def get_fields(self) -> dict[str, Any]:
+        """The action, and what any of them takes with it; the service says which takes what."""
+        fields: dict[str, Any] = super().get_fields()
+        for rule in VERBS.values():
+            for one in rule.arguments:
+                said = f"{one.help} Of {rule.name}."
+                fields[one.name] = serializers.CharField(
+                    required=False, allow_blank=True, trim_whitespace=False, max_length=10_000, help_text=said
+                )
+        return fields
 
 
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):
@@ -95,6 +107,9 @@ class InstanceOutput(serializers.Serializer[Instance]):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     launched_at = serializers.DateTimeField(allow_null=True)
+    locked = serializers.BooleanField()
+    locked_by = serializers.CharField()
+    locked_reason = serializers.CharField()
     fault = serializers.SerializerMethodField()
     decision = serializers.UUIDField(source="decision_id", allow_null=True)
     attempts = serializers.IntegerField()

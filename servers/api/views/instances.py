@@ -18,6 +18,7 @@ from controlplane.kernel.errors import Invalid
 from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
+from servers.instances.actions.table import CREATE, DELETE, SCHEDULE_AGAIN
 from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
@@ -27,9 +28,9 @@ from servers.instances.selectors.instances import (
     latest_faults,
     pending_instances,
 )
+from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Instance
 
@@ -43,10 +44,10 @@ class InstanceViewSet(GenericViewSet[Instance]):
     policy = {
         "list": "instances:read",
         "retrieve": "instances:read",
-        "create": "instances:create",
-        "destroy": "instances:delete",
-        "actions": "instances:act",
-        "schedule_again": "instances:act",
+        "create": CREATE.policy,
+        "destroy": DELETE.policy,
+        "actions": "instances:act",  # and what the action's own row says
+        "schedule_again": SCHEDULE_AGAIN.policy,
         "console_log": "instances:read",
         "journey": "instances:read",
     }
@@ -100,10 +101,12 @@ class InstanceViewSet(GenericViewSet[Instance]):
     @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
     @action(detail=True, methods=["post"], url_path="actions")
     def actions(self, request: Request, pk: str) -> Response:
-        """start, stop or reboot (hard)."""
+        """One action by its name; a reboot is a hard one."""
         body = InstanceActionInput(data=request.data)
         body.is_valid(raise_exception=True)
-        changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=body.validated_data["action"])
+        arguments = dict(body.validated_data)
+        action = arguments.pop("action")
+        changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=action, arguments=arguments)
         return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=None, responses={202: InstanceOutput})

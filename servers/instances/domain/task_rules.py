@@ -7,7 +7,8 @@ and its own deadline ends it. The rules here are for a task without open work, w
 from dataclasses import dataclass
 from enum import StrEnum
 
-from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.actions.table import ACTION_OF_WORK, REBOOT, START, STOP, ActionRule
+from servers.instances.work_kinds import RESCHEDULE
 from servers.states import TaskState, VmState
 
 _T = TaskState
@@ -26,15 +27,12 @@ class TaskHeal(StrEnum):
     """What was deleted goes: its host is told again, and without a host it is gone at once."""
 
 
-RESCHEDULE = "reschedule"
-"""The one work to be tried again that is no power action: the next host for an instance that has none."""
-
-
 @dataclass(frozen=True, slots=True)
 class TaskRule:
     """`deadline_s`: seconds a task may stand. `restart`: when its host's agent starts; `overdue`: after the deadline.
 
-    `work` is the kind that RETRY writes; where that is impossible now, `otherwise` counts. `why` is for people.
+    `work` is the kind that RETRY writes: that of an action, or RESCHEDULE for an instance that has no host. Where that
+    is impossible now, `otherwise` counts. `why` is for people.
     """
 
     deadline_s: float
@@ -52,15 +50,16 @@ def _both(deadline_s: float, proposed_heal: TaskHeal, why: str) -> TaskRule:
     return TaskRule(deadline_s, proposed_heal, proposed_heal, why)
 
 
-def _again(work: str, why: str) -> TaskRule:
-    return TaskRule(_SHORT, TaskHeal.RETRY, TaskHeal.RETRY, why, work)
+def _again(action: ActionRule, why: str) -> TaskRule:
+    """Its work is written anew: only for what a host may do twice. It gets as long as the work itself."""
+    return TaskRule(action.deadline_s, TaskHeal.RETRY, TaskHeal.RETRY, why, str(action.work))
 
 
 _BUILD = _both(_MEDIUM, TaskHeal.ERROR, "Disks and guest may be there in part; a second build must not find them.")
 _SNAPSHOT = _both(_LONG, TaskHeal.REVERT, "The guest is as it was; only the image is missing.")
 _REBUILD = _both(_MEDIUM, TaskHeal.ERROR, "The old disk may be gone and the new one not whole.")
 _RESIZE = _both(_MOVE, TaskHeal.ERROR, "The disks may be on either host.")
-_REBOOT = _again("reboot", "A reboot ends with a guest that runs, whatever it was before.")
+_REBOOT = _again(REBOOT, "A reboot ends with a guest that runs, whatever it was before.")
 _PAUSE = _both(_SHORT, TaskHeal.REVERT, "The memory is untouched; the hypervisor says which of both it is.")
 _SHELVE_IMAGE = _both(_LONG, TaskHeal.REVERT, "The disk is still on its host; only the image is missing.")
 
@@ -100,8 +99,8 @@ TASK_RULES: dict[TaskState, TaskRule] = {
     _T.UNPAUSING: _PAUSE,
     _T.SUSPENDING: _both(_LONG, TaskHeal.ERROR, "The memory may be saved in part, which a start would throw away."),
     _T.RESUMING: _both(_LONG, TaskHeal.ERROR, "The saved memory may be read in part, which a start would throw away."),
-    _T.POWERING_OFF: _again("stop", "Stopping what is off changes nothing."),
-    _T.POWERING_ON: _again("start", "Starting what runs changes nothing."),
+    _T.POWERING_OFF: _again(STOP, "Stopping what is off changes nothing."),
+    _T.POWERING_ON: _again(START, "Starting what runs changes nothing."),
     _T.RESCUING: _both(_LONG, TaskHeal.ERROR, "The guest may run from the rescue disk."),
     _T.UNRESCUING: _both(
         _SHORT, TaskHeal.REVERT, "It is still the rescued guest; leaving the rescue can be asked for again."
@@ -139,7 +138,7 @@ def task_heal_for(task: TaskState, vm_state: VmState, *, has_host: bool, is_rest
 def _can_retry(rule: TaskRule, vm_state: VmState, *, has_host: bool) -> bool:
     if rule.work == RESCHEDULE:
         return vm_state is VmState.BUILDING and not has_host
-    return has_host and vm_state in POWER_ACTIONS[rule.work].vm_states
+    return has_host and vm_state in ACTION_OF_WORK[rule.work].vm_states
 
 
 def overdue_words(task: TaskState, *, stood_s: float, step: str, proposed_heal: TaskHeal) -> str:

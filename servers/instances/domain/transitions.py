@@ -5,6 +5,7 @@ replaced; rows of work are changed by `controlplane.work.work`, whose verbs are 
 """
 
 from collections.abc import Mapping
+from functools import cache
 
 from servers.states import DELETING_TASKS, TaskState, VmState
 
@@ -30,6 +31,9 @@ VM_TRANSITIONS: dict[VmState, frozenset[VmState]] = {
     _V.DELETED: frozenset(),
 }
 """Which state may follow which. Nothing follows `deleted`; `building` follows only `error`, by scheduling again."""
+
+FIRST_STATES: frozenset[tuple[VmState, TaskState]] = frozenset({(_V.BUILDING, _T.SCHEDULING), (_V.ERROR, _T.NONE)})
+"""In which an instance gets its row: on its way to a host, or in cell0."""
 
 NEXT_OF_DELETING: frozenset[TaskState] = frozenset({_T.NONE, _T.DELETING})
 """Only the end of a deletion, or a deletion, may replace `deleting`; every other task may be replaced by any."""
@@ -75,11 +79,13 @@ def task_can_become(old: TaskState, new: TaskState) -> bool:
     return new in TASK_TRANSITIONS[old]
 
 
+@cache
 def vm_sources(new: VmState) -> frozenset[VmState]:
     """The states that `new` may follow, itself included."""
     return frozenset(old for old in VmState if vm_can_become(old, new))
 
 
+@cache
 def task_sources(new: TaskState) -> frozenset[TaskState]:
     """The tasks that `new` may replace."""
     return frozenset(old for old in TaskState if task_can_become(old, new))

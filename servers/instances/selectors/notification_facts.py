@@ -10,6 +10,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid
 from servers.catalog.domain.public_keys import public_key_parse
+from servers.instances.actions.table import AT_ONCE
 from servers.instances.domain.notification_payload import Address, InstanceFacts
 from servers.models import Instance, InstanceAction, InstanceTag, Port
 
@@ -64,7 +65,8 @@ def _tags(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
 
 def _initiators(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Who]:
     """Of the latest action of each; nobody, where the control plane itself began it."""
-    rows = InstanceAction.objects.filter(instance_uuid__in=ids).order_by("started_at", "id")
+    # What was done at once meanwhile says nothing of who began what is under way.
+    rows = InstanceAction.objects.filter(instance_uuid__in=ids).exclude(action__in=AT_ONCE).order_by("started_at", "id")
     owners = rows.values_list("instance_uuid", "user_id", "project_id")
     return {pk: (str(user), str(project)) if user and project else (None, None) for pk, user, project in owners}
 

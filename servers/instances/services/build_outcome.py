@@ -8,6 +8,7 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_cre
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
+from servers.instances.actions.table import CREATE
 from servers.instances.domain.build_ends import FAILURE_RULES, Failure, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
@@ -43,7 +44,7 @@ def build_done(*, lease: WorkLease, guest: GuestState, steps: StepReport, has_de
         steps.write()
         if lease.attempt > 1:
             steps_cut(instance_id=lease.subject, error=CUT_OFF)
-        emit_instance_action("create", Phase.END, [lease.subject])
+        emit_instance_action(CREATE.notification, Phase.END, [lease.subject])
     build_failure_reset(host=steps.track.host)
 
 
@@ -64,7 +65,9 @@ def build_failed(
         claims_free([instance.pk])
         steps.write()
         steps_cut(instance_id=instance.pk, error=message)
-        emit_instance_action("create", Phase.ERROR, [instance.pk], problem=message, step=step)  # while it has its host
+        emit_instance_action(
+            CREATE.notification, Phase.ERROR, [instance.pk], problem=message, step=step
+        )  # while it has its host
         if _may_go_on(instance, failure):
             _hand_back(instance, f"{step} on {instance.host}: {message}", details)
         else:
@@ -108,7 +111,7 @@ def _end_in_error(instance: Instance, failure: Failure, step: str, message: str,
 def build_overdue(work: Work, reason: str) -> None:
     """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
     hangs = hanging_words(instance_id=work.subject)
-    _fail_in_place(work, "create", f"The build did not finish: {reason}{hangs}.")
+    _fail_in_place(work, CREATE.name, f"The build did not finish: {reason}{hangs}.")
     attempt_close(instance_id=work.subject, outcome="failed", reason=f"{reason}\n{work_history(work)}".strip())
 
 

@@ -4,7 +4,9 @@ import uuid
 
 from django.db import transaction
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work
 from controlplane.work.work import (
@@ -18,6 +20,7 @@ from controlplane.work.work import (
     work_lock,
 )
 from scheduling.topology.services.claims import claims_free
+from servers.instances.actions.table import DELETE
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
@@ -33,7 +36,6 @@ from servers.instances.services.journal import (
 )
 from servers.instances.services.notifications import API, COMPUTE, Phase, emit_instance_action, emit_pending_deletion
 from servers.instances.services.state import action_require, instance_deleted_set, state_set
-from servers.instances.work_kinds import DELETE, DELETE_DEADLINE_S
 from servers.models import (
     BuildRequest,
     ConsoleLog,
@@ -53,7 +55,8 @@ CUT = "The instance was deleted."
 
 def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
     """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance."""
-    instance_get(caller=caller, instance_id=instance_id)
+    require(caller, DELETE.policy)
+    action_require(instance_get(caller=caller, instance_id=instance_id), DELETE.name, caller)
     with transaction.atomic():
         for _ in range(MAX_ROUNDS):
             if _build_request_deleted(caller, instance_id):
@@ -81,7 +84,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
 def _row_delete(instance: Instance, caller: Caller) -> None:
     if instance.deleted_at is not None or instance.task_state in DELETING_TASKS:
         return
-    action_require(instance, "delete")
+    action_require(instance, DELETE.name, caller)
     work_cancel(subject=instance.pk)
     actions_cancel(instance_id=instance.pk, message=CUT)
     steps_cut(instance_id=instance.pk, error=CUT)
@@ -92,29 +95,42 @@ def _row_delete(instance: Instance, caller: Caller) -> None:
 def _begin(instance: Instance, caller: Caller) -> None:
     if not instance.host:
         action_open(
-            instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=None
+            instance_id=instance.pk,
+            action=DELETE.name,
+            user_id=caller.user_id,
+            project_id=instance.project_id,
+            work=None,
         )
-        emit_instance_action("delete", Phase.START, [instance.pk], binary=API)
+        emit_instance_action(DELETE.notification, Phase.START, [instance.pk], binary=API)
         _finish(instance.pk, binary=API)
-        action_close(instance_id=instance.pk, actions=("delete",), result="success")
+        action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
-    state_set(instance.pk, task_state=TaskState.DELETING)
-    work = work_create(NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000))
+    state_set(instance.pk, task_state=DELETE.task)
     action_open(
-        instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=work
+        instance_id=instance.pk,
+        action=DELETE.name,
+        user_id=caller.user_id,
+        project_id=instance.project_id,
+        work=_host_work(instance),
     )
-    emit_instance_action("delete", Phase.START, [instance.pk])
+    emit_instance_action(DELETE.notification, Phase.START, [instance.pk])
 
 
 def deletion_take_up(instance: Instance) -> None:
     """Go on with a deletion whose work was lost; the caller's transaction and lock are around it. Raises Conflict."""
     if not instance.host:
         _finish(instance.pk)
-        action_close(instance_id=instance.pk, actions=("delete",), result="success")
+        action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
-    state_set(instance.pk, task_in={instance.task_state}, task_state=TaskState.DELETING)
-    work = work_create(NewWork(compute_queue(instance.host), DELETE, instance.pk, DELETE_DEADLINE_S, max_attempts=1000))
-    action_take_up(instance_id=instance.pk, action="delete", project_id=instance.project_id, work=work)
+    state_set(instance.pk, task_in={instance.task_state}, task_state=DELETE.task)
+    action_take_up(
+        instance_id=instance.pk, action=DELETE.name, project_id=instance.project_id, work=_host_work(instance)
+    )
+
+
+def _host_work(instance: Instance) -> Work:
+    queue = compute_queue(instance.host)
+    return work_create(NewWork(queue, WorkKind.DELETE, instance.pk, DELETE.deadline_s, max_attempts=1000))
 
 
 def delete_done(*, lease: WorkLease, steps: StepReport) -> None:
@@ -122,7 +138,7 @@ def delete_done(*, lease: WorkLease, steps: StepReport) -> None:
     with transaction.atomic():
         work_finish(lease=lease)
         _finish(lease.subject)
-        action_close(instance_id=lease.subject, actions=("delete",), result="success")
+        action_close(instance_id=lease.subject, actions=(DELETE.name,), result="success")
         steps.write()
 
 
@@ -136,17 +152,19 @@ def delete_overdue(work: Work, reason: str) -> None:
     if instance is None:
         return
     state_set(instance.pk, task_in=DELETING_TASKS, vm_state=VmState.ERROR, task_state=TaskState.NONE)
-    step, details = work.step or DELETE, work_history(work)
+    step, details = work.step or work.kind, work_history(work)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
-    action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
-    emit_instance_action("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
+    action_close(instance_id=instance.pk, actions=(DELETE.name,), result="error", message=message)
+    emit_instance_action(DELETE.notification, Phase.ERROR, [instance.pk], problem=message, step=step)
 
 
 def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
     claims_free([instance_id])
-    emit_instance_action("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
+    emit_instance_action(
+        DELETE.notification, Phase.END, [instance_id], binary=binary
+    )  # while it still has its addresses
     _traces_remove(instance_id)
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
-from servers.instances.domain.schedule_again import ACTION as SCHEDULE_AGAIN
+from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
 
@@ -64,7 +64,7 @@ def action_open(
     )
 
 
-BUILD_ACTIONS = ("create", SCHEDULE_AGAIN)
+BUILD_ACTIONS = (CREATE.name, SCHEDULE_AGAIN.name)
 """What ends with a build: the build, and having asked for it again, which succeeds when the build does."""
 
 # Each build ends by these two: written in SQL because building them anew cost more than running them.
@@ -143,9 +143,15 @@ def _steps_text(_vendor: str, ended: int, has_begin: bool) -> str:
     return _STEPS.format(rows=", ".join([over] * ended + [begun] * has_begin))
 
 
+def _newest_with_steps(instance_id: uuid.UUID) -> InstanceAction | None:
+    """What was done at once meanwhile has no steps."""
+    rows = InstanceAction.objects.filter(instance_uuid=instance_id).exclude(action__in=AT_ONCE)
+    return rows.order_by("-started_at", "-id").first()
+
+
 def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
     """A step of the newest action, begun with it, that has ended in this error already."""
-    action = InstanceAction.objects.filter(instance_uuid=instance_id).order_by("-started_at", "-id").first()
+    action = _newest_with_steps(instance_id)
     if action is not None:
         InstanceActionEvent.objects.create(
             action=action,
@@ -159,7 +165,7 @@ def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
 
 def step_hung(*, instance_id: uuid.UUID, name: str, attempt: int, host: str, since: datetime, error: str) -> None:
     """A step of the newest action stood still since then and is ended. The same step of the same attempt is one row."""
-    action = InstanceAction.objects.filter(instance_uuid=instance_id).order_by("-started_at", "-id").first()
+    action = _newest_with_steps(instance_id)
     if action is not None:
         InstanceActionEvent.objects.update_or_create(
             action=action,

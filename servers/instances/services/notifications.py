@@ -19,6 +19,7 @@ from controlplane.notifications.models import Priority
 from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
+from servers.instances.actions.table import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
     InstanceFacts,
@@ -35,8 +36,6 @@ from servers.models import Instance, RequestSpec
 API, COMPUTE, CONDUCTOR = (f"nova-{service}" for service in ("api", "compute", "conductor"))
 UPDATE = "instance.update"
 BUILD_FAILED = "compute_task.build_instances.error"
-POWER_NAMES = {"start": "power_on", "stop": "power_off", "reboot": "reboot"}
-"""Nova's names for the verbs of `servers.instances.domain.power_actions`."""
 
 
 class Phase(StrEnum):
@@ -58,7 +57,7 @@ def emit_instance_action(
 ) -> None:
     """`instance.<verb>.<phase>` of each, in one statement more than reading them; `problem` and `step` say what failed.
 
-    `verb` is Nova's: create, delete, power_on, power_off, reboot.
+    `verb` is Nova's: see `ActionRule.notification`.
     """
     event_type = f"instance.{verb}.{phase.value}"
     if instance_ids and events_wanted((event_type,)):
@@ -66,9 +65,16 @@ def emit_instance_action(
         _verb_write(event_type, rows, problem=problem, step=step, binary=binary)
 
 
-def emit_power_action(action: str, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
-    """The same by our own word for a power action: start, stop or reboot."""
-    emit_instance_action(POWER_NAMES[action], phase, [instance_id], problem=problem, step=step)
+def emit_action(rule: ActionRule, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
+    """The same for one instance, by the action's row in the table."""
+    emit_instance_action(rule.notification, phase, [instance_id], problem=problem, step=step)
+
+
+def emit_action_at_once(rule: ActionRule, instance_id: uuid.UUID, caller: Caller) -> None:
+    """`instance.<verb>`, of what is over as soon as it is asked for."""
+    event_type = f"instance.{rule.notification}"
+    if events_wanted((event_type,)):
+        _verb_write(event_type, list(Instance.objects.filter(pk=instance_id)), binary=API, caller=caller)
 
 
 def emit_pending_deletion(instance: Instance, caller: Caller) -> None:

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.models import Work
@@ -15,8 +16,9 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects,
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_lock, quota_recheck
 from servers.images.domain.images import ImageStatus
+from servers.instances.actions.table import SCHEDULE_AGAIN
 from servers.instances.domain.notification_payload import States
-from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
+from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import action_open
@@ -25,29 +27,19 @@ from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import TaskState, VmState
 
-COPIED_FIELDS = (
-    "name",
-    "description",
-    "hostname",
-    "generation",
-    "locked",
-    "locked_reason",
-    "flavor",
-    "vcpus",
-    "memory_mib",
-    "root_gib",
-    "ephemeral_gib",
-    "swap_mib",
-    "image",
-    "key_name",
-    "public_key",
-    "user_data",
-    "metadata",
-    "launch_index",
-    "attempts",
+OF_THE_TRY_BEFORE = frozenset(
+    {
+        *("host", "node", "launched_on", "compute_node_uuid", "availability_zone", "alternates", "hosts_tried"),
+        *("vm_state", "task_state", "task_since", "power_state", "addresses", "console_socket"),
+        *("created_at", "updated_at", "launched_at", "terminated_at", "deleted_at", "request_id"),
+    }
 )
-"""Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
-COPIED_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
+"""Columns that the next try writes anew, or that the request has in another form. All others stay as they are: what its
+owner gave an instance stays with it. `attempts` goes on counting, so that attempts keep their numbers in the journey.
+"""
+COPIED_FIELDS = tuple(
+    field.attname for field in Instance._meta.concrete_fields if field.attname not in OF_THE_TRY_BEFORE
+)
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -57,9 +49,10 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
     one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
     Conflict with the reason, QuotaExceeded where its project is over quota by now.
     """
+    require(caller, SCHEDULE_AGAIN.policy)
     instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
-        before = _locked(instance_id)
+        before = _locked(instance_id, caller)
         quota_lock(before.project_id)
         quota_recheck(project_id=before.project_id)
         spec = _spec_of(before)
@@ -72,7 +65,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
     return work
 
 
-def _locked(instance_id: uuid.UUID) -> Instance:
+def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
     """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
     rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
     instance = rows.first()
@@ -80,12 +73,7 @@ def _locked(instance_id: uuid.UUID) -> Instance:
         if BuildRequest.objects.filter(instance_uuid=instance_id).exists():
             raise Conflict("The instance waits to be scheduled already.")
         raise NotFound(f"Instance {instance_id} does not exist.")
-    refused = schedule_again_refusal(
-        vm_state=instance.vm_state,
-        task_state=instance.task_state,
-        host=instance.host,
-        was_launched=instance.launched_at is not None,
-    )
+    refused = schedule_again_refusal(instance, caller)
     if refused or open_work_subjects(subjects=[instance_id]):
         raise Conflict(
             refused or "Work for the instance is under way.",
@@ -123,10 +111,9 @@ def _request_from(instance: Instance) -> BuildRequest:
 
 
 def _body(instance: Instance) -> dict[str, Any]:
-    ids = {name: getattr(instance, name) for name in COPIED_IDS}
+    copied = {name: getattr(instance, name) for name in COPIED_FIELDS}
     return {
-        **{name: getattr(instance, name) for name in COPIED_FIELDS},
-        **{name: str(value) if value else None for name, value in ids.items()},
+        **{name: str(value) if isinstance(value, uuid.UUID) else value for name, value in copied.items()},
         "generation": instance.generation + 1,
         "vm_state": VmState.BUILDING.value,
         "task_state": TaskState.SCHEDULING.value,
@@ -153,9 +140,8 @@ def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: W
 
     Having asked ends with that build, and as it does: what was asked for is done when the instance runs.
     """
-    asked = action_open(
-        instance_id=before.pk, action=ACTION, user_id=caller.user_id, project_id=before.project_id, work=work
-    )
+    action, project_id = SCHEDULE_AGAIN.name, before.project_id
+    asked = action_open(instance_id=before.pk, action=action, user_id=caller.user_id, project_id=project_id, work=work)
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {caller.username}.{decided}"
     InstanceAction.objects.filter(pk=asked.pk).update(message=message)

@@ -8,12 +8,11 @@ from django.db import transaction
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
-from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
-from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.services.journal import action_open, fault_record
-from servers.instances.services.notifications import Phase, emit_power_action
-from servers.instances.services.state import GuestState, state_set
-from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
+from controlplane.work.work import open_work_subjects
+from servers.instances.actions.table import START, STOP
+from servers.instances.services.act import host_action_begin
+from servers.instances.services.journal import fault_record
+from servers.instances.services.state import GuestState, guest_seen_set, state_set
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerHeal, power_heal
@@ -25,7 +24,7 @@ _DONE = {
     PowerHeal.STOP: "The guest is being stopped.",
     PowerHeal.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_WORK = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
+_ACTION = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
@@ -68,10 +67,8 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
         changes["addresses"] = guest.addresses
     if guest.console_socket and guest.console_socket != instance.console_socket:
         changes["console_socket"] = guest.console_socket
-    if changes:
-        rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
-        if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):
-            return  # somebody began with it, or has the host now: what was read of the guest may be over
+    if changes and not guest_seen_set(instance, ownership, **changes):
+        return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
         _restore_quietly(instance)
 
@@ -85,7 +82,7 @@ def _restore_quietly(instance: Instance) -> None:
 
 def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
     """As an action that people can see, and in the record of heals."""
-    vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
+    vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
         if instance.power_state == PowerState.CRASHED:
@@ -94,11 +91,7 @@ def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> N
             fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
             return
     else:
-        rule = POWER_ACTIONS[_WORK[proposed_heal]]
-        state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
-        work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
-        action_open(instance_id=instance.pk, action=rule.name, user_id=None, project_id=instance.project_id, work=work)
-        emit_power_action(rule.name, Phase.START, instance.pk)
+        host_action_begin(instance, _ACTION[proposed_heal], user_id=None, vm_in=vm_in, task_in=task_in)
     heal_record(
         kind=GUEST_DRIFTS[proposed_heal],
         subject=instance.pk,

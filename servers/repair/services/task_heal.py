@@ -15,15 +15,8 @@ from controlplane.work.heals import LOST_TASK, OVERDUE_TASK, heal_record
 from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
 from scheduling.topology.services.claims import claims_free
-from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.domain.task_rules import (
-    RESCHEDULE,
-    TASK_RULES,
-    TaskHeal,
-    overdue_words,
-    restart_words,
-    task_heal_for,
-)
+from servers.instances.actions.table import ACTION_OF_WORK
+from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
 from servers.instances.services.delete import deletion_take_up
 from servers.instances.services.journal import (
     action_take_up,
@@ -34,7 +27,7 @@ from servers.instances.services.journal import (
     steps_cut,
 )
 from servers.instances.services.state import state_set
-from servers.instances.work_kinds import ACTION_DEADLINE_S
+from servers.instances.work_kinds import RESCHEDULE
 from servers.models import Instance
 from servers.repair.selectors.stuck_tasks import instances_with_lost_task, instances_with_overdue_task
 from servers.states import TaskState, VmState
@@ -134,9 +127,10 @@ def _retry(stuck: _Stuck) -> None:
         _state(stuck, task_state=TaskState.SCHEDULING)
         work_create(NewWork(CONDUCTOR_QUEUE, kind, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
         return
-    _state(stuck, task_state=POWER_ACTIONS[kind].task_state)
-    work = work_create(NewWork(compute_queue(instance.host), kind, instance.pk, ACTION_DEADLINE_S))
-    action_take_up(instance_id=instance.pk, action=kind, project_id=instance.project_id, work=work)
+    rule = ACTION_OF_WORK[kind]
+    _state(stuck, task_state=rule.task)
+    work = work_create(NewWork(compute_queue(instance.host), kind, instance.pk, rule.deadline_s))
+    action_take_up(instance_id=instance.pk, action=rule.name, project_id=instance.project_id, work=work)
 
 
 def _revert(stuck: _Stuck) -> None:

@@ -174,8 +174,8 @@ def test_scheduling_again_and_deleting_at_once_has_one_winner() -> None:
     world.pump()
     for one in made:
         answers = _at_once(
-            partial(instance_schedule_again, instance_id=one.pk, actor=who.member),
-            partial(instance_schedule_again, instance_id=one.pk, actor=who.member),
+            partial(instance_schedule_again, instance_id=one.pk, caller=who.member),
+            partial(instance_schedule_again, instance_id=one.pk, caller=who.member),
             partial(delete, who, one),
         )
         assert answers[2] is None

@@ -13,8 +13,8 @@ from controlplane.work.reconcile import end_overdue
 from controlplane.work.work import work_take
 from servers.agent_api import conductor_connect
 from servers.catalog.services.server_group import server_group_create
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceFault
 from tests.worlds import cloud as world
 

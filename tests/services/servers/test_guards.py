@@ -9,8 +9,8 @@ from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work
 from controlplane.work.reconcile import end_overdue
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Instance
 from tests.worlds import cloud as world

@@ -15,8 +15,8 @@ from controlplane.work.reconcile import reconcile_once
 from scheduling.fleet.services.build_failures import build_failure_count
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from servers.agent_api import conductor_connect
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Port
 from tests.worlds import cloud as world

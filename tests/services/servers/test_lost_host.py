@@ -22,7 +22,7 @@ from controlplane.work.models import Heal, NamedLease, Work
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
-from servers.instances.services.power import instance_act
+from servers.instances.services.act import instance_act
 from servers.models import ConsoleLog, OrphanGuest
 from tests.worlds import cloud as world
 

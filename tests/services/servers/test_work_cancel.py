@@ -7,8 +7,8 @@ from controlplane.kernel.errors import Conflict
 from controlplane.work.control import Operator, work_cancel_one
 from controlplane.work.models import Work
 from placement.models import Allocation
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.models import AttemptRecord, BuildRequest, Instance, InstanceAction, InstanceFault
 from servers.repair.services.audit import audit_findings
 from tests.worlds.cloud import People, active, cloud, create, fail_build, instance_of, order, pump

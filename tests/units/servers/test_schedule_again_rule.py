@@ -1,16 +1,26 @@
 """Which instances may be scheduled again."""
 
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from uuid import UUID
+
 import pytest
 
+from controlplane.identity.domain import Caller, Role
 from servers.catalog.domain.quota import UNLIMITED, QuotaAmounts, overruns
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.states import VmState
 
-IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "was_launched": False}
+WHO = Caller(UUID(int=1), "mary", UUID(int=2), "demo", frozenset({Role.MEMBER}))
+IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "launched_at": None, "locked": False}
+
+
+def refusal_of(**states: object) -> str:
+    return schedule_again_refusal(SimpleNamespace(**states), WHO)  # type: ignore[arg-type]
 
 
 def test_one_in_error_on_no_host_that_never_ran_may() -> None:
-    assert schedule_again_refusal(**IN_CELL0) == ""  # type: ignore[arg-type]
+    assert refusal_of(**IN_CELL0) == ""
 
 
 @pytest.mark.parametrize(
@@ -19,16 +29,16 @@ def test_one_in_error_on_no_host_that_never_ran_may() -> None:
         ({"vm_state": "building"}, "being built already"),
         ({"task_state": "deleting"}, "busy with deleting"),
         ({"host": "h1"}, "is on a host"),
-        ({"was_launched": True}, "has run before"),
+        ({"launched_at": datetime(2026, 1, 1, tzinfo=UTC)}, "has run before"),
     ],
 )
 def test_any_other_is_told_why_not(change: dict[str, object], words: str) -> None:
-    assert words in schedule_again_refusal(**{**IN_CELL0, **change})  # type: ignore[arg-type]
+    assert words in refusal_of(**{**IN_CELL0, **change})
 
 
 @pytest.mark.parametrize("state", [state for state in VmState if state is not VmState.ERROR])
 def test_no_state_but_error_may(state: VmState) -> None:
-    assert schedule_again_refusal(**{**IN_CELL0, "vm_state": state.value})  # type: ignore[arg-type]
+    assert refusal_of(**{**IN_CELL0, "vm_state": state.value})
 
 
 def test_overrun_is_what_is_in_use_beyond_a_lowered_limit() -> None:

@@ -2,8 +2,8 @@ import pytest
 
 from computeagent.protocol.conductor import GuestPowerState as AgentPowerState
 from servers.images.domain.images import TRANSITIONS, ImageStatus
-from servers.instances.domain.guards import GUARDS, action_refusal
-from servers.instances.domain.power_actions import POWER_ACTIONS
+from servers.instances.actions.guards import GUARDS, guard_refusal
+from servers.instances.actions.table import VERBS
 from servers.instances.domain.transitions import vm_can_become
 from servers.states import POWER_STATE_CODES, PowerState, TaskState, VmState, api_status, status_states
 
@@ -54,40 +54,42 @@ def test_states_of_a_status_show_as_it():
 
 
 def test_start_of_active_instance_is_refused_with_both_states():
-    reason = action_refusal("start", vm_state="active", task_state="", is_launched=True)
+    reason = guard_refusal("start", vm_state="active", task_state="", is_launched=True)
     assert reason == "The instance is active; start needs stopped."
 
 
 def test_stop_during_a_task_is_refused_with_the_task():
-    reason = action_refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
+    reason = guard_refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
     assert reason == "The instance is busy with rebooting_hard; stop needs no task."
 
 
 def test_action_before_first_launch_is_refused():
-    assert "never launched" in action_refusal("rebuild", vm_state="error", task_state="", is_launched=False)
+    assert "never launched" in guard_refusal("rebuild", vm_state="error", task_state="", is_launched=False)
 
 
 def test_delete_is_allowed_in_every_state():
     assert not any(
-        action_refusal("delete", vm_state=vm, task_state=task, is_launched=False)
-        for vm in VmState
-        for task in TaskState
+        guard_refusal("delete", vm_state=vm, task_state=task, is_launched=False) for vm in VmState for task in TaskState
     )
 
 
 def test_console_is_refused_while_deleting():
-    assert action_refusal("console", vm_state="active", task_state="deleting", is_launched=True)
+    assert guard_refusal("console", vm_state="active", task_state="deleting", is_launched=True)
 
 
 @pytest.mark.parametrize(("name", "guard"), [("start", "start"), ("stop", "stop"), ("reboot", "reboot_hard")])
-def test_power_actions_begin_only_where_nova_lets_them(name, guard):
-    action = POWER_ACTIONS[name]
+def test_verbs_begin_only_where_nova_lets_them(name, guard):
+    action = VERBS[name]
+    assert action.guard == guard
     assert action.vm_states <= GUARDS[guard].vm_states
     assert action.task_states <= GUARDS[guard].task_states
 
 
-def test_power_actions_end_in_states_that_may_follow():
-    for action in POWER_ACTIONS.values():
+def test_verbs_end_in_states_that_may_follow():
+    for action in VERBS.values():
+        assert (action.work is None) == (action.vm_state_after is None) == (action.changes is not None)
+        if action.vm_state_after is None:
+            continue
         assert all(vm_can_become(before, action.vm_state_after) for before in action.vm_states)
 
 

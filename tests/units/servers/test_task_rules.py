@@ -2,16 +2,10 @@
 
 import pytest
 
+from computeagent.protocol.conductor import WorkKind
 from servers.instances import work_kinds
-from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.domain.task_rules import (
-    RESCHEDULE,
-    TASK_RULES,
-    TaskHeal,
-    overdue_words,
-    restart_words,
-    task_heal_for,
-)
+from servers.instances.actions.table import VERBS
+from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
 from servers.instances.domain.transitions import task_can_become, vm_can_become
 from servers.repair.domain.nova_restart import NOVA_LEAVES, NOVA_RESTART, RestartRow
 from servers.states import TaskState, VmState
@@ -34,7 +28,7 @@ def test_rule_has_a_deadline_between_a_quarter_of_an_hour_and_a_day_and_a_reason
 def test_rule_names_work_exactly_when_it_is_tried_again(task: TaskState) -> None:
     rule = TASK_RULES[task]
     assert bool(rule.work) == (rule.overdue is TaskHeal.RETRY)
-    assert not rule.work or rule.work in {*POWER_ACTIONS, RESCHEDULE}
+    assert not rule.work or rule.work in {*VERBS, work_kinds.RESCHEDULE}
     assert rule.otherwise is not TaskHeal.RETRY
 
 
@@ -140,7 +134,7 @@ def test_words_of_a_restart_name_step_and_age() -> None:
 def test_kinds_of_work_are_spelled_as_the_services_spell_them() -> None:
     assert {rule.work for rule in TASK_RULES.values() if rule.work} == {
         work_kinds.RESCHEDULE,
-        work_kinds.START,
-        work_kinds.STOP,
-        work_kinds.REBOOT,
+        WorkKind.START,
+        WorkKind.STOP,
+        WorkKind.REBOOT,
     }

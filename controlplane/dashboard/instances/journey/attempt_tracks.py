@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.dashboard.instances.journey.labels import step_label
 from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
 from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
-from servers.instances.work_kinds import BUILD
 
 TONES = {"active": Tone.GOOD, "": Tone.BUSY, "rescheduled": Tone.BAD, "failed": Tone.BAD}
 RESULTS = {"success": Tone.GOOD, "error": Tone.BAD}
@@ -22,7 +22,7 @@ def attempt_tracks(
 
     The work of an attempt is the build that was written with it: both are in one transaction, so their order is one.
     """
-    builds = [work for work in works if work.kind == BUILD]
+    builds = [work for work in works if work.kind == WorkKind.BUILD]
     builds = builds[-len(attempts) :] if attempts else []
     found = [None] * (len(attempts) - len(builds)) + builds
     return [

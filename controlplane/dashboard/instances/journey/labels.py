@@ -1,18 +1,15 @@
 """Names of steps, actions and heals as people read them."""
 
+from servers.instances.actions.table import ACTIONS, CREATE
 from servers.repair.domain.drift import KIND_LABELS
 
 STEPS = {
-    "claim": "Claim on the host",
-    "group_check": "Group rule",
-    "networking": "Network",
-    "block_device_mapping": "Image and disks",
-    "spawning": "Start the guest",
+    **{step.name: step.title for rule in ACTIONS.values() for step in rule.steps},
     "select_destinations": "Choose a host",
     "reschedule": "Choose another host",
     "dispatch": "Hand over to the host",
 }
-BUILD_STEPS = 5
+BUILD_STEPS = len(CREATE.steps)
 """Steps of a build on a host: those that its progress counts."""
 
 HEALS = {
@@ -35,6 +32,11 @@ def plain_label(name: str) -> str:
 def step_label(name: str) -> str:
     """A step of a build or action."""
     return STEPS.get(name, plain_label(name))
+
+
+def action_label(name: str) -> str:
+    """An action, as its button has it."""
+    return ACTIONS[name].title if name in ACTIONS else plain_label(name)
 
 
 def heal_label(kind: str) -> str:

@@ -10,10 +10,10 @@ from controlplane.dashboard.instances.journey.axis import PlacedSection, place_s
 from controlplane.dashboard.instances.journey.conductor_tracks import conductor_tracks
 from controlplane.dashboard.instances.journey.event_tracks import active_track, fault_track, heal_track
 from controlplane.dashboard.instances.journey.tracks import Section, Tone, Track
-from servers.instances.domain.schedule_again import ACTION as AGAIN
+from servers.instances.actions.table import CREATE, SCHEDULE_AGAIN
 
-BUILD = "create"
-"""The action of each try, written when a host was found or none."""
+BUILD, AGAIN = CREATE.name, SCHEDULE_AGAIN.name
+"""The action of each try, written when a host was found or none; and what asks for another try."""
 
 SECTION_ACTIONS = {BUILD, AGAIN}
 """Actions that the chapters tell. The others are told below the lanes."""

@@ -18,8 +18,9 @@ from controlplane.work.work import work_fence
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import row_lease
+from servers.instances.actions.table import CREATE
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.state import build_task_set
+from servers.instances.services.state import step_task_set
 from servers.models import Instance, InstanceActionEvent, ServerGroup, ServerGroupMember
 from servers.states import TaskState
 from tests.worlds import cloud as world
@@ -179,7 +180,7 @@ def test_deletion_beside_an_agents_write_waits_and_then_fences_it() -> None:
         work_fence(lease=row_lease(order.lease))
         deleting.start()
         deleting.join(0.3)
-        build_task_set(made.pk, TaskState.SPAWNING)
+        step_task_set(made.pk, CREATE, TaskState.SPAWNING)
     deleting.join(10)
     assert problems == []
     assert world.instance_of(made.pk).task_state == "deleting"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.conductor import WorkKind
 from controlplane.work import jobs
 from controlplane.work.models import Work, WorkState
 from controlplane.work.reconcile import reconcile_once
@@ -17,7 +18,7 @@ from scheduling.models import SchedulingDecision
 from scheduling.policies.services.policies import policy_create
 from servers.catalog.domain.groups import GroupPolicy
 from servers.conductor.batch import schedule_and_build_many
-from servers.instances.work_kinds import BUILD, SCHEDULE_AND_BUILD
+from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Instance, ServerGroup
 from servers.states import VmState
 from tests.services.servers.conductor import interrupted_scheduler
@@ -51,7 +52,9 @@ def test_several_are_placed_each_by_a_decision_of_its_own() -> None:
     assert {work.outcome["decision"] for work in Work.objects.filter(pk__in=works)} == {
         str(row.decision_id) for row in rows.values()
     }
-    assert {work.request_id for work in Work.objects.filter(kind=BUILD)} == {row.request_id for row in rows.values()}
+    assert {work.request_id for work in Work.objects.filter(kind=WorkKind.BUILD)} == {
+        row.request_id for row in rows.values()
+    }
     assert not BuildRequest.objects.exists()
 
 
@@ -82,7 +85,7 @@ def test_one_whose_lease_is_lost_meanwhile_is_not_dispatched_and_the_others_are(
     assert schedule_and_build_many(taken) == []
     alive = {one.pk for one in made if one.reservation_id != lost}
     assert set(Instance.objects.values_list("pk", flat=True)) == alive
-    assert set(Work.objects.filter(kind=BUILD).values_list("subject", flat=True)) == alive
+    assert set(Work.objects.filter(kind=WorkKind.BUILD).values_list("subject", flat=True)) == alive
 
 
 def test_one_deleted_meanwhile_leaves_neither_claim_nor_row() -> None:

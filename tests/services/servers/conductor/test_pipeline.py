@@ -15,8 +15,8 @@ from placement.selectors import allocations_by_consumer, provider_views
 from placement.services import allocations_replace
 from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.models import (
     AttemptRecord,
     BuildRequest,

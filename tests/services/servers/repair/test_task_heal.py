@@ -16,8 +16,8 @@ from controlplane.work.reconcile import reconcile_once
 from placement.models import Consumer
 from placement.selectors import allocations_by_consumer
 from servers.agent_api import conductor_connect
+from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.instances.services.power import instance_act
 from servers.instances.services.state import state_set
 from servers.models import AttemptRecord, BuildRequest, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.repair.selectors.stuck_tasks import instances_with_overdue_task

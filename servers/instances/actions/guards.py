@@ -1,12 +1,11 @@
 """In which states which action is allowed: Nova's API guards as a table, for every action and not only those served.
 
-`servers.instances.domain.power_actions` says what our actions do; this module says when they may begin; services
-ask it.
+`servers.instances.actions.table` says what our actions do; this module says when they may begin.
 """
 
 from dataclasses import dataclass
 
-from servers.states import TaskState, VmState
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 _V, _T = VmState, TaskState
 ANY_VM: frozenset[VmState] = frozenset(VmState)
@@ -85,12 +84,14 @@ GUARDS: dict[str, Guard] = {
     "reset_state": _ANYTIME,
     "lock": _ANYTIME,
     "unlock": _ANYTIME,
+    # Not a request of Nova's API: the states in which a host may report the steps of a build.
+    "create": _in(_V.BUILDING, tasks=ANY_TASK - DELETING_TASKS, launched=False),
     # Not Nova's: see `servers.instances.domain.schedule_again`.
     "schedule_again": _in(_V.ERROR, launched=False),
 }
 
 
-def action_refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
+def guard_refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
     """Why the action may not begin now, as a sentence; empty when it may. KeyError for an action nobody knows."""
     guard, verb = GUARDS[action], action.replace("_", " ")
     task = TaskState(task_state or "")
