@@ -8,7 +8,7 @@ from controlplane.launcher.hypervisors import Hypervisor
 from controlplane.launcher.options import UpOptions
 from controlplane.launcher.supervisor import ChildSpec
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
 WEB_PROCESSES = 2
 WEB_THREADS = 8
