@@ -13,7 +13,9 @@ from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, Netw
 from computeagent.agent.held_leases import Hold
 from computeagent.agent.steps import Steps
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import BuildFailure, FailureClass, GuestFacts, GuestSpec, PowerState
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
 from controlplane.kernel.errors import NotFound, Unavailable
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from computeagent.agent.build import build
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import delete
 from computeagent.agent.held_leases import Hold
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 
 Handler = Callable[[AgentContext, Hold], None]
 

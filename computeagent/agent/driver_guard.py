@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.hosts import HostReport
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import Injected, reach
 

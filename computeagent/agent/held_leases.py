@@ -2,7 +2,8 @@
 
 import threading
 
-from computeagent.protocol.conductor import GuestSpec, Lease, WorkOrder
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.work import Lease, WorkOrder
 from controlplane.kernel.errors import Fenced
 
 

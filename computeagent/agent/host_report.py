@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
 from computeagent.drivers.base import Driver, GuestOnHypervisor
-from computeagent.protocol.conductor import GuestSpec, HostReport, HostUsage, PowerState
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.hosts import HostReport, HostUsage
+from computeagent.protocol.power import PowerState
 
 
 class HostReports:

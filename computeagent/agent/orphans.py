@@ -15,7 +15,7 @@ from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import quiet_turn
 from computeagent.drivers.base import GuestOnHypervisor
-from computeagent.protocol.conductor import StrangeGuest
+from computeagent.protocol.guests import StrangeGuest
 
 log = logging.getLogger(__name__)
 

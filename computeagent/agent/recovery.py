@@ -8,7 +8,8 @@ import logging
 from computeagent.agent.context import AgentContext
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, GuestReturn, InstanceOnHost, PowerState
+from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Invalid
 
 log = logging.getLogger(__name__)

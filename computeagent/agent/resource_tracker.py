@@ -13,7 +13,8 @@ from types import MappingProxyType
 
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
 from computeagent.agent.topology_check import placed_on, topology_complaints
-from computeagent.protocol.conductor import GuestSpec, HostReport
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.hosts import HostReport
 
 MIB_PER_GIB = 1024
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})

@@ -6,7 +6,8 @@ report. Amounts that other guests use are not looked at: they were claimed.
 
 from collections.abc import Iterator
 
-from computeagent.protocol.conductor import GuestSpec, HostReport
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.topology import (
     HostCell,
     PlacedCell,

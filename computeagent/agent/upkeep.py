@@ -7,7 +7,9 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, HostUsage, InstanceOnHost, PowerState, Registration
+from computeagent.protocol.guests import GuestFacts, InstanceOnHost
+from computeagent.protocol.hosts import HostUsage, Registration
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)

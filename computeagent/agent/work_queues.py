@@ -5,7 +5,7 @@ import threading
 from enum import Enum
 
 from computeagent.agent.held_leases import Hold
-from computeagent.protocol.conductor import Ring, WorkKind
+from computeagent.protocol.work import Ring, WorkKind
 
 
 class Lane(Enum):

@@ -18,7 +18,10 @@ from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import host_cells_to_json
 
 HYPERVISOR_VERSION = 1_000_000

@@ -11,23 +11,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
-from computeagent.protocol.conductor import (
-    BuildFailure,
-    GuestFacts,
-    GuestReturn,
-    HostReport,
-    HostUsage,
-    InstanceOnHost,
-    Lease,
-    PolicyVerdict,
-    PowerState,
-    Registration,
-    Ring,
-    StepEnd,
-    StrangeGuest,
-    WorkKind,
-    WorkOrder,
-)
+from computeagent.protocol.conductor import PolicyVerdict
+from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost, StrangeGuest
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, StepEnd
+from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import Bell, bell_open

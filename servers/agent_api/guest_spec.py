@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestFacts, GuestSpec, PortSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.image_property_names import present_names

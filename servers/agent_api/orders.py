@@ -5,7 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
-from computeagent.protocol.conductor import Errand, Lease, PowerState, WorkKind, WorkOrder
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import Errand, Lease, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Work

@@ -8,7 +8,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
-from computeagent.protocol.conductor import PowerState
+from computeagent.protocol.power import PowerState
 
 STOP_POLL_S = 0.2
 

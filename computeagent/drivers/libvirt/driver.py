@@ -26,7 +26,9 @@ from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, Si
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import host_cells_to_json
 from controlplane.kernel.kill_points import reach
 

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import HostCell, PlacedCell, PlacedGuest, placed_guest_from_json
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import PowerState
+from computeagent.protocol.power import PowerState
 from tests.e2e.drivers.conftest import Hypervisor
 
 HOSTILE_NAME = "</name>\x01\x00<devices/>&\ud800 ' \" 日本"

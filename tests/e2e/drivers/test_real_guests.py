@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, PowerState
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.cpu_list import parse_cpus
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known

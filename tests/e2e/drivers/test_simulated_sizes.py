@@ -10,7 +10,8 @@ from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from computeagent.management.device_choice import device_choice
-from computeagent.protocol.conductor import GuestSpec, PowerState
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.power import PowerState
 from scheduling.topology.domain.numa.codec import host_from_dict
 
 pytestmark = pytest.mark.libvirt

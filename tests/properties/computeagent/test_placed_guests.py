@@ -11,7 +11,7 @@ from computeagent.drivers.fake_hardware import FakeSizes
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.guest_tuning import HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.topology import host_cells_from_json
 from controlplane.kernel.cpu_list import parse_cpus
 from controlplane.kernel.reasons import Refusal

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from computeagent.protocol.conductor import BuildFailure, FailureClass, GuestReturn, PowerState, WorkKind
+from computeagent.protocol.guests import GuestReturn
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.work.models import Work

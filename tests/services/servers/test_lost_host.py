@@ -6,16 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from computeagent.protocol.conductor import (
-    BuildFailure,
-    FailureClass,
-    GuestFacts,
-    GuestReturn,
-    HostUsage,
-    Lease,
-    PowerState,
-    StrangeGuest,
-)
+from computeagent.protocol.guests import GuestFacts, GuestReturn, StrangeGuest
+from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.work import Lease
 from controlplane.infra.db import now_plus
 from controlplane.infra.models import NamedLease
 from controlplane.kernel.errors import Conflict, Fenced, NotFound

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim

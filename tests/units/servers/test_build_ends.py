@@ -4,7 +4,7 @@ import pytest
 
 from computeagent.agent import failures
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import KilonovaError
 from servers.instances.domain.build_ends import FAILURE_RULES, NOVA_CAUSES, BuildEnd, Failure, NovaCause, may_go_on
 

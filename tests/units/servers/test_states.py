@@ -1,6 +1,6 @@
 import pytest
 
-from computeagent.protocol.conductor import PowerState as AgentPowerState
+from computeagent.protocol.power import PowerState as AgentPowerState
 from servers.images.domain.images import ImageStatus, can_become
 from servers.instances.domain.guards import GUARDS, refusal
 from servers.instances.domain.power_actions import POWER_ACTIONS

@@ -8,7 +8,7 @@ from computeagent.agent.resource_tracker import ResourceTracker
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.host_options import HostOptions
 from computeagent.management.device_choice import device_choice
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from scheduling.models import ComputeNode, TopologyClaim
 from servers.agent_api import conductor_connect
 from servers.models import Instance

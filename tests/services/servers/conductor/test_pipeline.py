@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from computeagent.protocol.conductor import FailureClass, WorkKind
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
 from controlplane.work.models import Work

@@ -7,7 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 from django.db.models import F
 
-from computeagent.protocol.conductor import GuestFacts, GuestReturn, PowerState, StrangeGuest, WorkKind
+from computeagent.protocol.guests import GuestFacts, GuestReturn, StrangeGuest
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work.models import Heal, Work, WorkState

@@ -5,24 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from computeagent.protocol.conductor import (
-    BuildFailure,
-    GuestFacts,
-    GuestReturn,
-    GuestSpec,
-    HostReport,
-    HostUsage,
-    InstanceOnHost,
-    Lease,
-    PolicyVerdict,
-    PowerState,
-    Registration,
-    Ring,
-    StepEnd,
-    StrangeGuest,
-    WorkKind,
-    WorkOrder,
-)
+from computeagent.protocol.conductor import PolicyVerdict
+from computeagent.protocol.guests import GuestFacts, GuestReturn, GuestSpec, InstanceOnHost, StrangeGuest
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, StepEnd
+from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
 from controlplane.kernel.errors import Fenced, Unavailable
 
 

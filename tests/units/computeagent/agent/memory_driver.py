@@ -4,7 +4,9 @@ import threading
 from collections.abc import Callable
 
 from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport, PowerState
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
 
 
 class MemoryDriver:

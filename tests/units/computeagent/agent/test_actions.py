@@ -1,7 +1,8 @@
 """Delete, start, stop, reboot."""
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import PowerState, WorkKind
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 

@@ -10,7 +10,9 @@ from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.retry import Patience
 from computeagent.agent.threads import Pulses, ThreadSilent
 from computeagent.agent.work_queues import Inbox, Lane
-from computeagent.protocol.conductor import HostReport, Lease, PowerState, Ring, WorkKind, WorkOrder
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
 from controlplane.kernel.errors import Invalid, Unavailable
 from tests.units.computeagent.agent.conftest import guest_spec
 

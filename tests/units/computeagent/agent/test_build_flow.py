@@ -3,7 +3,11 @@
 from dataclasses import replace
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, HostUsage, PortSpec, PowerState, WorkKind
+from computeagent.protocol.guests import PortSpec
+from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

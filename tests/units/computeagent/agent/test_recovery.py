@@ -4,7 +4,9 @@ import time
 
 from computeagent.agent.loop import Agent
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestReturn, PowerState, WorkKind
+from computeagent.protocol.guests import GuestReturn
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
 
 STRANGER = "11111111-1111-1111-1111-111111111111"

@@ -7,7 +7,9 @@ import pytest
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.topology_check import topology_complaints
-from computeagent.protocol.conductor import FailureClass, HostReport, WorkKind
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 CELLS = {

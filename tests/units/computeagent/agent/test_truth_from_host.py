@@ -4,7 +4,9 @@ import time
 
 from computeagent.agent.console import console_text
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, PowerState, WorkKind
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 

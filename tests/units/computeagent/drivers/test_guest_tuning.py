@@ -8,7 +8,8 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import HostCell, PageStock
 
 PAGES = (PageStock(4, 262144), PageStock(2048, 512), PageStock(1048576, 2))

@@ -10,7 +10,7 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.domains import is_running, power_state
 from computeagent.drivers.libvirt.half_started import half_started_forget, settle
-from computeagent.protocol.conductor import PowerState
+from computeagent.protocol.power import PowerState
 
 pytestmark = pytest.mark.libvirt
 HALF = "<domstatus state='paused' reason='starting up' pid='0'><domain/></domstatus>"

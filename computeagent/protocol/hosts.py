@@ -1,0 +1,55 @@
+"""What a hypervisor says of itself, and what it is told when it registers. Memory is MiB, disk GiB."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """What a hypervisor is and has, as its driver sees it.
+
+    `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
+    `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
+    may have: objects with address, vendor_id, product_id, dev_type, numa_node, parent_address, label and tags.
+    """
+
+    hypervisor_hostname: str
+    hypervisor_type: str
+    hypervisor_version: int
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    vcpus_used: int = 0
+    memory_used_mib: int = 0
+    disk_used_gib: int = 0
+    disk_available_least_gib: int = 0
+    running_guests: int = 0
+    host_ip: str = "127.0.0.1"
+    virt_type: str = "qemu"
+    arch: str = "x86_64"
+    cpu_info: dict[str, object] = field(default_factory=dict)
+    supported_instances: tuple[tuple[str, str, str], ...] = ()
+    traits: tuple[str, ...] = ()
+    numa_topology: dict[str, object] | None = None
+    pci_devices: tuple[dict[str, object], ...] = ()
+    dedicated_vcpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostUsage:
+    """How much of a host its instances take, as the agent counts them: what was asked for, off or running."""
+
+    vcpus: int
+    memory_mib: int
+    disk_gib: int
+    running_guests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """The control plane's answer to a registration."""
+
+    service_id: str
+    compute_node_uuid: str
+    disabled: bool
+    report_interval_s: float
+    lease_s: float
