@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
-from computeagent.drivers.base import Driver, GuestOnHypervisor
-from computeagent.protocol.guests import GuestSpec
+from computeagent.drivers.base import Driver
+from computeagent.protocol.guests import GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport, HostUsage
 from computeagent.protocol.power import PowerState
 

@@ -14,8 +14,7 @@ from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import quiet_turn
-from computeagent.drivers.base import GuestOnHypervisor
-from computeagent.protocol.guests import StrangeGuest
+from computeagent.protocol.guests import GuestOnHypervisor
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class Orphans:
 
     def _tell(self, strangers: Iterable[GuestOnHypervisor]) -> list[str]:
         """Those that the control plane would have removed."""
-        told = [StrangeGuest(guest.uuid, guest.name, guest.power_state) for guest in strangers]
+        told = list(strangers)
         due = self._context.conductor.strange_guests(
             host=self._context.host, guests=told, kept_because=self._kept_because
         )

@@ -5,12 +5,10 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
-from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 
 ImageSource = Callable[[], Iterator[bytes]]
@@ -24,15 +22,6 @@ class DriverError(Exception):
         super().__init__(message)
         self.message = message
         self.failure_class = failure_class
-
-
-@dataclass(frozen=True, slots=True)
-class GuestOnHypervisor:
-    """One domain that the hypervisor knows and that bears our mark."""
-
-    uuid: str
-    name: str
-    power_state: PowerState
 
 
 class Driver(Protocol):

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass

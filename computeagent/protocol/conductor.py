@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost, StrangeGuest
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import Lease, Ring, WorkOrder
@@ -93,7 +93,7 @@ class Conductor(Protocol):
     def give_back(self, *, lease: Lease, reason: str) -> None:
         """The agent ends and the work is not done: anybody may take it at once, no attempt is lost. Raises Fenced."""
 
-    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
         """All guests here that no instance explains, each time all of them; empty when there is none (any more).
 
         `kept_because` says why this agent removes none, if so. The answer: those whose time has come; each must be

@@ -62,8 +62,8 @@ class GuestFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class StrangeGuest:
-    """A guest on the hypervisor that no instance of this host explains."""
+class GuestOnHypervisor:
+    """One guest that the hypervisor knows and that bears our mark, whether an instance explains it or not."""
 
     uuid: str
     name: str

@@ -29,6 +29,8 @@ class HostReport:
     cpu_info: dict[str, object] = field(default_factory=dict)
     supported_instances: tuple[tuple[str, str, str], ...] = ()
     traits: tuple[str, ...] = ()
+    stats: dict[str, object] = field(default_factory=dict)
+    metrics: dict[str, object] = field(default_factory=dict)
     numa_topology: dict[str, object] | None = None
     pci_devices: tuple[dict[str, object], ...] = ()
     dedicated_vcpus: int = 0
@@ -53,3 +55,4 @@ class Registration:
     disabled: bool
     report_interval_s: float
     lease_s: float
+    disabled_reason: str = ""

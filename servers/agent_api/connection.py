@@ -5,14 +5,12 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import Concatenate, ParamSpec, TypeVar
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
 from computeagent.protocol.conductor import PolicyVerdict
-from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost, StrangeGuest
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
@@ -30,24 +28,23 @@ from controlplane.work.work import (
     work_take,
 )
 from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
-from scheduling.reports import HypervisorReport, UsageReport
 from scheduling.topology.selectors.topologies import topologies_of_instances
 from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal
-from servers.agent_api.guest_spec import guest_spec, guest_state
+from servers.agent_api.guest_spec import guest_spec
 from servers.agent_api.host_ownership import host_ownership, host_seat_take
 from servers.agent_api.orders import work_order
-from servers.agent_api.recovery import Return, guests_returned
+from servers.agent_api.recovery import guests_returned
 from servers.images.services.image_store import image_chunks
 from servers.instances.selectors.instances import instance_row
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
-from servers.instances.services.journal import EndedStep, StepsTold, StepTrack, steps_write
+from servers.instances.services.journal import StepsTold, StepTrack, steps_write
 from servers.instances.services.power import action_done, action_failed
 from servers.instances.services.state import build_task_set
 from servers.models import Instance, Port
-from servers.repair.services.orphan_guests import GuestSeen, strange_guest_release, strange_guests_report
+from servers.repair.services.orphan_guests import strange_guest_release, strange_guests_report
 from servers.repair.services.power_sync import power_states_sync
 from servers.states import TaskState
 
@@ -57,7 +54,6 @@ VITAL = frozenset({"host_own", "heartbeat", "renew"})
 """By these an agent keeps its place: no other call may hold them up."""
 
 NOBODY = uuid.UUID(int=0)
-STEP_MAX = 60
 BUILD_TASKS = {
     "networking": TaskState.NETWORKING,
     "block_device_mapping": TaskState.BLOCK_DEVICE_MAPPING,
@@ -123,11 +119,7 @@ def row_lease(lease: Lease, ownership: Ownership | None = None) -> RowLease:
 
 def _told(lease: Lease, ended: Sequence[StepEnd]) -> StepsTold:
     errand = lease.errand
-    steps = tuple(
-        EndedStep(step.name[:STEP_MAX], max(0.0, step.began_ago_s), max(0.0, step.ended_ago_s), step.error)
-        for step in ended
-    )
-    return StepsTold(StepTrack(errand.action_id, errand.number, errand.host), steps)
+    return StepsTold(StepTrack(errand.action_id, errand.number, errand.host), tuple(ended))
 
 
 class DatabaseConductor:
@@ -163,32 +155,18 @@ class DatabaseConductor:
     def register(self, *, host: str, report: HostReport) -> Registration:
         """See Conductor."""
         with self._owned(host):
-            answer = host_register(host=host, report=HypervisorReport(**asdict(report)))
-        return Registration(
-            service_id=answer.service_id,
-            compute_node_uuid=answer.compute_node_uuid,
-            disabled=answer.disabled,
-            report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
-        )
+            return host_register(host=host, report=report)
 
     @_reaching
     def heartbeat(self, *, host: str) -> Registration:
         """See Conductor. An agent asks for its host, by `host_own`, right before each of these."""
-        answer = service_heartbeat(host=host)
-        return Registration(
-            service_id=answer.service_id,
-            compute_node_uuid=answer.compute_node_uuid,
-            disabled=answer.disabled,
-            report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
-        )
+        return service_heartbeat(host=host)
 
     @_reaching
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
         with self._owned(host):
-            host_usage_report(host=host, usage=UsageReport(**asdict(usage)))
+            host_usage_report(host=host, usage=usage)
 
     def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
         """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""
@@ -252,7 +230,7 @@ class DatabaseConductor:
         """See Conductor."""
         build_done(
             lease=self._row_lease(lease),
-            guest=guest_state(facts),
+            guest=facts,
             steps=_told(lease, ended),
             has_devices=lease.errand.has_devices,
         )
@@ -260,19 +238,12 @@ class DatabaseConductor:
     @_leased
     def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        build_failed(
-            lease=self._row_lease(lease),
-            failure_class=failure.failure_class.value,
-            step=failure.step,
-            message=failure.message,
-            details=failure.details,
-            steps=_told(lease, ended),
-        )
+        build_failed(lease=self._row_lease(lease), failure=failure, steps=_told(lease, ended))
 
     @_leased
     def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        action_done(lease=self._row_lease(lease), guest=guest_state(facts), steps=_told(lease, ended))
+        action_done(lease=self._row_lease(lease), guest=facts, steps=_told(lease, ended))
 
     @_leased
     def action_failed(
@@ -314,7 +285,7 @@ class DatabaseConductor:
     @_reaching
     def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
         """See Conductor."""
-        guests = {uuid.UUID(pk): guest_state(each) for pk, each in facts.items()}
+        guests = {uuid.UUID(pk): each for pk, each in facts.items()}
         power_states_sync(host=host, guests=guests, ownership=self._ownership)
 
     @_reaching
@@ -329,11 +300,10 @@ class DatabaseConductor:
         work_give_back(lease=self._row_lease(lease), reason=reason)
 
     @_reaching
-    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
         """See Conductor."""
-        seen = {uuid.UUID(one.uuid): GuestSeen(one.name, one.power_state.value) for one in guests}
         with self._owned(host):
-            return [str(pk) for pk in strange_guests_report(host=host, guests=seen, kept_because=kept_because)]
+            return [str(pk) for pk in strange_guests_report(host=host, guests=guests, kept_because=kept_because)]
 
     @_reaching
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
@@ -344,9 +314,8 @@ class DatabaseConductor:
     @_reaching
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """See Conductor."""
-        told = [Return(uuid.UUID(one.uuid), one.found.value, one.error) for one in returns]
         with self._owned(host):
-            guests_returned(host=host, returns=told)
+            guests_returned(host=host, returns=returns)
 
 
 def _rings(pairs: "Iterator[tuple[str, str]]") -> list[Ring]:

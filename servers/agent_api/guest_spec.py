@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from computeagent.protocol.guests import GuestFacts, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.image_property_names import present_names
@@ -12,7 +12,6 @@ from scheduling.topology.domain.numa.cpu_rules import cpu_rules
 from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
 from scheduling.topology.domain.numa.memory_rules import locked_memory
 from scheduling.topology.selectors.claims import PlacedTopology
-from servers.instances.services.state import GuestState
 from servers.models import Instance, Port
 
 
@@ -79,12 +78,3 @@ def _shape(instance: Instance, extra_specs: dict[str, str], properties: dict[str
         )
     except Invalid as error:
         return _Shape(fault=error.message)
-
-
-def guest_state(facts: GuestFacts) -> GuestState:
-    """What the agent says of a guest, as services take it."""
-    return GuestState(
-        power_state=facts.power_state.value,
-        addresses={network: list(addresses) for network, addresses in facts.addresses.items()},
-        console_socket=facts.vnc_socket,
-    )

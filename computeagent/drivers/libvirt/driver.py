@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from computeagent.drivers.base import GuestOnHypervisor, ImageSource
+from computeagent.drivers.base import ImageSource
 from computeagent.drivers.host_cells import host_cells, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
@@ -26,7 +26,7 @@ from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, Si
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import host_cells_to_json
@@ -98,6 +98,7 @@ class LibvirtDriver:
             hypervisor_type, version = conn.getType(), conn.getVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
+        disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(self._overrides, facts, [mark for _, mark in ours])
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type=hypervisor_type,
@@ -116,7 +117,9 @@ class LibvirtDriver:
             numa_topology=host_cells_to_json(host_cells(facts.cells, self._options)),
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
-            **_disk_sizes(self._overrides, facts, [mark for _, mark in ours]),
+            disk_gib=disk_gib,
+            disk_used_gib=disk_used_gib,
+            disk_available_least_gib=disk_left_gib,
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
@@ -270,17 +273,11 @@ def _or(override: int | None, measured: int) -> int:
     return measured if override is None else override
 
 
-def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMark]) -> dict[str, int]:
-    """Disk figures in GiB. A share of the machine's disk counts as used what the guests' flavors take."""
+def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMark]) -> tuple[int, int, int]:
+    """The disk, how much of it is used, and how much is left, in GiB. A share of the machine's disk counts as used
+    what the guests' flavors take.
+    """
     if overrides.disk_gib is None:
-        return {
-            "disk_gib": facts.disk_gib,
-            "disk_used_gib": facts.disk_used_gib,
-            "disk_available_least_gib": facts.disk_available_gib,
-        }
+        return facts.disk_gib, facts.disk_used_gib, facts.disk_available_gib
     used = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
-    return {
-        "disk_gib": overrides.disk_gib,
-        "disk_used_gib": used,
-        "disk_available_least_gib": min(facts.disk_available_gib, overrides.disk_gib - used),
-    }
+    return overrides.disk_gib, used, min(overrides.disk_gib - used, facts.disk_available_gib)

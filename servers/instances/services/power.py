@@ -4,6 +4,7 @@ import uuid
 
 from django.db import transaction
 
+from computeagent.protocol.guests import GuestFacts
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
@@ -13,7 +14,7 @@ from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
 from servers.instances.services.notifications import Phase, power_told
-from servers.instances.services.state import GuestState, action_require, state_set
+from servers.instances.services.state import action_require, state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S
 from servers.models import Instance
 from servers.states import TaskState
@@ -41,7 +42,7 @@ def _begin(instance: Instance, rule: PowerAction, user_id: uuid.UUID | None) -> 
     power_told(rule.name, Phase.START, instance.pk)
 
 
-def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
+def action_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
     rule = POWER_ACTIONS[lease.kind]
     with transaction.atomic():
@@ -53,7 +54,7 @@ def action_done(*, lease: Lease, guest: GuestState, steps: StepsTold) -> None:
             task_state=TaskState.NONE,
             power_state=guest.power_state,
             addresses=guest.addresses,
-            console_socket=guest.console_socket,
+            console_socket=guest.vnc_socket,
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()

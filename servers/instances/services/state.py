@@ -8,13 +8,13 @@ of an instance have statements of their own below. Rows of a build are written w
 import json
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.guests import GuestFacts
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
 from servers.instances.domain.guards import refusal
@@ -22,15 +22,6 @@ from servers.instances.domain.transitions import task_sources, vm_sources
 from servers.instances.services.notifications import changes_told
 from servers.models import Instance
 from servers.states import DELETING_TASKS, TaskState, VmState
-
-
-@dataclass(frozen=True, slots=True)
-class GuestState:
-    """What the hypervisor says of a guest."""
-
-    power_state: str
-    addresses: dict[str, list[str]]
-    console_socket: str = ""
 
 
 def action_require(instance: Instance, action: str) -> None:
@@ -95,9 +86,9 @@ UPDATE servers_instance
 """
 
 
-def built_set(instance_id: uuid.UUID, guest: GuestState) -> None:
+def built_set(instance_id: uuid.UUID, guest: GuestFacts) -> None:
     """`state_set` for the end of a build: ACTIVE on its host. Raises Conflict."""
-    told = (guest.power_state, json.dumps(guest.addresses), guest.console_socket)
+    told = (guest.power_state.value, json.dumps(guest.addresses), guest.vnc_socket)
     expected = (uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS))
     with changes_told([instance_id]), connection.cursor() as cursor:
         cursor.execute(_BUILT.format(now=now_sql()), [VmState.ACTIVE.value, *told, *expected])

@@ -6,46 +6,36 @@ the guest's lock. A guest that is gone afterwards was removed by it, whatever be
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
 from controlplane.work.heals import heal_record
 from servers.models import Instance, StrangeGuest
 from servers.repair.domain.drift import DriftKind
 from servers.repair.selectors.drift import grace_s
-from servers.states import PowerState
 
 log = logging.getLogger(__name__)
 NAME_MAX = 255
 
 
-@dataclass(frozen=True, slots=True)
-class GuestSeen:
-    """A guest as its hypervisor shows it."""
-
-    name: str
-    power_state: str
-
-
-def strange_guests_report(
-    *, host: str, guests: Mapping[uuid.UUID, GuestSeen], kept_because: str = ""
-) -> list[uuid.UUID]:
+def strange_guests_report(*, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[uuid.UUID]:
     """All strange guests of the host now; `kept_because` says why its agent removes none. Whose time has come.
 
     The database's clock counts the grace period, from the first report on.
     """
+    seen = {uuid.UUID(guest.uuid): guest for guest in guests}
     with transaction.atomic():
         known = {row.guest_uuid: row for row in StrangeGuest.objects.select_for_update().filter(host=host)}
-        _gone([row for pk, row in known.items() if pk not in guests])
-        for pk, seen in guests.items():
-            _seen(host, pk, seen, kept_because, is_new=pk not in known)
-    due = _due().filter(host=host, guest_uuid__in=list(guests))
-    return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, guests))
+        _gone([row for pk, row in known.items() if pk not in seen])
+        for pk, guest in seen.items():
+            _seen(host, pk, guest, kept_because, is_new=pk not in known)
+    due = _due().filter(host=host, guest_uuid__in=list(seen))
+    return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, seen))
 
 
 def strange_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
@@ -67,11 +57,10 @@ def guest_explained(guest_uuids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     }
 
 
-def _seen(host: str, pk: uuid.UUID, seen: GuestSeen, kept_because: str, *, is_new: bool) -> None:
-    words = {each.value for each in PowerState}
+def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, kept_because: str, *, is_new: bool) -> None:
     told = {
-        "name": seen.name.replace("\0", "")[:NAME_MAX],
-        "power_state": seen.power_state if seen.power_state in words else "",
+        "name": guest.name.replace("\0", "")[:NAME_MAX],
+        "power_state": guest.power_state,
         "last_seen_at": Now(),
         "kept_because": kept_because[:NAME_MAX],
     }

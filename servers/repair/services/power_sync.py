@@ -5,6 +5,7 @@ import uuid
 
 from django.db import transaction
 
+from computeagent.protocol.guests import GuestFacts
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
@@ -12,7 +13,7 @@ from controlplane.work.work import NewWork, compute_queue, open_work_subjects, w
 from servers.instances.domain.power_actions import POWER_ACTIONS
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import Phase, power_told
-from servers.instances.services.state import GuestState, state_set
+from servers.instances.services.state import state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
@@ -28,7 +29,7 @@ _DONE = {
 _WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
 
 
-def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
+def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestFacts], ownership: Ownership | None = None) -> None:
     """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule).
 
     With `ownership`, what an agent says takes effect only while the host is its own.
@@ -59,15 +60,16 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
     return True
 
 
-def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None) -> None:
+def _sync_one(instance: Instance, guest: GuestFacts, ownership: Ownership | None) -> None:
     """Write what changed; nothing where nothing did."""
     changes: dict[str, object] = {}
     if guest.power_state != instance.power_state:
         changes["power_state"] = guest.power_state
-    if guest.addresses and guest.addresses != instance.addresses:
-        changes["addresses"] = guest.addresses
-    if guest.console_socket and guest.console_socket != instance.console_socket:
-        changes["console_socket"] = guest.console_socket
+    addresses = {network: list(each) for network, each in guest.addresses.items()}  # as JSON gives them back
+    if addresses and addresses != instance.addresses:
+        changes["addresses"] = addresses
+    if guest.vnc_socket and guest.vnc_socket != instance.console_socket:
+        changes["console_socket"] = guest.vnc_socket
     if changes:
         rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
         if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from computeagent.protocol.guests import GuestFacts, GuestReturn, StrangeGuest
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
 from computeagent.protocol.hosts import HostUsage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, FailureClass
@@ -111,7 +111,7 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
         lambda: lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9)),
-        lambda: lost.strange_guests(host="h1", guests=[StrangeGuest(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
+        lambda: lost.strange_guests(host="h1", guests=[GuestOnHypervisor(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
         lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),
     ):

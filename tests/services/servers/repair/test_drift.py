@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.db.models import F
 
-from computeagent.protocol.guests import GuestFacts, GuestReturn, StrangeGuest
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
@@ -30,7 +30,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GUEST = str(uuid4())
-SEEN = StrangeGuest(GUEST, "i-abc", PowerState.RUNNING)
+SEEN = GuestOnHypervisor(GUEST, "i-abc", PowerState.RUNNING)
 
 
 def kinds() -> list[DriftKind]:
@@ -53,7 +53,7 @@ def tell(instance: Instance, power_state: PowerState) -> None:
     conductor_connect().power_states(host=instance.host, facts={str(instance.pk): GuestFacts(power_state)})
 
 
-def report(*guests: StrangeGuest, kept_because: str = "") -> list[str]:
+def report(*guests: GuestOnHypervisor, kept_because: str = "") -> list[str]:
     return conductor_connect().strange_guests(host="h1", guests=guests, kept_because=kept_because)
 
 
@@ -131,7 +131,7 @@ def test_strange_guest_that_its_agent_keeps_says_why_and_cannot_be_healed() -> N
 
 def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> None:
     instance = world.active(world.cloud().member)
-    mine = StrangeGuest(str(instance.pk), "i-mine", PowerState.RUNNING)
+    mine = GuestOnHypervisor(str(instance.pk), "i-mine", PowerState.RUNNING)
     report(mine)
     lasted()
     assert report(mine) == []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from computeagent.protocol.conductor import PolicyVerdict
-from computeagent.protocol.guests import GuestFacts, GuestReturn, GuestSpec, InstanceOnHost, StrangeGuest
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, GuestSpec, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
@@ -283,7 +283,7 @@ class ConductorDouble:
             work.state, work.owner, work.lease_until = "waiting", "", 0.0
             self.given_back.append(lease.work_id)
 
-    def strange_guests(self, *, host: str, guests: Sequence[StrangeGuest], kept_because: str = "") -> list[str]:
+    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
         """See Conductor."""
         with self.changed:
             self._reach()

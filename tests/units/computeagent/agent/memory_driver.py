@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 
