@@ -1,8 +1,10 @@
 #!/bin/sh
 # system.sh run|test [PYTHON]: have the Debian packages that running (or testing) Kilonova needs.
 #
-# Installs only what is missing. Where nothing can be installed it names what is missing and ends well: Kilonova
-# then runs with simulated hypervisors, and the tests that need a missing program fail and say so.
+# Installs only what is missing, and waits while another program holds the package manager's lock. Where nothing can be
+# installed (no Debian, no root) it names what is missing and ends well: Kilonova then runs with simulated hypervisors.
+# For the tests an installation that failed ends with status 1, unless KILONOVA_SKIP_SERVICES=1 says that they shall do
+# without; a lock that is never given back does so always.
 set -eu
 here=$(dirname "$0")
 purpose=$1
@@ -34,6 +36,21 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+# Another apt or dpkg is usually done within minutes. apt-get waits for the lock of packages by itself, and for that of the
+# lists it does not, so it is asked again.
+lock_wait_s=${KILONOVA_APT_WAIT_S:-300}
+was_locked=0
+apt_get() {
+    began=$(date +%s)
+    until as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o "DPkg::Lock::Timeout=$lock_wait_s" "$@" 2>"$apt_errors"; do
+        cat "$apt_errors" >&2
+        if ! grep -q 'Could not get lock\|Unable to acquire\|Unable to lock' "$apt_errors"; then return 1; fi
+        if [ $(($(date +%s) - began)) -ge "$lock_wait_s" ]; then was_locked=1; return 1; fi
+        say "another program holds the package manager's lock; waiting"
+        sleep 2
+    done
+}
+
 can_be_root() { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 
 # Debian's libvirt looks this user up before it opens an embedded hypervisor; libvirt-daemon-system would make it,
@@ -59,10 +76,13 @@ if [ -n "$missing" ]; then
         exit 0
     fi
     say "installing$missing"
-    export DEBIAN_FRONTEND=noninteractive
+    apt_errors=$(mktemp)
+    trap 'rm -f "$apt_errors"' EXIT
     # shellcheck disable=SC2086 # a list of words is meant
-    if ! { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends $missing >&2; }; then
+    if ! { apt_get update -qq && apt_get install -y -qq --no-install-recommends $missing >&2; }; then
         say "apt-get failed; still missing:$(list_missing)"
+        if [ "$was_locked" = 1 ]; then exit 1; fi
+        if [ "$purpose" = test ] && [ "${KILONOVA_SKIP_SERVICES:-}" != 1 ]; then exit 1; fi
         exit 0
     fi
 fi

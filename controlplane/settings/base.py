@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "controlplane.dashboard.method_refused.MethodRefusedPage",
     "controlplane.infra.nul_characters.NulRefused",
 ]
 

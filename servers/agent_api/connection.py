@@ -146,8 +146,11 @@ class DatabaseConductor:
     @contextmanager
     def _owned(self, host: str) -> Iterator[None]:
         """One transaction during which the host stays this agent's. Raises Conflict when it is another one's."""
+        if self._ownership is None:
+            yield
+            return
         with transaction.atomic():
-            if self._ownership is not None and not ownership_lock(self._ownership):
+            if not ownership_lock(self._ownership):
                 raise Conflict(f"Host {host} is served by another agent now.", host=host)
             yield
 
@@ -165,8 +168,7 @@ class DatabaseConductor:
     @_reaching
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
-        with self._owned(host):
-            host_usage_report(host=host, usage=usage)
+        host_usage_report(host=host, usage=usage, ownership=self._ownership)
 
     def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
         """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""

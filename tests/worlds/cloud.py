@@ -129,7 +129,7 @@ def order(host_name: str, kind: WorkKind | None = None) -> WorkOrder:
 
 def hosts_with_work() -> list[str]:
     """Queues that have open work, as host names."""
-    from controlplane.work.models.work import Work
+    from controlplane.work.models import Work
 
     rows = Work.objects.filter(state="waiting", queue__startswith="compute.").order_by("queue")
     return sorted({queue.removeprefix("compute.") for queue in rows.values_list("queue", flat=True)})

@@ -211,7 +211,7 @@ def instance_act_view(request: HttpRequest, caller: Caller, instance_id: uuid.UU
 def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """Schedule again what found no host; asks nothing more, the page asked already."""
     try:
-        instance_schedule_again(instance_id=instance_id, actor=caller)
+        instance_schedule_again(instance_id=instance_id, caller=caller)
     except NotFound:
         raise
     except KilonovaError as error:

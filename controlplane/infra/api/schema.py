@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
 
@@ -12,6 +13,7 @@ class CachedSchema(SpectacularAPIView):
 
     made: ClassVar[dict[str, tuple[bytes, str]]] = {}
 
+    @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         """The document. What depends on the request alone (`version`, `lang`) has no meaning here and is ignored."""
         renderer: Any = request.accepted_renderer

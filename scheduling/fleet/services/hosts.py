@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
@@ -59,8 +60,10 @@ def service_heartbeat(*, host: str) -> Registration:
     return _registration(node.service, node)
 
 
-def host_usage_report(*, host: str, usage: HostUsage) -> None:
-    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed."""
+def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | None = None) -> None:
+    """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed, and
+    where `ownership`, if given, holds.
+    """
     wanted = {
         "vcpus_used": usage.vcpus,
         "memory_used_mib": usage.memory_mib,
@@ -69,7 +72,7 @@ def host_usage_report(*, host: str, usage: HostUsage) -> None:
     }
     if min(wanted.values()) < 0:
         raise Invalid("Nothing is taken less than 0 times.", field="usage")
-    ComputeNode.objects.filter(host=host).exclude(**wanted).update(**wanted, updated_at=Now())
+    ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted).update(**wanted, updated_at=Now())
 
 
 def host_delete(*, host: str, instances: int) -> None:

@@ -14,8 +14,8 @@ from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.kernel.errors import Invalid, NotFound
-from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.errors import Invalid
+from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
 from servers.instances.selectors.instances import (
@@ -111,7 +111,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
     def schedule_again(self, request: Request, pk: str) -> Response:
         """Ask once more for one in ERROR that found no host, as it was asked for then. 409 with the reason if not."""
         caller, instance_id = caller_of(request), _uuid(pk)
-        instance_schedule_again(instance_id=instance_id, actor=caller)
+        instance_schedule_again(instance_id=instance_id, caller=caller)
         shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
         return Response(shown, status=status.HTTP_202_ACCEPTED)
 
@@ -146,10 +146,7 @@ def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, An
 
 
 def _uuid(text: str) -> uuid.UUID:
-    parsed = parse_uuid(text)
-    if parsed is None:
-        raise NotFound(f"Instance {text[:80]} does not exist.")
-    return parsed
+    return uuid_in_path(text, what="Instance")
 
 
 def _lines(request: Request) -> int:

@@ -1,7 +1,6 @@
 """Work: what runs, waits and ended, ring again, cancel. For admins. It stands here because its subjects do."""
 
 from typing import Any
-from uuid import UUID
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
@@ -38,19 +37,19 @@ class WorkViewSet(GenericViewSet[Work]):
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One piece."""
-        return _one(work_get(work_id=_uuid(pk)))
+        return _one(work_get(work_id=uuid_in_path(pk, what="Work")))
 
     @extend_schema(request=None, responses=WorkOutput)
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
         """Ring for it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
-        return _one(work_retry(work_id=_uuid(pk), operator=_operator(request)))
+        return _one(work_retry(work_id=uuid_in_path(pk, what="Work"), operator=_operator(request)))
 
     @extend_schema(request=None, responses=WorkOutput)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
         """End it, as if it had passed its deadline; the fault of its instance names who cancelled. 409 if it ended."""
-        return _one(work_cancel_one(work_id=_uuid(pk), operator=_operator(request)))
+        return _one(work_cancel_one(work_id=uuid_in_path(pk, what="Work"), operator=_operator(request)))
 
 
 def _one(work: Work) -> Response:
@@ -65,7 +64,3 @@ def _shown(works: list[Work]) -> list[dict[str, Any]]:
 def _operator(request: Request) -> Operator:
     caller = caller_of(request)
     return Operator(user_id=caller.user_id, name=caller.username)
-
-
-def _uuid(text: str) -> UUID:
-    return uuid_in_path(text, what="Work")

@@ -50,14 +50,14 @@ KEPT = (
 KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
 
 
-def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
+def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
     """Turn an instance that is in ERROR on no host back into a build request, with the work that schedules it.
 
     One transaction: the row goes, the request comes. Of two who ask at once, or of one who asks and one who deletes,
     one wins. Actions, attempts, faults and the decision before stay; it is asked for as it was then. Raises NotFound,
     Conflict with the reason, QuotaExceeded where its project is over quota by now.
     """
-    instance_get(caller=actor, instance_id=instance_id)
+    instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
         before = _locked(instance_id)
         quota_lock(before.project_id)
@@ -68,7 +68,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, actor: Caller) -> Work:
         _row_replace(before, request, spec)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
-        _write_down(before, request, actor, work)
+        _write_down(before, request, caller, work)
     return work
 
 
@@ -148,10 +148,10 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
     InstanceMapping.objects.filter(instance_uuid=instance.pk).update(cell_id=None, updated_at=Now())
 
 
-def _write_down(before: Instance, request: BuildRequest, actor: Caller, work: Work) -> None:
+def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: Work) -> None:
     """Who asked, when, and what was decided before; the build that follows is an action of its own."""
-    action_open(instance_id=before.pk, action=ACTION, user_id=actor.user_id, project_id=before.project_id, work=work)
+    action_open(instance_id=before.pk, action=ACTION, user_id=caller.user_id, project_id=before.project_id, work=work)
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
-    message = f"Asked for again by {actor.username}.{decided}"
+    message = f"Asked for again by {caller.username}.{decided}"
     action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
     return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -83,7 +83,8 @@ def test_body_and_copy_together_are_refused(admin: APIClient) -> None:
 def test_unknown_version_is_not_found(admin: APIClient) -> None:
     pk = uuid.uuid4()
     answers = [admin.get(f"{URL}{pk}/{each}") for each in READS]
-    answers += [act(admin, str(pk), verb, share=1) for verb in [*WRITES, "preview"]]
+    bodies = {"shadow": {"share": 1}}
+    answers += [act(admin, str(pk), verb, **bodies.get(verb, {})) for verb in [*WRITES, "preview"]]
     assert {answer.status_code for answer in answers} == {404}
 
 

@@ -146,6 +146,20 @@ def test_flavor_without_a_root_disk_is_for_admins_whatever_the_image(who: world.
     assert post(world.client_of(who.admin), flavor="diskless").status_code == 202
 
 
+def test_what_no_guest_can_be_given_is_refused_before_a_host_is_chosen(who: world.People) -> None:
+    world.flavor("limited", extra_specs={"quota:cpu_limit": "1000"})
+    world.image("uefi", properties={"hw_firmware_type": "uefi"})
+
+    for changes, told in (
+        ({"image": "uefi"}, "hw_firmware_type=uefi"),
+        ({"flavor": "limited"}, "quota:cpu_limit=1000"),
+    ):
+        answer = post(world.client_of(who.member), **changes)
+        assert answer.status_code == 400
+        assert told in str(answer.json()["error"])
+    assert not BuildRequest.objects.exists()
+
+
 def test_image_that_is_not_active_is_refused(who: world.People) -> None:
     world.image("raw", status="queued")
     assert "queued" in post(world.client_of(who.member), image="raw").json()["error"]["message"]

@@ -1,4 +1,4 @@
-"""Doorbells and jobs doubled, lost, late and out of order, whatever carries them."""
+"""Wake-ups and jobs doubled, lost, late and out of order, whatever carries them."""
 
 import json
 import random
@@ -51,7 +51,7 @@ def all_doubled(stage: Stage) -> Evidence:
 
 
 def strangers_ring(stage: Stage) -> Evidence:
-    """Doorbells for work that ended, for another's queue, with unknown codes and with nonsense: nothing follows."""
+    """Wake-ups for work that ended, for another's queue, with unknown codes and with nonsense: nothing follows."""
     uid = make(stage, host="t1")
     until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE")
     (build,) = works(stage, uid, "build")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.qemu_img import overlay_create
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.cpu_list import parse_cpus
@@ -189,13 +190,19 @@ def test_qcow2_that_refers_to_other_files_is_refused(
     assert caught.value.failure_class is FailureClass.USER
 
 
-def test_qcow2_with_backing_file_declared_raw_shows_only_its_own_bytes(qemu: Hypervisor, tmp_path: Path) -> None:
+def test_qcow2_with_backing_file_declared_raw_is_the_users_fault(qemu: Hypervisor, tmp_path: Path) -> None:
     content = qcow2(tmp_path / "hostile", "-b", "/etc/passwd", "-F", "raw", "-u")
-    guest = qemu.guest(content, image_disk_format="raw")
-    qemu.driver.prepare_image(guest, lambda: iter([content]))
-    qemu.driver.prepare_disks(guest)
 
-    disk, seen = qemu.state_dir / "i" / guest.uuid / "disk", tmp_path / "seen"
+    with pytest.raises(DriverError, match="is qcow2, not raw") as caught:
+        qemu.driver.prepare_image(qemu.guest(content, image_disk_format="raw"), lambda: iter([content]))
+    assert caught.value.failure_class is FailureClass.USER
+
+
+def test_overlay_of_a_qcow2_as_raw_shows_only_its_own_bytes(tmp_path: Path) -> None:
+    content = qcow2(tmp_path / "hostile", "-b", "/etc/passwd", "-F", "raw", "-u")
+    disk, seen = tmp_path / "disk", tmp_path / "seen"
+    overlay_create(disk, tmp_path / "hostile", "raw", size_gib=1)
+
     subprocess.run(["qemu-img", "convert", "-f", "qcow2", "-O", "raw", str(disk), str(seen)], check=True)
     assert seen.read_bytes()[: len(content)] == content
 
@@ -214,7 +221,7 @@ def test_image_larger_than_the_root_disk_is_the_users_fault(qemu: Hypervisor, tm
 def test_text_declared_qcow2_is_the_users_fault(qemu: Hypervisor) -> None:
     content = b"not an image" * 100
 
-    with pytest.raises(DriverError, match="not in qcow2 format") as caught:
+    with pytest.raises(DriverError, match="is raw, not qcow2") as caught:
         qemu.driver.prepare_image(qemu.guest(content, image_disk_format="qcow2"), lambda: iter([content]))
     assert caught.value.failure_class is FailureClass.USER
 

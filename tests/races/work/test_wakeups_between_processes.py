@@ -1,4 +1,4 @@
-"""Doorbells and work rows between real processes, on PostgreSQL, SQLite and Redis."""
+"""Wakeups and work rows between real processes, on PostgreSQL, SQLite and Redis."""
 
 import json
 import os

@@ -157,7 +157,7 @@ def test_scheduled_again_and_deleted_while_it_is_chosen_leaves_nothing(between: 
     made = world.create(who.member, flavor="huge")[0]
     world.pump()
     world.host("big", vcpus=16)
-    instance_schedule_again(instance_id=made.pk, actor=who.member)
+    instance_schedule_again(instance_id=made.pk, caller=who.member)
     between.append(lambda: delete(who, made))
     world.pump()
     assert world.hosts_with_work() == []

@@ -222,7 +222,7 @@ def test_scheduling_again_is_an_update_from_error_to_building() -> None:
     world.pump()
     world.fail_build("h1", FailureClass.USER)
     forget()
-    instance_schedule_again(instance_id=made.pk, actor=who.member)
+    instance_schedule_again(instance_id=made.pk, caller=who.member)
     change = data(only("instance.update"))["state_update"]["nova_object.data"]
     assert change == {
         "old_state": "error", "state": "building", "old_task_state": None, "new_task_state": "scheduling",

@@ -12,9 +12,8 @@ from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, FailureClass
 from computeagent.protocol.work import Lease
 from controlplane.infra.db import now_plus
-from controlplane.infra.models import NamedLease
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
-from controlplane.work.models import Heal, Work
+from controlplane.work.models import Heal, NamedLease, Work
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
@@ -108,9 +107,9 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     uid = str(instance.pk)
     lost.power_states(host="h1", facts={uid: GuestFacts(PowerState.SHUTDOWN)})
     lost.console_outputs(host="h1", outputs={uid: "old"})
+    lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9))
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
-        lambda: lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9)),
         lambda: lost.strange_guests(host="h1", guests=[GuestOnHypervisor(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
         lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),

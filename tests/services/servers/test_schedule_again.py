@@ -43,7 +43,7 @@ def buried(who: world.People, **more: Any) -> Instance:
 
 
 def again(who: world.People, instance: Instance) -> Work:
-    return instance_schedule_again(instance_id=instance.pk, actor=who.member)
+    return instance_schedule_again(instance_id=instance.pk, caller=who.member)
 
 
 def test_buried_instance_becomes_active_once_there_is_a_host() -> None:
@@ -226,9 +226,9 @@ def test_stranger_finds_nothing() -> None:
     who = world.cloud("small")
     old = buried(who)
     with pytest.raises(NotFound):
-        instance_schedule_again(instance_id=old.pk, actor=who.stranger)
+        instance_schedule_again(instance_id=old.pk, caller=who.stranger)
     with pytest.raises(NotFound):
-        instance_schedule_again(instance_id=uuid.uuid4(), actor=who.admin)
+        instance_schedule_again(instance_id=uuid.uuid4(), caller=who.admin)
 
 
 def test_time_of_its_making_is_kept_through_many_rounds() -> None:
