@@ -18,28 +18,25 @@ from typing import Any
 import django
 from django.db import connection
 from django.test.utils import setup_test_environment
+from rest_framework.test import APIClient
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.test")
-django.setup()
-
-# Apps are ready only now.
-from rest_framework.test import APIClient  # noqa: E402
-
-from bench.scheduler_engine import fleet, request  # noqa: E402
-from controlplane.identity.domain import Caller, Role  # noqa: E402
-from controlplane.identity.models import User  # noqa: E402
-from placement.candidates import ProviderFacts, columns_of  # noqa: E402
-from placement.domain import InventoryUsage, capacity_of  # noqa: E402
-from scheduling.decisions.ledger.fleet_columns import fleet_seen  # noqa: E402
-from scheduling.decisions.selectors.replay import replay_of  # noqa: E402
-from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us  # noqa: E402
-from scheduling.decisions.services.snapshots import roster_keep  # noqa: E402
-from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
-from scheduling.domain.request.candidate_query import candidate_query  # noqa: E402
-from scheduling.domain.request.resources import resource_request  # noqa: E402
-from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
-from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule  # noqa: E402
-from scheduling.models import (  # noqa: E402
+from bench.scheduler_engine import fleet, request
+from controlplane.identity.domain import Caller, Role
+from controlplane.identity.models import User
+from placement.candidates import ProviderFacts, columns_of
+from placement.domain import InventoryUsage, capacity_of
+from scheduling.decisions.ledger.fleet_columns import fleet_seen
+from scheduling.decisions.selectors.replay import replay_of
+from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
+from scheduling.decisions.services.rows import roster_write
+from scheduling.decisions.services.snapshots import roster_row
+from scheduling.domain.policy import DEFAULT_POLICY
+from scheduling.domain.request.candidate_query import candidate_query
+from scheduling.domain.request.resources import resource_request
+from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
+from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule
+from scheduling.models import (
     DecisionInstance,
     DecisionReason,
     DecisionRefusedHosts,
@@ -47,6 +44,12 @@ from scheduling.models import (  # noqa: E402
     HostRoster,
     SchedulingDecision,
 )
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.test")
+django.setup()
+
+# Apps are ready only now.
+
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")
@@ -89,7 +92,7 @@ class World:
         columns = columns_of(self.facts)
         query = candidate_query(asked, resource_request(asked))
         candidates = candidate_set(columns, query, {facts.uuid: str(facts.uuid) for facts in self.facts})
-        trace = schedule(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us)
+        trace = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, candidates=candidates, stopwatch=now_us))
         draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=1, subject=PROJECT)
         draft.seen = fleet_seen(table, candidates)
         started = time.perf_counter()
@@ -145,7 +148,10 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rosters = [roster_keep(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    rows = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    for row in rows:
+        roster_write(row)
+    rosters = [row.digest for row in rows]
     for start in range(0, count, 1000):
         made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)

@@ -18,6 +18,7 @@ from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy, PolicyOptions
 from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.domain.request.resources import resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
     FlavorSnapshot,
     HostRow,
@@ -151,10 +152,13 @@ def report_fleet(count: int, runs: int, *, differ: bool) -> None:
     for name in REQUESTS:
         asked, batch = request(name), request(name, 10)
         print(f"  {name:16} two filters ", measure(lambda asked=asked: filters(table, asked), runs))
-        print(f"  {name:16} schedule 1  ", measure(lambda asked=asked: schedule(table, asked, rules, 1), runs))
+        print(
+            f"  {name:16} schedule 1  ",
+            measure(lambda asked=asked: schedule(ScheduleCall(table, asked, rules, 1)), runs),
+        )
         print(
             f"  {name:16} schedule 10 ",
-            measure(lambda batch=batch: schedule(table, batch, rules, 1), max(1, runs // 4)),
+            measure(lambda batch=batch: schedule(ScheduleCall(table, batch, rules, 1)), max(1, runs // 4)),
         )
 
 

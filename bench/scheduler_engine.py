@@ -21,6 +21,7 @@ from placement.domain import InventoryUsage, capacity_of
 from scheduling.domain.hosts.host_rows import InventoryNumbers
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,
@@ -152,7 +153,7 @@ def measure(call: Callable[[], object], runs: int) -> tuple[float, float]:
 
 def stored_bytes(snapshot: HostTable, asked: ScheduleRequest, found: CandidateSet | None = None) -> int:
     """Size of the trace as decisions keep it."""
-    trace = schedule(snapshot, asked, DEFAULT_POLICY, 1, candidates=found)
+    trace = schedule(ScheduleCall(snapshot, asked, DEFAULT_POLICY, 1, candidates=found))
     return len(zlib.compress(json.dumps(trace_to_dict(trace), separators=(",", ":")).encode(), 6))
 
 
@@ -171,7 +172,7 @@ def bench_candidates(
         search = partial(candidate_set, columns, candidate_query(asked, resource_request(asked)), nodes)
         report(len(snapshot), f"candidates: {name}", measure(search, runs))
         found = search()
-        run = partial(schedule, snapshot, asked, DEFAULT_POLICY, 1, candidates=found)
+        run = partial(schedule, ScheduleCall(snapshot, asked, DEFAULT_POLICY, 1, candidates=found))
         report(len(snapshot), f"with candidates: {name}", measure(run, runs), stored_bytes(snapshot, asked, found))
 
 
@@ -187,7 +188,7 @@ def main() -> None:
         report(count, "table from rows", measure(partial(host_table_from_rows, rows, aggregates), 3))
         snapshot = host_table_from_rows(rows, aggregates)
         for name, asked in CASES.items():
-            times = measure(partial(schedule, snapshot, asked, DEFAULT_POLICY, 1), options.runs)
+            times = measure(partial(schedule, ScheduleCall(snapshot, asked, DEFAULT_POLICY, 1)), options.runs)
             report(count, name, times, stored_bytes(snapshot, asked))
         bench_candidates(snapshot, providers(rows, has_devices=False), CASES, options.runs)
         bench_candidates(snapshot, providers(rows, has_devices=True), NESTED_CASES, options.runs)

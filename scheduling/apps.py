@@ -16,6 +16,8 @@ class SchedulingConfig(AppConfig):
     def ready(self) -> None:
         """Connect once; `dispatch_uid` keeps a second import from doing it twice."""
         # Models cannot be imported before all apps are loaded, and services import models.
+        from scheduling.conf import scheduling_options  # noqa: PLC0415
+        from scheduling.domain.plugins.loading import plugin_modules_allow  # noqa: PLC0415
         from scheduling.fleet.services.cells import cells_ensure_after_migrate  # noqa: PLC0415
         from scheduling.fleet.services.change_triggers import (  # noqa: PLC0415
             fleet_triggers_drop_before_migrate,
@@ -25,6 +27,7 @@ class SchedulingConfig(AppConfig):
 
         checks.register_all()
         chores_register()
+        plugin_modules_allow(lambda: scheduling_options().scheduler_plugin_modules)
         post_migrate.connect(
             cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"
         )

@@ -32,6 +32,7 @@ class SchedulingOptions:
     query_placement_for_routed_network_aggregates: bool = False
     claim_rounds: int = 10
     pci_aliases: str = ""
+    scheduler_plugin_modules: tuple[str, ...] = ()
     attestation_url: str = ""
     attestation_auth_blob: str = ""
     attestation_ca_file: str = ""

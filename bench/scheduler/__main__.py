@@ -21,6 +21,7 @@ from itertools import groupby
 from bench.scheduler.cases import CASES, NO_GOAL, Case, Work, World
 from bench.scheduler.memory import memory_mib, memory_report
 from bench.scheduler.nova_peer import NovaPeer
+from scheduling.domain.plugins.loading import plugin_modules_allow
 
 SIZES = (100, 1_000, 10_000, 100_000)
 # Whoever runs second finds other caches and clocks than the first: the sides change places this often.
@@ -108,6 +109,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     """Print the tables."""
+    plugin_modules_allow(lambda: ("bench",))
     options = parsed()
     if options.memory_of:
         memory_report(int(options.memory_of[0]), options.memory_of[1])

@@ -11,6 +11,7 @@ from bench.scheduler.providers import providers
 from placement.candidates import FleetColumns
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
     CandidateSet,
     HostTable,
@@ -80,7 +81,7 @@ class World:
 def _scheduled(name: str, instances: int, world: World) -> Work:
     """The engine with Placement's candidates, as in a real decision: filters, weighers, choice, the whole trace."""
     asked, policy = request(name, instances), POLICIES[world.config]
-    run = partial(schedule, world.table, asked, policy, 1, candidates=world.candidates(name))
+    run = partial(schedule, ScheduleCall(world.table, asked, policy, 1, candidates=world.candidates(name)))
     assert run().outcome is Outcome.SELECTED
     return run
 

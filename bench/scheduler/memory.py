@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.scheduler.cases import World
 from bench.scheduler.fleet import POLICIES, request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule, trace_to_dict
 
 STATUS = Path("/proc/self/status")
@@ -24,7 +25,7 @@ def memory_report(count: int, config: str) -> None:
     world = World(count, config)
     for batch in (1, 10):
         asked = request("plain", batch)
-        trace = schedule(world.table, asked, POLICIES[config], 1, candidates=world.candidates("plain"))
+        trace = schedule(ScheduleCall(world.table, asked, POLICIES[config], 1, candidates=world.candidates("plain")))
         trace_to_dict(trace)
     print(before, _peak_mib())
 

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from controlplane.dashboard import favicon
 from controlplane.dashboard.capacity import views as capacity
 from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
@@ -19,6 +20,7 @@ from controlplane.dashboard.work import views as work
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("favicon.ico", favicon.favicon, name="favicon"),
     path("metrics", metrics.metrics, name="metrics"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.sign_out, name="logout"),

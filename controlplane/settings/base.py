@@ -10,6 +10,7 @@ from csp.constants import NONE, SELF
 from controlplane.settings import env, watching
 from controlplane.settings.hosts import HOST_SETTINGS
 from controlplane.settings.limits import LIMIT_SETTINGS
+from controlplane.settings.plugins import PLUGIN_SETTINGS
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
@@ -395,5 +396,6 @@ KILONOVA: dict[str, Any] = {
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
     **LIMIT_SETTINGS,
+    **PLUGIN_SETTINGS,
     **watching.WATCH_SETTINGS,
 }

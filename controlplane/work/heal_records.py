@@ -5,7 +5,6 @@ from collections.abc import Collection
 
 from django.db.models import QuerySet
 
-from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Heal
 
 MOST_KINDS = 100
@@ -19,14 +18,6 @@ def heals() -> QuerySet[Heal]:
 def heals_of(*, subjects: Collection[uuid.UUID]) -> list[Heal]:
     """What was put right of these, the oldest first. One query."""
     return list(Heal.objects.filter(subject__in=subjects).order_by("created_at", "id"))
-
-
-def heal_get(*, heal_id: uuid.UUID) -> Heal:
-    """One entry. Raises NotFound."""
-    heal = Heal.objects.filter(pk=heal_id).first()
-    if heal is None:
-        raise NotFound(f"There is no heal {heal_id}.")
-    return heal
 
 
 def heal_kinds() -> list[str]:

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
-from scheduling.admin.policy_steps import STEPS, step_view, steps_for
+from scheduling.admin.policy_steps import step_view, steps_for
 from scheduling.models import SchedulerPolicy, ShadowResult
 from scheduling.policies.selectors.shadow import shadow_report
 from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
@@ -96,7 +96,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
     def steps(self, policy: SchedulerPolicy) -> SafeString:
         """Links to what can be done with this version now."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
-        links = ((reverse(name, args=[policy.pk, step]), STEPS[step].title) for step in steps_for(policy))
+        links = ((reverse(name, args=[policy.pk, step]), title) for step, title in steps_for(policy).items())
         return format_html_join(" · ", '<a href="{}">{}</a>', links)
 
     @admin.display(description="Found as shadow")

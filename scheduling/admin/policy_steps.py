@@ -1,8 +1,5 @@
 """The pages behind a version's links: each asks first, and does it when that is confirmed."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -14,16 +11,16 @@ from django.urls import reverse
 
 from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
 from scheduling.models import SchedulerPolicy
-from scheduling.policies.domain.states import PolicyState
 from scheduling.policies.selectors.policies import active_id, policy_get
 from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
-from scheduling.policies.services.policies import (
-    policy_activate,
-    policy_retire,
-    policy_rollback,
-    policy_shadow_end,
-    policy_shadow_start,
-    policy_validate,
+from scheduling.policies.services.policies import ANYONE
+from scheduling.policies.services.steps import (
+    DELETE,
+    POLICY_STEPS,
+    PolicyStep,
+    StepInput,
+    policy_step_take,
+    policy_steps_for,
 )
 
 
@@ -45,102 +42,25 @@ class PreviewForm(forms.Form):
     last = forms.IntegerField(min_value=1, max_value=MOST_DECISIONS, initial=50, help_text="Decisions to replay.")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that can be done with a version in one of `states`."""
-
-    title: str
-    question: str
-    act: Callable[[SchedulerPolicy, Mapping[str, Any]], str | PolicyPreview]
-    states: frozenset[PolicyState]
-    form: type[forms.Form] = forms.Form
-    is_look: bool = False
-    shadow: bool | None = field(default=None)
+PREVIEW = "preview"
+PREVIEW_TITLE, PREVIEW_QUESTION = "Preview", "How would the last decisions have gone? Nothing is claimed."
 
 
-def _validate(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    verdict = policy_validate(policy_id=row.pk)
-    if verdict.valid:
-        return f"{row.label} has no problem and is {verdict.state}."
-    raise InvalidFields({each.field: [each.message] for each in verdict.problems})
+def steps_for(row: SchedulerPolicy) -> dict[str, str]:
+    """What can be done with this version now, by title: a look at the past, and the steps of its life.
+
+    Deletion is the admin's own.
+    """
+    steps = {verb: step.title for verb, step in policy_steps_for(row).items() if verb != DELETE}
+    return {PREVIEW: PREVIEW_TITLE, **steps}
 
 
-def _preview(row: SchedulerPolicy, given: Mapping[str, Any]) -> PolicyPreview:
-    return policy_preview(policy_id=row.pk, last=given["last"])
-
-
-def _activate(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    policy_activate(policy_id=row.pk, replaces=given["replaces"])
-    return f"{row.label} counts from the next decision on."
-
-
-def _roll_back(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    policy_rollback(policy_id=row.pk, replaces=given["replaces"])
-    return f"Rolled back: {row.label} counts from the next decision on."
-
-
-def _retire(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    policy_retire(policy_id=row.pk)
-    return f"{row.label} is retired."
-
-
-def _shadow(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    policy_shadow_start(policy_id=row.pk, share=given["share"])
-    return f"{row.label} runs beside the active version on {given['share']:.0%} of the requests."
-
-
-def _shadow_end(row: SchedulerPolicy, given: Mapping[str, Any]) -> str:
-    policy_shadow_end(policy_id=row.pk)
-    return f"{row.label} is no shadow any more."
-
-
-DRAFT, VALIDATED, ACTIVE, RETIRED = (frozenset({state}) for state in PolicyState)
-STEPS: Mapping[str, Step] = {
-    "validate": Step("Validate", "Do all plug-ins load, and are all settings in range?", _validate, DRAFT | VALIDATED),
-    "preview": Step(
-        "Preview",
-        "How would the last decisions have gone? Nothing is claimed.",
-        _preview,
-        frozenset(PolicyState),
-        form=PreviewForm,
-        is_look=True,
-    ),
-    "activate": Step(
-        "Activate",
-        "From the next decision on every request follows this version, and it never changes again.",
-        _activate,
-        VALIDATED,
-        form=ReplacesForm,
-    ),
-    "rollback": Step(
-        "Roll back to this version",
-        "From the next decision on every request follows this older version again.",
-        _roll_back,
-        RETIRED,
-        form=ReplacesForm,
-    ),
-    "shadow": Step(
-        "Run as shadow",
-        "It runs beside the active version, claims nothing, and never changes again. Another shadow ends.",
-        _shadow,
-        VALIDATED | RETIRED,
-        form=ShareForm,
-        shadow=False,
-    ),
-    "shadow-end": Step("End the shadow", "What it found stays.", _shadow_end, VALIDATED | RETIRED, shadow=True),
-    "retire": Step(
-        "Retire", "It is not wanted any more; if it is active, the defaults count.", _retire, VALIDATED | ACTIVE
-    ),
-}
-
-
-def steps_for(row: SchedulerPolicy) -> list[str]:
-    """What can be done with this version now."""
-    return [
-        name
-        for name, step in STEPS.items()
-        if PolicyState(row.state) in step.states and step.shadow in (None, row.shadow)
-    ]
+def _form(step: PolicyStep | None) -> type[forms.Form]:
+    if step is None:
+        return PreviewForm
+    if step.wants_share:
+        return ShareForm
+    return ReplacesForm if step.wants_replaces else forms.Form
 
 
 def step_view(
@@ -148,26 +68,35 @@ def step_view(
 ) -> HttpResponseBase:
     """Ask; when confirmed, do it and say so. A refusal is shown on the same page."""
     row, step = _found(policy_id, name)
-    may = model_admin.has_view_permission if step.is_look else model_admin.has_change_permission
+    may = model_admin.has_view_permission if step is None else model_admin.has_change_permission
     if not may(request):
         raise PermissionDenied
-    form = step.form(request.POST if request.method == "POST" else None, initial={"replaces": active_id()})
+    form_class = _form(step)
+    form = form_class(request.POST if request.method == "POST" else None, initial={"replaces": active_id()})
     if request.method != "POST" or not form.is_valid():
         return _page(model_admin, request, row, step, form)
     try:
-        answer = step.act(row, form.cleaned_data)
+        if step is None:
+            preview = policy_preview(policy_id=row.pk, last=form.cleaned_data["last"])
+            return _page(model_admin, request, row, step, form, preview=preview)
+        given = StepInput(
+            replaces=form.cleaned_data.get("replaces") if step.wants_replaces else ANYONE,
+            share=form.cleaned_data.get("share", 0.0),
+        )
+        done = policy_step_take(verb=name, policy_id=row.pk, given=given)
     except KilonovaError as error:
-        return _page(model_admin, request, row, step, step.form(initial={"replaces": active_id()}), error=error)
-    if isinstance(answer, PolicyPreview):
-        return _page(model_admin, request, row, step, form, preview=answer)
-    model_admin.message_user(request, answer, messages.SUCCESS)
+        return _page(model_admin, request, row, step, form_class(initial={"replaces": active_id()}), error=error)
+    model_admin.message_user(request, f"{row.label} {done}", messages.SUCCESS)
     return HttpResponseRedirect(reverse("admin:scheduling_schedulerpolicy_change", args=[row.pk]))
 
 
-def _found(policy_id: UUID, name: str) -> tuple[SchedulerPolicy, Step]:
+def _found(policy_id: UUID, name: str) -> tuple[SchedulerPolicy, PolicyStep | None]:
+    """The version and the step; None is the preview, which changes nothing."""
+    if name != PREVIEW and (name == DELETE or name not in POLICY_STEPS):
+        raise Http404
     try:
-        return policy_get(policy_id=policy_id), STEPS[name]
-    except (NotFound, KeyError) as error:
+        return policy_get(policy_id=policy_id), POLICY_STEPS.get(name)
+    except NotFound as error:
         raise Http404 from error
 
 
@@ -175,18 +104,19 @@ def _page(
     model_admin: "admin.ModelAdmin[SchedulerPolicy]",
     request: HttpRequest,
     row: SchedulerPolicy,
-    step: Step,
+    step: PolicyStep | None,
     form: forms.Form,
     *,
     error: KilonovaError | None = None,
     preview: PolicyPreview | None = None,
 ) -> TemplateResponse:
+    title = PREVIEW_TITLE if step is None else step.title
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
         "original": row,
-        "title": f"{step.title}: {row.label}",
-        "step": step,
+        "title": f"{title}: {row.label}",
+        "step": {"title": title, "question": PREVIEW_QUESTION if step is None else step.question},
         "form": form,
         "problems": _problems(error),
         "preview": preview,

@@ -1,4 +1,4 @@
-"""The heart of scheduling: `schedule(snapshot, request, policy, seed) -> Trace`, a pure function over columns.
+"""The heart of scheduling: `schedule(call) -> Trace`, a pure function over columns.
 
 No Django, no database, no clock, and no randomness but the seed's.
 """
@@ -14,6 +14,7 @@ from scheduling.domain.request.schedule_request import (
     request_from_dict,
     request_to_dict,
 )
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
 from scheduling.domain.trace.explanation import Explanation, why_not
@@ -38,6 +39,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "PolicyOptions",
+    "ScheduleCall",
     "ScheduleRequest",
     "Selection",
     "Trace",

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from scheduling.domain.policy import Policy
 from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.domain.request.resources import PCPU, ResourceRequest, resource_request
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
 from scheduling.domain.trace.verdict import failure_verdict, success_verdict
 from scheduling.domain.trace.weighing import Ranking
@@ -35,42 +36,16 @@ from scheduling.request_filters import filter_request, refuse_by_request, refuse
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.weighers.registry import multiplier_check, weigher_get
 
-Stopwatch = Callable[[], int]
 StageRun = tuple[str, Callable[[Hosts], list[RefusalGroup]]]
 
 
-def no_stopwatch() -> int:
-    """Time stands still: the engine has no clock of its own."""
-    return 0
-
-
-def schedule(
-    snapshot: HostTable,
-    request: ScheduleRequest,
-    policy: Policy,
-    seed: int,
-    *,
-    candidates: CandidateSet | None = None,
-    claims_lost: Mapping[str, Refusal] | None = None,
-    stopwatch: Stopwatch = no_stopwatch,
-) -> Trace:
+def schedule(call: ScheduleCall) -> Trace:
     """Choose a host for each instance of the batch, with alternates, and say why not the others.
 
-    Equal arguments give an equal trace. `snapshot` is not changed. `candidates` are Placement's; without them each
-    host is judged as one provider, by the snapshot alone. `claims_lost` maps compute nodes' uuids to the reason their
-    claim failed in an earlier pass; those hosts are refused at stage `claim`. `stopwatch` gives microseconds.
-    Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts itself.
+    Equal calls give an equal trace. Raises PluginNotFound, PluginFailed, and Invalid for a request that contradicts
+    itself.
     """
-    run = _Run(
-        snapshot,
-        request,
-        policy,
-        seed=seed,
-        candidates=candidates,
-        claims_lost=claims_lost or {},
-        stopwatch=stopwatch,
-    )
-    return run.trace()
+    return _Run(call).trace()
 
 
 def validate_policy(policy: Policy) -> None:
@@ -87,34 +62,23 @@ def refusals_by_stage(
     snapshot: HostTable, request: ScheduleRequest, policy: Policy, row: int, *, candidates: CandidateSet | None = None
 ) -> list[Refusal]:
     """What each stage says against one host, asked by itself: not the first refusal alone, as in a trace."""
-    run = _Run(snapshot, request, policy, seed=0, candidates=candidates, claims_lost={}, stopwatch=no_stopwatch)
-    return run.refusals_of(row)
+    return _Run(ScheduleCall(snapshot, request, policy, 0, candidates=candidates)).refusals_of(row)
 
 
 class _Run:
     """The state of one call: what is left of the fleet after each instance."""
 
-    def __init__(
-        self,
-        snapshot: HostTable,
-        request: ScheduleRequest,
-        policy: Policy,
-        *,
-        seed: int,
-        candidates: CandidateSet | None,
-        claims_lost: Mapping[str, Refusal],
-        stopwatch: Stopwatch,
-    ) -> None:
-        self.table = snapshot
+    def __init__(self, call: ScheduleCall) -> None:
+        self.table = snapshot = call.table
         self.rows: IntArray = np.arange(len(snapshot), dtype=np.int64)
-        self.filtered = filter_request(request, surroundings_of(snapshot, policy))
+        self.filtered = filter_request(call.request, surroundings_of(snapshot, call.policy))
         self.request = request = self.filtered.request
-        self.policy = policy
-        self.seed = seed
-        self.candidates = None if candidates is None else Candidates(snapshot, candidates)
-        self.claims_lost = claims_lost
-        self.stopwatch = stopwatch
-        self.rng = random.Random(seed)  # noqa: S311 - a repeatable choice among equals, no secret
+        self.policy = policy = call.policy
+        self.seed = call.seed
+        self.candidates = None if call.candidates is None else Candidates(snapshot, call.candidates)
+        self.claims_lost = call.claims_lost
+        self.stopwatch = call.stopwatch
+        self.rng = random.Random(call.seed)  # noqa: S311 - a repeatable choice among equals, no secret
         self.resources = resource_request(request)
         guest_topology(request.flavor, request.image)  # a contradiction is the request's fault, no filter's
         self.filters = [filter_get(name) for name in filters_wanted(policy.filters, request)]

@@ -1,7 +1,8 @@
 """The two forms of a filter: over columns (ours) and host by host (Nova's, for plug-ins)."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Iterable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.plugins.errors import PluginFailed
-from scheduling.domain.plugins.guard import plugin_failure, shown
+from scheduling.domain.plugins.guard import plugin_guard, shown
 from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.filters.filter_properties import request_for
 
 
 class Filter(ABC):
@@ -38,11 +40,17 @@ class Filter(ABC):
 
 
 class BaseHostFilter(Filter):
-    """A filter that looks at one host at a time, as Nova's do: override `host_passes`."""
+    """A filter that looks at one host at a time, as Nova's do: override `host_passes`, or `filter_all` for a rule that
+    compares hosts. Where the last parameter is called `filter_properties`, the request comes in Icehouse's older form.
+    """
 
     def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool | Refusal:
         """True to let the host pass; False, or a Refusal with the numbers, to refuse it."""
         raise NotImplementedError
+
+    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpec) -> Iterable[HostState]:
+        """Those of these host states that pass."""
+        return (state for state in filter_obj_list if _is_passed(self.host_passes(state, spec_obj)))
 
     def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
         """One group for each distinct refusal."""
@@ -57,10 +65,18 @@ class HasHostPasses(Protocol):
         """True to let the host pass."""
 
 
-class ForeignFilter(Filter):
-    """Wraps an object that has `host_passes` and inherits from nothing of ours."""
+@runtime_checkable
+class HasFilterAll(Protocol):
+    """Anything that answers for all hosts at once, with those that pass."""
 
-    def __init__(self, wrapped: HasHostPasses) -> None:
+    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpec) -> Iterable[HostState]:
+        """Those of these host states that pass."""
+
+
+class ForeignFilter(Filter):
+    """Wraps an object that has `host_passes` or `filter_all` and inherits from nothing of ours."""
+
+    def __init__(self, wrapped: HasHostPasses | HasFilterAll) -> None:
         self._wrapped = wrapped
         # Nova declares these on the class; a filter without them runs every time, and not on rebuild.
         self.run_filter_once_per_request = bool(getattr(wrapped, "run_filter_once_per_request", False))  # type: ignore[misc]
@@ -76,23 +92,44 @@ class ForeignFilter(Filter):
         return refusals_by_host(self._wrapped, self.name, hosts, spec)
 
 
-def refusals_by_host(plugin: HasHostPasses, name: str, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
-    """Ask a per-host filter about every host. Raises PluginFailed when it raises or answers something else."""
+def refusals_by_host(
+    plugin: HasHostPasses | HasFilterAll, name: str, hosts: Hosts, spec: RequestSpec
+) -> list[RefusalGroup]:
+    """Ask a filter in Nova's form about these hosts. Raises PluginFailed when it raises or answers something else."""
+    if isinstance(plugin, HasFilterAll) and getattr(type(plugin), "filter_all", None) is not BaseHostFilter.filter_all:
+        return _refused_of_all(plugin, name, hosts, spec)
+    if not isinstance(plugin, HasHostPasses):
+        raise PluginFailed(f"the filter {name} has neither host_passes nor filter_all", plugin=name)
     groups: dict[Refusal, list[int]] = {}
-    for row in hosts.rows.tolist():
-        answer = _ask(plugin, name, hosts.state(row), spec)
-        if answer is not None:
-            groups.setdefault(answer, []).append(row)
+    with plugin_guard("filter", name) as asked:
+        request: Any = request_for(plugin.host_passes, spec)
+        for row in hosts.rows.tolist():
+            state = hosts.state(row)
+            asked.host = state.host
+            refusal = _refusal(plugin.host_passes(state, request), name, state)
+            if refusal is not None:
+                groups.setdefault(refusal, []).append(row)
     return [RefusalGroup(_staged(refusal, hosts.stage), _rows(rows)) for refusal, rows in groups.items()]
 
 
-def _ask(plugin: HasHostPasses, name: str, state: HostState, spec: RequestSpec) -> Refusal | None:
-    try:
-        answer: object = plugin.host_passes(state, spec)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise plugin_failure("filter", name, error, host=state.host) from error
+def _refused_of_all(plugin: HasFilterAll, name: str, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    """Those that a `filter_all` leaves out. What it gives back must be of what it was given."""
+    states = {id(state): row for row in hosts.rows.tolist() for state in (hosts.state(row),)}
+    with plugin_guard("filter", name):
+        request: Any = request_for(plugin.filter_all, spec)
+        passed = {id(state) for state in plugin.filter_all([hosts.state(row) for row in hosts.rows.tolist()], request)}
+    if passed - states.keys():
+        raise PluginFailed(f"the filter {name} passed something that is no host it was asked about", plugin=name)
+    refused = [row for key, row in states.items() if key not in passed]
+    refusal = Refusal(RefusalReason.PLUGIN_REFUSED, detail=name, stage=hosts.stage)
+    return [RefusalGroup(refusal, _rows(refused))] if refused else []
+
+
+def _is_passed(answer: object) -> bool:
+    return bool(answer) and not isinstance(answer, Refusal)
+
+
+def _refusal(answer: object, name: str, state: HostState) -> Refusal | None:
     if isinstance(answer, Refusal):
         return answer
     if not isinstance(answer, bool | np.bool_):

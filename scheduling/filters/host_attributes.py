@@ -38,8 +38,13 @@ _NAMES: dict[str, Callable[[HostTable], tuple[str | None, ...]]] = {
 }
 
 
+# Requests name attributes (the hint `query`): nobody may ask so about the instances of others, or have them all read.
+_NOT_ASKED = frozenset({"instances", "updated"})
+
+
 def attribute_column(hosts: Hosts, name: str) -> Interned[Any] | None:
-    """The values of one attribute (`free_ram_mb`) at all rows of `hosts`; None if host states have no such attribute.
+    """The values of one attribute (`free_ram_mb`) at all rows of `hosts`; None if host states have no such attribute,
+    or none that a request may ask about.
 
     There must be at least one host.
     """
@@ -51,6 +56,8 @@ def attribute_column(hosts: Hosts, name: str) -> Interned[Any] | None:
         return Interned(tuple(values.tolist()), codes.astype(np.int64))
     if name in _NAMES:
         return Interned(_NAMES[name](table), np.arange(len(table), dtype=np.int64))
+    if name in _NOT_ASKED or name.startswith("_"):
+        return None
     if name in vars(hosts.state(int(hosts.rows[0]))):
         return _by_state(hosts, name)
     return None

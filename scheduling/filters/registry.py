@@ -2,14 +2,13 @@
 
 from functools import cache
 
-from scheduling.domain.plugins.errors import PluginFailed
-from scheduling.domain.plugins.loading import load_plugin, plugin_names
+from scheduling.domain.plugins.loading import PluginRegistry
 from scheduling.filters.aggregate_extra_specs import AggregateInstanceExtraSpecsFilter
 from scheduling.filters.aggregate_image_properties import AggregateImagePropertiesIsolation
 from scheduling.filters.aggregate_multitenancy import AggregateMultiTenancyIsolation
 from scheduling.filters.all_hosts import AllHostsFilter
 from scheduling.filters.availability_zone import AvailabilityZoneFilter
-from scheduling.filters.base import Filter, ForeignFilter, HasHostPasses
+from scheduling.filters.base import Filter, ForeignFilter, HasFilterAll, HasHostPasses
 from scheduling.filters.cidr_affinity import SimpleCIDRAffinityFilter
 from scheduling.filters.compute import ComputeFilter
 from scheduling.filters.compute_capabilities import ComputeCapabilitiesFilter
@@ -79,23 +78,19 @@ BUILT_IN: dict[str, type[Filter]] = {
 }
 
 
+def _adapt(plugin: Filter | HasHostPasses | HasFilterAll) -> Filter:
+    return plugin if isinstance(plugin, Filter) else ForeignFilter(plugin)
+
+
+REGISTRY = PluginRegistry("filter", ENTRY_POINTS, BUILT_IN, Filter, ("host_passes", "filter_all"), _adapt)
+
+
 @cache
 def filter_get(name: str) -> Filter:
     """The filter a policy calls `name`. Raises PluginNotFound or PluginFailed."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]()
-    return adapt(name, load_plugin(ENTRY_POINTS, name))
+    return REGISTRY.load(name)
 
 
 def filter_names() -> tuple[str, ...]:
     """All names that can be enabled without a dotted path."""
-    return tuple(sorted({*BUILT_IN, *plugin_names(ENTRY_POINTS)}))
-
-
-def adapt(name: str, plugin: object) -> Filter:
-    """A filter from any object that is one or has `host_passes`. Raises PluginFailed for others."""
-    if isinstance(plugin, Filter):
-        return plugin
-    if isinstance(plugin, HasHostPasses):
-        return ForeignFilter(plugin)
-    raise PluginFailed(f"{name} is no filter: it has no host_passes", plugin=name)
+    return REGISTRY.names()

@@ -13,14 +13,15 @@ from scheduling.filters.registry import filter_get
 from scheduling.schedulers.registry import scheduler_get
 from scheduling.weighers.registry import multiplier_check, weigher_get
 
-PLUGIN_NOT_FOUND, PLUGIN_FAILED, EMPTY = "plugin_not_found", "plugin_failed", "empty"
+PLUGIN_FAILED, EMPTY = "plugin_failed", "empty"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyProblem:
     """One thing that keeps a policy from being used. `field` is a path such as `weighers.RAMWeigher`.
 
-    `code` is one of unknown_setting, wrong_type, out_of_range, named_twice, empty, plugin_not_found, plugin_failed.
+    `code` is one of unknown_setting, wrong_type, out_of_range, named_twice, empty, plugin_not_found,
+    plugin_not_allowed, plugin_failed.
     """
 
     field: str
@@ -98,7 +99,7 @@ def _loads(get: Callable[[str], object], name: str, field: str) -> Iterator[Poli
     try:
         get(name)
     except PluginNotFound as error:
-        yield PolicyProblem(field, PLUGIN_NOT_FOUND, error.message)
+        yield PolicyProblem(field, error.code, error.message)
     except Invalid as error:
         yield PolicyProblem(field, OUT_OF_RANGE, error.message)
     except KilonovaError as error:

@@ -1,16 +1,12 @@
 """What a scheduler is: ours inherit from `Scheduler`; for others a method `schedule` is enough."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from controlplane.kernel.reasons import Refusal
-from scheduling.domain.hosts.candidates import CandidateSet
-from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.request.request_context import RequestContext
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
-from scheduling.engine.schedule import Stopwatch
 
 
 class Scheduler(ABC):
@@ -34,39 +30,21 @@ class Scheduler(ABC):
         """The filters and weighers that it really goes by, for answers about single rules (explain, capacity)."""
         return policy
 
+    def run_periodic_tasks(self, context: RequestContext) -> None:
+        """Called about once a minute by one worker of the conductor while this is the active policy's scheduler."""
+        return
+
     @abstractmethod
-    def schedule(
-        self,
-        table: HostTable,
-        request: ScheduleRequest,
-        policy: Policy,
-        seed: int,
-        *,
-        candidates: CandidateSet | None,
-        claims_lost: Mapping[str, Refusal] | None,
-        stopwatch: Stopwatch,
-    ) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         """A plan, with its reasons; nothing is claimed, written or changed here.
 
-        Equal arguments must give an equal trace, or replays of its decisions will differ: chance comes from `seed`
-        alone. `candidates` and `claims_lost` are as in `scheduling.engine.schedule.schedule`; `stopwatch` gives
-        microseconds.
+        Equal calls must give an equal trace, or replays of its decisions will differ: chance comes from the seed alone.
         """
 
 
 @runtime_checkable
 class HasSchedule(Protocol):
-    """Anything that schedules; it need not inherit from us. `max_view_age_s` and `rules` may be left out."""
+    """Anything that schedules; it need not inherit from us. All else that a `Scheduler` has may be left out."""
 
-    def schedule(
-        self,
-        table: HostTable,
-        request: ScheduleRequest,
-        policy: Policy,
-        seed: int,
-        *,
-        candidates: CandidateSet | None,
-        claims_lost: Mapping[str, Refusal] | None,
-        stopwatch: Stopwatch,
-    ) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         """As `Scheduler.schedule`."""

@@ -11,38 +11,31 @@ import numpy as np
 
 from scheduling.decisions.ledger.trace_pack import trace_content
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.policy import Policy
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Trace
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.topology.domain.numa.constraint import guest_topology
 
 
-def resources_asked(table: HostTable, request: ScheduleRequest, policy: Policy) -> dict[str, int]:
+def resources_asked(call: ScheduleCall) -> dict[str, int]:
     """What each instance must claim in all. Raises Invalid for a flavor that contradicts itself, or its image."""
-    guest_topology(request.flavor, request.image)
-    return dict(resource_request(filter_request(request, surroundings_of(table, policy)).request).amounts)
+    guest_topology(call.request.flavor, call.request.image)
+    filtered = filter_request(call.request, surroundings_of(call.table, call.policy)).request
+    return dict(resource_request(filtered).amounts)
 
 
-def trace_problem(
-    trace: object,
-    table: HostTable,
-    request: ScheduleRequest,
-    *,
-    policy: Policy,
-    seed: int,
-    resources: Mapping[str, int],
-) -> str | None:
+def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int]) -> str | None:
     """What is wrong with a plan for this question, in words; None where nothing is. May raise, for worse nonsense."""
     if not isinstance(trace, Trace):
         return f"it answered with a {type(trace).__name__}, not with a Trace"
     problems = chain(
-        _head_problems(trace, table, request, policy, seed),
-        _count_problems(trace, request),
+        _head_problems(trace, call),
+        _count_problems(trace, call.request),
         _resource_problems(trace, resources),
-        _host_problems(trace, table),
-        _row_problems(trace, len(table)),
+        _host_problems(trace, call.table),
+        _row_problems(trace, len(call.table)),
     )
     found = next(problems, None)
     if found is None:
@@ -50,11 +43,11 @@ def trace_problem(
     return found
 
 
-def _head_problems(trace: Any, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int) -> Iterator[str]:
-    if trace.hosts != table.hosts or trace.nodes != table.nodes:
+def _head_problems(trace: Any, call: ScheduleCall) -> Iterator[str]:
+    if trace.hosts != call.table.hosts or trace.nodes != call.table.nodes:
         yield "its trace names other hosts than the table's"
     told = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
-    asked = (request.request_id, policy.version, seed, len(request.instance_uuids))
+    asked = (call.request.request_id, call.policy.version, call.seed, len(call.request.instance_uuids))
     if told != asked:
         yield f"its trace is the answer to another question: {told!r}, asked was {asked!r}"
     if not isinstance(trace.outcome, Outcome):

@@ -1,14 +1,11 @@
 """Wraps schedulers that inherit from nothing of ours."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from controlplane.kernel.reasons import Refusal
-from scheduling.domain.hosts.candidates import CandidateSet
-from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.request.request_context import RequestContext
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
-from scheduling.engine.schedule import Stopwatch
 from scheduling.schedulers.base import HasSchedule, Scheduler
 
 
@@ -29,18 +26,12 @@ class ForeignScheduler(Scheduler):
         ask: Callable[[Policy], Policy] | None = getattr(self._wrapped, "rules", None)
         return policy if ask is None else ask(policy)
 
-    def schedule(
-        self,
-        table: HostTable,
-        request: ScheduleRequest,
-        policy: Policy,
-        seed: int,
-        *,
-        candidates: CandidateSet | None,
-        claims_lost: Mapping[str, Refusal] | None,
-        stopwatch: Stopwatch,
-    ) -> Trace:
+    def run_periodic_tasks(self, context: RequestContext) -> None:
+        """The wrapped object's, if it has some."""
+        run: Callable[[RequestContext], object] | None = getattr(self._wrapped, "run_periodic_tasks", None)
+        if run is not None:
+            run(context)
+
+    def schedule(self, call: ScheduleCall) -> Trace:
         """The wrapped object's plan."""
-        return self._wrapped.schedule(
-            table, request, policy, seed, candidates=candidates, claims_lost=claims_lost, stopwatch=stopwatch
-        )
+        return self._wrapped.schedule(call)

@@ -4,7 +4,7 @@ from functools import cache
 
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import plugin_guard
-from scheduling.domain.plugins.loading import load_plugin, plugin_names
+from scheduling.domain.plugins.loading import PluginRegistry
 from scheduling.domain.policy import Policy
 from scheduling.schedulers.base import HasSchedule, Scheduler
 from scheduling.schedulers.caching_scheduler import CachingScheduler
@@ -21,26 +21,22 @@ BUILT_IN: dict[str, type[Scheduler]] = {
 }
 
 
+def _adapt(plugin: Scheduler | HasSchedule) -> Scheduler:
+    return plugin if isinstance(plugin, Scheduler) else ForeignScheduler(plugin)
+
+
+REGISTRY = PluginRegistry("scheduler", ENTRY_POINTS, BUILT_IN, Scheduler, ("schedule",), _adapt)
+
+
 @cache
 def scheduler_get(name: str) -> Scheduler:
     """The scheduler a policy calls `name`. Raises PluginNotFound or PluginFailed."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]()
-    return adapt(name, load_plugin(ENTRY_POINTS, name))
+    return REGISTRY.load(name)
 
 
 def scheduler_names() -> tuple[str, ...]:
     """All names that can be enabled without a dotted path."""
-    return tuple(sorted({*BUILT_IN, *plugin_names(ENTRY_POINTS)}))
-
-
-def adapt(name: str, plugin: object) -> Scheduler:
-    """A scheduler from any object that is one or has `schedule`. Raises PluginFailed for others."""
-    if isinstance(plugin, Scheduler):
-        return plugin
-    if isinstance(plugin, HasSchedule):
-        return ForeignScheduler(plugin)
-    raise PluginFailed(f"{name} is no scheduler: it has no schedule", plugin=name)
+    return REGISTRY.names()
 
 
 def rules_of(policy: Policy) -> Policy:

@@ -13,7 +13,7 @@ from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.plugins.errors import PluginFailed
-from scheduling.domain.plugins.guard import plugin_failure, shown
+from scheduling.domain.plugins.guard import Asked, plugin_guard, shown
 from scheduling.domain.request.request_spec import RequestSpec
 
 Multiplier = float | FloatArray
@@ -113,16 +113,13 @@ class ForeignWeigher(BaseHostWeigher):
 
 
 def _ask_all(name: str, hosts: Hosts, ask: Callable[[HostState], object]) -> FloatArray:
-    return np.array([_number(name, hosts.state(row), ask) for row in hosts.rows.tolist()], dtype=np.float64)
+    with plugin_guard("weigher", name) as asked:
+        return np.array([_number(name, hosts.state(row), ask, asked) for row in hosts.rows.tolist()], dtype=np.float64)
 
 
-def _number(name: str, state: HostState, ask: Callable[[HostState], object]) -> float:
-    try:
-        answer = ask(state)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise plugin_failure("weigher", name, error, host=state.host) from error
+def _number(name: str, state: HostState, ask: Callable[[HostState], object], asked: Asked) -> float:
+    asked.host = state.host
+    answer = ask(state)
     if isinstance(answer, int | float | np.integer | np.floating) and math.isfinite(answer):
         return float(answer)
     message = f"the weigher {name} answered {shown(answer)} for {state.host}; a number expected"

@@ -3,8 +3,7 @@
 from functools import cache
 
 from controlplane.kernel.errors import Invalid
-from scheduling.domain.plugins.errors import PluginFailed
-from scheduling.domain.plugins.loading import load_plugin, plugin_names
+from scheduling.domain.plugins.loading import PluginRegistry
 from scheduling.weighers.base import ForeignWeigher, HasWeighObject, Weigher
 from scheduling.weighers.build_failure import BuildFailureWeigher
 from scheduling.weighers.cpu import CPUWeigher
@@ -41,12 +40,17 @@ BUILT_IN: dict[str, type[Weigher]] = {
 }
 
 
+def _adapt(plugin: Weigher | HasWeighObject) -> Weigher:
+    return plugin if isinstance(plugin, Weigher) else ForeignWeigher(plugin)
+
+
+REGISTRY = PluginRegistry("weigher", ENTRY_POINTS, BUILT_IN, Weigher, ("_weigh_object",), _adapt)
+
+
 @cache
 def weigher_get(name: str) -> Weigher:
     """The weigher a policy calls `name`. Raises PluginNotFound or PluginFailed."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]()
-    return adapt(name, load_plugin(ENTRY_POINTS, name))
+    return REGISTRY.load(name)
 
 
 def multiplier_check(name: str, multiplier: float | None) -> None:
@@ -58,13 +62,4 @@ def multiplier_check(name: str, multiplier: float | None) -> None:
 
 def weigher_names() -> tuple[str, ...]:
     """All names that can be enabled without a dotted path."""
-    return tuple(sorted({*BUILT_IN, *plugin_names(ENTRY_POINTS)}))
-
-
-def adapt(name: str, plugin: object) -> Weigher:
-    """A weigher from any object that is one or has `_weigh_object`. Raises PluginFailed for others."""
-    if isinstance(plugin, Weigher):
-        return plugin
-    if isinstance(plugin, HasWeighObject):
-        return ForeignWeigher(plugin)
-    raise PluginFailed(f"{name} is no weigher: it has no _weigh_object", plugin=name)
+    return REGISTRY.names()

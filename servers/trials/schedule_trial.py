@@ -172,6 +172,7 @@ def _body(caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
         "pci_requests": devices,
         "availability_zone": zone.zone,
         "force_host": zone.host,
+        "force_node": zone.node,
         "hints": hints,
         "group_id": str(group.pk) if group else None,
     }

@@ -21,7 +21,7 @@ OPENSTACK = {"placement"}
 PROGRAMS = {"metrics"}
 # Says to everybody that there is nothing (tests/api/infra/test_no_such_route.py).
 NOWHERE = {"api-no-such-route"}
-PUBLIC_PAGES = {"healthz", "readyz", "login", "logout", "theme-switch"}
+PUBLIC_PAGES = {"favicon", "healthz", "readyz", "login", "logout", "theme-switch"}
 SAMPLES = {"uuid": "00000000-0000-0000-0000-00000000000a", "str": "hv-1", "int": "1", "slug": "a"}
 
 

@@ -2,20 +2,30 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.domain.policy import PolicyOptions
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.filters.registry import filter_get
 from scheduling.schedulers.registry import scheduler_get
 from scheduling.schedulers.run import scheduler_run
 from tests.units.scheduling.worlds import chosen, flavor, host, policy, refused, request, table
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
+pytestmark = pytest.mark.usefixtures("allowed_by_path")
 GET = {"kilonova.filters": filter_get, "kilonova.schedulers": scheduler_get}
 SPARE = PolicyOptions(extra={"spare_memory_mib": 4096})
+
+
+@pytest.fixture
+def allowed_by_path(settings: Any) -> None:
+    """The examples are not installed here, so that policies name them by dotted path."""
+    names = tuple(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": names}
 
 
 @pytest.mark.parametrize("form", ["SpareMemoryFilter", "SpareMemoryHostFilter"])
@@ -42,5 +52,5 @@ def test_scheduler_that_packs_small_instances_spreads_large_ones(monkeypatch: py
     monkeypatch.syspath_prepend(str(EXAMPLES / "pack_small"))
     fleet = table(host("empty"), host("fuller", ram=InventoryRow(32768, used=8192)))
     rules = policy(scheduler="pack_small.PackSmall", options=PolicyOptions(extra={"small_vcpus": 2}))
-    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=2)), rules, 1)) == ["fuller"]
-    assert chosen(scheduler_run(fleet, request(flavor=flavor(vcpus=4)), rules, 1)) == ["empty"]
+    assert chosen(scheduler_run(ScheduleCall(fleet, request(flavor=flavor(vcpus=2)), rules, 1))) == ["fuller"]
+    assert chosen(scheduler_run(ScheduleCall(fleet, request(flavor=flavor(vcpus=4)), rules, 1))) == ["empty"]

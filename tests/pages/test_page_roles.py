@@ -119,3 +119,10 @@ def test_an_unknown_instance_is_not_found_and_its_page_names_the_request(people:
 
     assert answer.status_code == 404
     assert answer.headers["X-OpenStack-Request-Id"] in answer.text
+
+
+def test_browsers_find_an_icon_where_they_look_for_one(db: None) -> None:
+    answer = Client().get("/favicon.ico")
+
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/static/kilonova/icon.svg")
+    assert "max-age=86400" in answer.headers["Cache-Control"]

@@ -55,7 +55,8 @@ class InstanceForm(forms.Form):
         # What is only tried needs no name yet.
         self.fields["name"].required = not is_trial
         if may_name_host:
-            self.fields["availability_zone"].help_text = "Leave empty for any, or write zone:host to force a host."
+            zone = self.fields["availability_zone"]
+            zone.help_text = "Empty for any; zone:host, zone:host:node or zone::node forces one."
         self._offer("flavor", ((str(one.pk), _flavor_label(one)) for one in flavors if not one.disabled))
         self._offer("image", ((str(one.pk), one.name) for one in images if one.status == "active"))
         self._offer("key_name", [("", "none"), *((one.name, one.name) for one in keypairs)])

@@ -22,7 +22,7 @@ from controlplane.dashboard.policies.editor import (
     stray_errors,
     weigher_rows,
 )
-from controlplane.dashboard.policies.steps import step_take
+from controlplane.dashboard.policies.steps import step_input
 from controlplane.dashboard.policies.values import OPTION_SETTINGS, SCHEDULER_SETTINGS
 from controlplane.dashboard.policies.views import policy_page
 from controlplane.identity.domain import Caller
@@ -31,6 +31,7 @@ from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.policy import policy_to_dict
 from scheduling.policies.selectors.policies import DEFAULTS, policy_get, policy_of_body
 from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_update
+from scheduling.policies.services.steps import policy_step_take
 
 ENTER = "enter"
 
@@ -129,7 +130,7 @@ def policy_act(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRes
     verb = request.POST.get("step", "")
     label = policy_get(policy_id=policy_id).label
     try:
-        told = step_take(verb, policy_id, request.POST)
+        told = policy_step_take(verb=verb, policy_id=policy_id, given=step_input(verb, request.POST))
     except InvalidFields as error:
         return policy_page(request, caller, policy_id, problems=error.errors)
     except KilonovaError as error:

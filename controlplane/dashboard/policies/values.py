@@ -72,18 +72,19 @@ OPTION_SETTINGS: tuple[Setting, ...] = tuple(_setting(each, "options.") for each
 
 def text_of(value: Any, kind: Kind) -> str:
     """A value of the body as it is edited. Raises NotAValue for one that is not of this kind."""
-    if kind is Kind.FLAG and isinstance(value, bool):
-        return YES if value else NO
-    if kind in (Kind.WHOLE, Kind.NUMBER) and isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    if kind is Kind.TEXT and (value is None or isinstance(value, str)):
-        return value or ""
-    if kind is Kind.NAMES and isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-        return "\n".join(value)
-    if kind is Kind.WEIGHTS and isinstance(value, Mapping):
-        return "\n".join(f"{name} = {ratio}" for name, ratio in value.items())
-    if kind is Kind.JSON and isinstance(value, Mapping):
-        return json.dumps(value, indent=2) if value else ""
+    match kind, value:
+        case Kind.FLAG, bool():
+            return YES if value else NO
+        case ((Kind.WHOLE | Kind.NUMBER), (int() | float())) if not isinstance(value, bool):
+            return str(value)
+        case Kind.TEXT, None | str():
+            return value or ""
+        case Kind.NAMES, (list() | tuple()) if all(isinstance(one, str) for one in value):
+            return "\n".join(value)
+        case Kind.WEIGHTS, Mapping():
+            return "\n".join(f"{name} = {ratio}" for name, ratio in value.items())
+        case Kind.JSON, Mapping():
+            return json.dumps(value, indent=2) if value else ""
     raise NotAValue(f"{value_words(value)} is not a value of this setting.")
 
 

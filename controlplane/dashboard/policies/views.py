@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.dashboard.policies.differences import DifferenceTable, difference_table, policy_differences
 from controlplane.dashboard.policies.editor import PolicyEditor, filter_rows, stray_errors, weigher_rows
-from controlplane.dashboard.policies.steps import steps_for
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
@@ -28,6 +27,7 @@ from scheduling.policies.selectors.policies import (
 )
 from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
 from scheduling.policies.selectors.shadow import shadow_report, shadow_results
+from scheduling.policies.services.steps import policy_steps_for
 
 PAGE_SIZE = 25
 RESULTS_SHOWN = 20
@@ -83,7 +83,7 @@ def policy_page(
         "body": json.dumps(row.body, indent=2),
         "problems": problems or {},
         "stray": stray_errors(editor),
-        "steps": steps_for(row),
+        "steps": policy_steps_for(row),
         "active_id": active_id(),
         "report": shadow_report(policy_id=row.pk),
         "results": list(shadow_results(policy_id=row.pk)[:RESULTS_SHOWN]),

@@ -73,7 +73,7 @@ class SimulateForm(forms.Form):
     availability_zone = forms.CharField(
         label="Availability zone",
         required=False,
-        help_text="Empty for any; zone:host forces a host.",
+        help_text="Empty for any; zone:host, zone:host:node or zone::node forces one.",
         widget=forms.TextInput(attrs={"list": "zones"}),
     )
     vcpus = _whole("vCPUs", 1)

@@ -92,3 +92,7 @@ class RoleAssignmentBody(ClosedFields, serializers.ModelSerializer[RoleAssignmen
     class Meta:
         model = RoleAssignment
         fields = ["id", "user", "project", "role"]
+
+    def validate_role(self, value: str) -> Role:
+        """As the services take it."""
+        return Role(value)

@@ -31,11 +31,6 @@ class Caller:
         return self.holds(Role.MEMBER)
 
     @property
-    def can_read(self) -> bool:
-        """May see what is in the project: any role."""
-        return self.holds(Role.READER)
-
-    @property
     def role_names(self) -> list[str]:
         """The roles as words, least powerful first."""
         return [role.value for role in sorted(self.roles)]

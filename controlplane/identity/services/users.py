@@ -13,10 +13,22 @@ from controlplane.kernel.errors import Conflict, InvalidFields
 
 
 def user_create(
-    *, username: str, password: str, email: str = "", is_superuser: bool = False, is_staff: bool = False
+    *,
+    username: str,
+    password: str = "",
+    email: str = "",
+    is_superuser: bool = False,
+    is_staff: bool = False,
+    is_active: bool = True,
 ) -> User:
     """A new user. Raises InvalidFields for a bad name or password, Conflict for a name that is taken."""
-    user = User(username=username, email=email, is_superuser=is_superuser, is_staff=is_staff or is_superuser)
+    user = User(
+        username=username,
+        email=email,
+        is_superuser=is_superuser,
+        is_staff=is_staff or is_superuser,
+        is_active=is_active,
+    )
     _password_set(user, password)
     return _user_save(user)
 

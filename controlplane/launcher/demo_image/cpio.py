@@ -27,10 +27,6 @@ class CpioArchive:
         """A regular file."""
         self._entry(path, stat.S_IFREG | (0o755 if executable else 0o644), data)
 
-    def symlink(self, path: str, target: str) -> None:
-        """A symbolic link."""
-        self._entry(path, stat.S_IFLNK | 0o777, target.encode())
-
     def character_device(self, path: str, major: int, minor: int) -> None:
         """A character device node."""
         self._entry(path, stat.S_IFCHR | 0o600, device=(major, minor))

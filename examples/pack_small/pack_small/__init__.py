@@ -4,13 +4,10 @@ How small is an option of the policy: `"options": {"extra": {"small_vcpus": 2}}`
 """
 
 from dataclasses import replace
-from typing import Any
 
-from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy, WeigherSetting
-from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.trace.trace import Trace
-from scheduling.schedulers import FilterScheduler
+from scheduling.schedulers import FilterScheduler, ScheduleCall
 
 PACKED = ("RAMWeigher", "CPUWeigher")
 
@@ -18,11 +15,11 @@ PACKED = ("RAMWeigher", "CPUWeigher")
 class PackSmall(FilterScheduler):
     """The filter scheduler; for small flavors the host with the least free memory and vCPUs comes first."""
 
-    def schedule(self, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int, **more: Any) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         """The engine's plan, under a policy that fits the size of the request."""
-        if request.flavor.vcpus <= int(policy.options.extra.get("small_vcpus", 2)):
-            policy = packing(policy)
-        return super().schedule(table, request, policy, seed, **more)
+        if call.request.flavor.vcpus <= int(call.policy.options.extra.get("small_vcpus", 2)):
+            call = replace(call, policy=packing(call.policy))
+        return super().schedule(call)
 
 
 def packing(policy: Policy) -> Policy:

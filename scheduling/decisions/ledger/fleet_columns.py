@@ -22,7 +22,9 @@ Column = Array | tuple[Any, ...]
 Columns = Mapping[str, Column]
 
 # Made of the others, or empty at the start of a run.
-_DERIVED = frozenset({"rows_by_instance", "rows_by_host", "rows_by_node", "row_by_uuid", "placed", "no_inventory"})
+_DERIVED = frozenset(
+    {"rows_by_instance", "rows_by_host", "rows_by_node", "row_by_uuid", "placed", "no_inventory", "details"}
+)
 _TABLE = "table/"
 
 

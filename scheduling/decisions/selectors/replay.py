@@ -16,6 +16,7 @@ from scheduling.domain.policy import policy_from_dict
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import candidate_set
 from scheduling.models import SchedulingDecision
@@ -83,13 +84,9 @@ def rerun(record: DecisionRecord, fleet: FleetSeen, *, seed: int, policy_version
     """The scheduler's answer to the same question. Raises what it raises."""
     request, policy = request_from_dict(record.request), policy_from_dict(record.policy, version=policy_version)
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
+    candidates = fleet_candidates(fleet, asked) if record.with_candidates else None
     return scheduler_run(
-        fleet.table,
-        request,
-        policy,
-        seed,
-        candidates=fleet_candidates(fleet, asked) if record.with_candidates else None,
-        claims_lost=record.excluded,
+        ScheduleCall(fleet.table, request, policy, seed, candidates=candidates, claims_lost=record.excluded or {})
     )
 
 

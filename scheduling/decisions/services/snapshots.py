@@ -14,7 +14,6 @@ from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_t
 from scheduling.decisions.ledger.providers import providers_to_columns
 from scheduling.decisions.ledger.trace_pack import names_of
 from scheduling.decisions.ledger.values import NotStorable
-from scheduling.decisions.services.rows import roster_write
 from scheduling.models import FleetSnapshot, HostRoster
 
 log = logging.getLogger(__name__)
@@ -76,13 +75,6 @@ def roster_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostRoster:
         kept = _MEMORY.roster = _Roster(names, row)
     row = kept.row
     return HostRoster(digest=row.digest, content=row.content, host_count=row.host_count)
-
-
-def roster_keep(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> str:
-    """Store the names of these hosts and nodes by themselves, as a decision would. Gives their digest."""
-    row = roster_row(hosts=hosts, nodes=nodes)
-    roster_write(row)
-    return row.digest
 
 
 def _columns(seen: FleetSeen) -> dict[str, Column]:

@@ -9,7 +9,6 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -33,6 +32,7 @@ from scheduling.domain.hosts.topology_needs import (
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.group_counts import group_count_key
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.fleet.cache.changes import Heard
@@ -163,9 +163,18 @@ def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *,
         draft.providers = None if look.candidates is None else look.candidates.fleet
         skipped = {node: None for (node, _), count in losses.items() if count >= LOSSES_BEFORE_SKIP}
         draft.excluded = {node: _lost(draft, node) for node in skipped}
-        run = partial(scheduler_run, look.table, draft.request, draft.policy, draft.seed)
         with draft.timed("schedule"):
-            return run(candidates=look.candidates, claims_lost=draft.excluded, stopwatch=now_us)
+            return scheduler_run(
+                ScheduleCall(
+                    look.table,
+                    draft.request,
+                    draft.policy,
+                    draft.seed,
+                    candidates=look.candidates,
+                    claims_lost=draft.excluded,
+                    stopwatch=now_us,
+                )
+            )
     except KilonovaError as error:
         raise _failed(draft, error) from error
 

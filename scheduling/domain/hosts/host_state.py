@@ -1,7 +1,10 @@
 """One row of the host table with Nova's attribute names, for filters and weighers in the per-host form."""
 
+from datetime import datetime
+from functools import cached_property, partial
 from typing import Any
 
+from scheduling.domain.hosts.host_details import HostInstance
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.hosts.topologies import pools_of, topology_of
@@ -11,24 +14,13 @@ OWN_ATTRIBUTES = frozenset({"availability_zone", "enabled", "is_up", "traits"})
 """Attributes that Nova's host states do not have."""
 
 
-class InstanceRef:
-    """An instance on a host, as far as the scheduler knows it: its uuid."""
-
-    __slots__ = ("uuid",)
-
-    def __init__(self, uuid: str) -> None:
-        self.uuid = uuid
-
-    def __repr__(self) -> str:
-        return f"InstanceRef({self.uuid!r})"
-
-
 class HostState:
     """What Nova calls a host state. A copy: writing to it changes nothing, save `limits`, which travel with the
-    selection to the host. All attributes are in `vars()`.
+    selection to the host. All attributes are in `vars()`, save `instances` and `updated` until they were read.
     """
 
     def __init__(self, table: HostTable, row: int) -> None:
+        self._details, self._known_instances = table.details, partial(table.instances_on, row)
         self._identity(table, row)
         self._amounts(table, row)
         self._description(table, row)
@@ -76,7 +68,22 @@ class HostState:
         self.metrics = dict(table.metrics[row])
         self.traits = table.trait_sets[row]
         self.aggregates: list[AggregateRow] = [table.aggregates[each] for each in table.aggregate_sets[row]]
-        self.instances = {uuid: InstanceRef(uuid) for uuid in sorted(table.instances_on(row))}
+
+    @cached_property
+    def instances(self) -> dict[str, HostInstance]:
+        """All instances on the host by uuid, and those that this batch has put there so far.
+
+        Of the latter, and where the fleet is one that was stored, the uuid is all there is.
+        """
+        found = dict(self._details.instances_on(self.host))
+        for uuid in sorted(self._known_instances()):
+            found.setdefault(uuid, HostInstance(uuid, host=self.host, node=self.nodename))
+        return found
+
+    @cached_property
+    def updated(self) -> datetime | None:
+        """When the host was last heard of; None for one that never reported, and in a fleet that was stored."""
+        return self._details.updated(self.uuid)
 
     def __repr__(self) -> str:
         return (

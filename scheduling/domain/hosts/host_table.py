@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduling.domain.columns import BoolArray, FloatArray, IntArray, Interned, InventoryColumns, plus
+from scheduling.domain.hosts.host_details import NO_DETAILS, HostDetails
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.snapshots import FlavorSnapshot
 
@@ -19,6 +20,7 @@ class HostTable:
 
     The order of rows does not depend on the order they were read in, so a decision does not either.
     `zones` holds None for hosts in no aggregate with a zone. `aggregate_sets` holds positions in `aggregates`.
+    `details` tells host states what is too much for columns; it is not kept with decisions.
     `placed` are instances put on hosts in this run, on top of `instances`. `least_service_version` is that of the
     oldest compute service which is not forced down.
     """
@@ -62,6 +64,7 @@ class HostTable:
     rows_by_node: Mapping[str, tuple[int, ...]]
     row_by_uuid: Mapping[str, int]
     placed: Mapping[str, int]
+    details: HostDetails = NO_DETAILS
 
     def __len__(self) -> int:
         return len(self.hosts)

@@ -2,28 +2,37 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 
 MOST_SHOWN = 200
 
 
+@dataclass(slots=True)
+class Asked:
+    """What a plug-in is asked about just now: a host's name, where it is one host."""
+
+    host: str | None = None
+
+
 @contextmanager
-def plugin_guard(kind: str, name: str) -> Iterator[None]:
+def plugin_guard(kind: str, name: str) -> Iterator[Asked]:
     """Turns what the block raises into PluginFailed; also SystemExit, which would otherwise end the worker.
 
-    KeyboardInterrupt passes, since it is a person who stops the process; so does what names a plug-in already.
+    The block says in `Asked` which host it asks about. KeyboardInterrupt passes, since it is a person who stops the
+    process; so does what names a plug-in already.
     """
+    asked = Asked()
     try:
-        yield
+        yield asked
     except (KeyboardInterrupt, PluginFailed, PluginNotFound):
         raise
     except BaseException as error:
-        raise plugin_failure(kind, name, error) from error
+        raise _failure(kind, name, error, asked.host) from error
 
 
-def plugin_failure(kind: str, name: str, error: BaseException, *, host: str | None = None) -> PluginFailed:
-    """What to raise for an error of a plug-in, while it was asked about `host` if there is one."""
+def _failure(kind: str, name: str, error: BaseException, host: str | None) -> PluginFailed:
     where = {} if host is None else {"host": host}
     on = "" if host is None else f" on {host}"
     return PluginFailed(f"the {kind} {name} failed{on}: {shown(error)}", plugin=name, **where)

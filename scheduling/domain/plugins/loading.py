@@ -1,51 +1,130 @@
-"""Finds filters, weighers and schedulers that are not ours: by entry point name or by dotted path."""
+"""Finds filters, weighers and schedulers by name: ours, entry points of installed packages, and dotted paths.
+
+A policy is written through the API, so its names are not trusted: a module is imported only if an installed package
+declares it or the operator allows it, and nothing is called before it was found to be a class of the right kind.
+"""
 
 import importlib
 import site
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
 
-from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
+from scheduling.domain.plugins.errors import PluginFailed, PluginNotAllowed, PluginNotFound
 from scheduling.domain.plugins.guard import shown
 
-WORDS = {
-    "kilonova.filters": "filter",
-    "kilonova.weighers": "weigher",
-    "kilonova.schedulers": "scheduler",
-}
-"""What the plug-ins of each group of entry points are."""
+ALLOWED_MODULES_SETTING = "SCHEDULER_PLUGIN_MODULES"
+
+P = TypeVar("P")
+
+_ALLOWED: list[Callable[[], tuple[str, ...]]] = []
 
 
-def load_plugin(group: str, name: str) -> object:
-    """A new object of the class that `name` stands for: an entry point of `group`, or `package.module.Class`.
+def plugin_modules_allow(modules: Callable[[], tuple[str, ...]]) -> None:
+    """Let `modules` say which modules, with all below them, may be named by dotted path. Called when apps are ready.
 
-    Raises PluginNotFound when there is none, PluginFailed when it cannot be imported or made.
+    Without it there are none: entry points and our own are all that can be had.
     """
-    try:
-        found = _found(group, name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a module may say sys.exit()
-        raise PluginFailed(f"{name} cannot be loaded: {shown(error)}", plugin=name) from error
-    if found is None:
-        raise PluginNotFound(f"there is no {WORDS.get(group, 'plug-in')} {name!r}", plugin=name)
-    return _made(name, found)
+    _ALLOWED[:] = [modules]
 
 
-def plugin_names(group: str) -> tuple[str, ...]:
-    """Names of the entry points of `group` that are installed."""
-    return tuple(sorted(entry.name for entry in entry_points(group=group)))
+@dataclass(frozen=True, slots=True)
+class PluginRegistry(Generic[P]):
+    """All plug-ins of one kind.
 
+    `kind` is the word for one of them and `group` their group of entry points. `built_in` are ours by name. Another
+    class is one of them if it inherits from `base` or has one of `methods`; `adapt` turns an object of it into what the
+    engine works with.
+    """
 
-def _found(group: str, name: str) -> object | None:
-    """A package that was installed after this process began is looked for once more, where packages are now."""
-    try:
-        found = _by_entry_point(group, name) or _by_path(name)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        _packages_look()
-        found = _by_entry_point(group, name) or _by_path(name)
-    return found
+    kind: str
+    group: str
+    built_in: Mapping[str, type[P]]
+    base: type
+    methods: tuple[str, ...]
+    adapt: Callable[[Any], P]
+
+    def load(self, name: str) -> P:
+        """A new one: ours, an entry point, or `package.module.Class`.
+
+        Raises PluginNotFound when there is none, PluginNotAllowed when its module may not be imported, PluginFailed
+        when it cannot be imported or made, or is of another kind.
+        """
+        if name in self.built_in:
+            return self.built_in[name]()
+        try:
+            found = self._found(name)
+        except (KeyboardInterrupt, PluginNotAllowed):
+            raise
+        except BaseException as error:  # a module may say sys.exit()
+            raise PluginFailed(f"{name} cannot be loaded: {shown(error)}", plugin=name) from error
+        if found is None:
+            raise PluginNotFound(f"there is no {self.kind} {name!r}", plugin=name)
+        return self.adapt(self._made(name, found))
+
+    def names(self) -> tuple[str, ...]:
+        """All that can be had without a dotted path."""
+        return tuple(sorted({*self.built_in, *(entry.name for entry in entry_points(group=self.group))}))
+
+    def _found(self, name: str) -> object | None:
+        """A package that was installed after this process began is looked for once more, where packages are now."""
+        try:
+            found = self._by_entry_point(name) or self._by_path(name)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            _packages_look()
+            found = self._by_entry_point(name) or self._by_path(name)
+        return found
+
+    def _by_entry_point(self, name: str) -> object | None:
+        for entry in entry_points(group=self.group, name=name):
+            found: object = entry.load()
+            return found
+        return None
+
+    def _by_path(self, name: str) -> object | None:
+        module_name, _, class_name = name.rpartition(".")
+        if not module_name:
+            return None
+        self._check_allowed(name, module_name)
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name and module_name.startswith(error.name):
+                return None
+            raise
+        found: object | None = getattr(module, class_name, None)
+        return found
+
+    def _check_allowed(self, name: str, module_name: str) -> None:
+        allowed = _ALLOWED[0]() if _ALLOWED else ()
+        ours = {each.__module__ for each in self.built_in.values()}
+        if module_name in ours or any(module_name == one or module_name.startswith(f"{one}.") for one in allowed):
+            return
+        among = ", ".join(allowed) or "none"
+        raise PluginNotAllowed(
+            f"the {self.kind} {name!r} is in a module that {ALLOWED_MODULES_SETTING} does not allow "
+            f"(it allows: {among}); install it with an entry point in {self.group}, or let the operator allow it",
+            plugin=name,
+            setting=ALLOWED_MODULES_SETTING,
+        )
+
+    def _made(self, name: str, found: object) -> object:
+        """An object of the class, which is called only after it was found to be one of this kind."""
+        if not isinstance(found, type):
+            raise PluginFailed(f"{name} is not a class", plugin=name)
+        if not issubclass(found, self.base) and not any(callable(getattr(found, each, None)) for each in self.methods):
+            text = f"{name} is no {self.kind}: it has no {' or '.join(self.methods)}"
+            raise PluginFailed(text, plugin=name)
+        try:
+            made: object = found()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise PluginFailed(f"{name} cannot be made: {shown(error)}", plugin=name) from error
+        return made
 
 
 def _packages_look() -> None:
@@ -53,36 +132,3 @@ def _packages_look() -> None:
     importlib.invalidate_caches()
     for directory in site.getsitepackages():
         site.addsitedir(directory)
-
-
-def _by_entry_point(group: str, name: str) -> object | None:
-    for entry in entry_points(group=group, name=name):
-        found: object = entry.load()
-        return found
-    return None
-
-
-def _by_path(name: str) -> object | None:
-    module_name, _, class_name = name.rpartition(".")
-    if not module_name:
-        return None
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name and module_name.startswith(error.name):
-            return None
-        raise
-    found: object | None = getattr(module, class_name, None)
-    return found
-
-
-def _made(name: str, found: object) -> object:
-    if not callable(found):
-        raise PluginFailed(f"{name} is not a class", plugin=name)
-    try:
-        made: object = found()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise PluginFailed(f"{name} cannot be made: {shown(error)}", plugin=name) from error
-    return made

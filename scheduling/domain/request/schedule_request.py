@@ -1,6 +1,6 @@
 """What is asked of the scheduler: a batch of like instances, with their flavor and image as they were then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,11 +153,6 @@ def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
         forbidden_aggregates=frozenset(data.get("forbidden_aggregates", ())),
         requested_networks=tuple(_network_from_dict(one) for one in data.get("requested_networks", ())),
     )
-
-
-def hints_normalised(hints: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Scheduler hints as the API takes them (text or list of text) in the one form used here."""
-    return {name: (value,) if isinstance(value, str) else tuple(value) for name, value in hints.items()}
 
 
 def _group_from_dict(data: Mapping[str, Any]) -> GroupSnapshot:

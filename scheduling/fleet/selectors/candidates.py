@@ -1,7 +1,7 @@
 """One look at the fleet for one request: who is there with what left, and who can serve it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from placement.candidates import FleetColumns
@@ -16,6 +16,7 @@ from scheduling.engine import CandidateSet, candidate_set
 from scheduling.engine.candidate_set import NodeName, only_target
 from scheduling.fleet.cache.changes import Heard
 from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.facts import FleetFacts
 from scheduling.models import ComputeNode
 from scheduling.request_filters import Surroundings, filter_request
@@ -59,7 +60,7 @@ def request_look(
         return found[0].fleet
 
     look = fleet_kept().look(facts=facts, ask=ask, heard=heard, max_age_s=max_age_s)
-    return RequestLook(look.table, found[0].candidates)
+    return RequestLook(replace(look.table, details=PresentDetails()), found[0].candidates)
 
 
 def placement_look(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementLook:

@@ -57,11 +57,6 @@ class HostOverview:
         """The last heartbeat, by the database's clock."""
         return self.node.service.last_seen_up
 
-    @property
-    def takes_new_instances(self) -> bool:
-        """Up and enabled."""
-        return self.is_up and not self.node.service.disabled
-
 
 @dataclass(frozen=True, slots=True)
 class FleetStats:
@@ -124,6 +119,12 @@ def host_get(*, host: str) -> HostOverview:
 def host_exists(*, host: str) -> bool:
     """Whether a compute node of this host is registered."""
     return ComputeNode.objects.filter(host=host).exists()
+
+
+def node_exists(*, node: str, host: str = "") -> bool:
+    """Whether a compute node of this hypervisor hostname is registered, on this host where one is named."""
+    nodes = ComputeNode.objects.filter(hypervisor_hostname=node)
+    return (nodes.filter(host=host) if host else nodes).exists()
 
 
 def nodes_of_hosts(hosts: Iterable[str]) -> list[tuple[str, str]]:

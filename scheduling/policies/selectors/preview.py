@@ -7,7 +7,7 @@ in question. Either way the seed is the decision's, and what differs is the poli
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from uuid import UUID
@@ -18,7 +18,9 @@ from scheduling.decisions.selectors.store import decision_fleet, decision_record
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import host_table_from_rows
+from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
 from scheduling.fleet.facts import FleetFacts
 from scheduling.fleet.selectors.candidates import placement_look
@@ -137,7 +139,8 @@ class _PresentFleet:
         look = placement_look(request=request, nodes=self.nodes)
         table = self._table(look.fleet)
         one, two = (
-            scheduler_run(table, request, each, seed, candidates=look.candidates) for each in (self.live, draft)
+            scheduler_run(ScheduleCall(table, request, each, seed, candidates=look.candidates))
+            for each in (self.live, draft)
         )
         return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)
 
@@ -145,7 +148,8 @@ class _PresentFleet:
         """Made again only when Placement's snapshot moved on."""
         if self._seen is None or self._seen[0] is not fleet:
             rows = host_rows(nodes=self.nodes, fleet=fleet, facts=self.facts)
-            self._seen = fleet, host_table_from_rows(rows, aggregate_rows())
+            table = host_table_from_rows(rows, aggregate_rows())
+            self._seen = fleet, replace(table, details=PresentDetails())
         return self._seen[1]
 
 

@@ -7,6 +7,7 @@ from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.selectors.replay import fleet_candidates
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
@@ -20,6 +21,7 @@ def policy_trial(
     `excluded` are compute nodes that the decision was told to leave out. Raises what the engine raises.
     """
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
+    candidates = fleet_candidates(fleet, asked)
     return scheduler_run(
-        fleet.table, request, policy, seed, candidates=fleet_candidates(fleet, asked), claims_lost=excluded
+        ScheduleCall(fleet.table, request, policy, seed, candidates=candidates, claims_lost=excluded or {})
     )

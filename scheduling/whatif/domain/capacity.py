@@ -17,14 +17,9 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import BoolArray, IntArray
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import DEFAULT_SCHEDULER, Policy
-from scheduling.domain.request.resources import (
-    DISK_GB,
-    MEMORY_MB,
-    VCPU,
-    ResourceRequest,
-    resource_request,
-)
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU, ResourceRequest, resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import schedule
 from scheduling.schedulers.registry import rules_of
@@ -133,9 +128,8 @@ class _Count:
 
     def _passing(self, table: HostTable) -> tuple[BoolArray, Trace]:
         """Which hosts take one more, by the whole scheduler."""
-        trace = schedule(
-            table, self.request, self.policy, 1, candidates=self.candidates if table is self.table else None
-        )
+        candidates = self.candidates if table is self.table else None
+        trace = schedule(ScheduleCall(table, self.request, self.policy, 1, candidates=candidates))
         passing = np.zeros(len(table), dtype=np.bool_)
         ranking = trace.rounds[0].ranking
         if ranking is not None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from uuid import UUID, uuid5
 
 from controlplane.kernel.errors import Invalid
@@ -109,7 +108,7 @@ class _Draft:
 
     def world(self) -> World:
         rows = tuple(with_provider(row, self._providers[UUID(row.uuid)]) for row in self._rows.values())
-        return World(rows, tuple(self._aggregates.values()), self._providers)
+        return World(rows, tuple(self._aggregates.values()), self._providers, self._before.details)
 
     def add(self, edit: HostAddEdit) -> None:
         """Copies are called like the host, with +1, +2 behind it."""
@@ -247,8 +246,3 @@ def _aggregate_edited(one: AggregateRow, edit: AggregateEdit) -> AggregateRow:
     merged = {**one.metadata, **edit.metadata}
     metadata = {key: value for key, value in merged.items() if value is not None}
     return replace(one, hosts=one.hosts.union(edit.hosts_added).difference(edit.hosts_removed), metadata=metadata)
-
-
-def edits_sum(several: Iterable[FleetEdits]) -> FleetEdits:
-    """All of them, in their order."""
-    return reduce(FleetEdits.plus, several, NO_EDITS)

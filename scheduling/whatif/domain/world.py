@@ -8,14 +8,15 @@ from uuid import UUID
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
 from placement.candidates.columns import FleetView
 from scheduling.domain.hosts.candidates import CandidateSet
+from scheduling.domain.hosts.host_details import NO_DETAILS, HostDetails
 from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import Destination, ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall, Stopwatch, no_stopwatch
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine.candidate_set import NodeName, request_candidates
 from scheduling.engine.host_table import host_table_from_rows
-from scheduling.engine.schedule import Stopwatch, no_stopwatch
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.schedulers.run import scheduler_run
 
@@ -30,11 +31,12 @@ class World:
     rows: tuple[HostRow, ...]
     aggregates: tuple[AggregateRow, ...]
     providers: Mapping[UUID, ProviderFacts]
+    details: HostDetails = NO_DETAILS
 
     @cached_property
     def table(self) -> HostTable:
         """The host table, made on first use."""
-        return host_table_from_rows(self.rows, self.aggregates)
+        return replace(host_table_from_rows(self.rows, self.aggregates), details=self.details)
 
     @cached_property
     def columns(self) -> FleetColumns:
@@ -72,7 +74,7 @@ class World:
         rows = tuple(row for row in self.rows if row.host in hosts)
         reached = {number for row in rows for number in self.fleet.reached(self.fleet.row_of[UUID(row.uuid)])}
         facts = (self.fleet.fact(number) for number in sorted(reached))
-        return World(rows, self.aggregates, {one.uuid: one for one in facts})
+        return World(rows, self.aggregates, {one.uuid: one for one in facts}, self.details)
 
 
 def _mirrored(facts: ProviderFacts, known: frozenset[UUID], host: set[UUID] | None) -> ProviderFacts:
@@ -115,7 +117,7 @@ def world_run(
     Raises Invalid for a request that contradicts itself, PluginFailed and PluginNotFound.
     """
     candidates = world_candidates(world, request, policy)
-    return scheduler_run(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch)
+    return scheduler_run(ScheduleCall(world.table, request, policy, seed, candidates=candidates, stopwatch=stopwatch))
 
 
 def aimed_at(request: ScheduleRequest, row: HostRow) -> ScheduleRequest:

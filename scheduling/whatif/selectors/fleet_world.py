@@ -1,7 +1,10 @@
 """The present fleet as values, for trials in which nothing is written or claimed."""
 
+from dataclasses import replace
+
 from placement.candidates.columns import FleetView
 from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.facts import FleetFacts
 from scheduling.fleet.selectors.candidates import placement_view
 from scheduling.whatif.domain.world import World, world_of
@@ -17,4 +20,4 @@ def fleet_world(*, facts: FleetFacts) -> World:
 
     look = fleet_kept().look(facts=facts, ask=ask)
     providers = {one.uuid: one for one in views[0].facts if one is not None}
-    return world_of(look.rows, look.table.aggregates, providers)
+    return replace(world_of(look.rows, look.table.aggregates, providers), details=PresentDetails())

@@ -112,15 +112,20 @@ def _asked(before: ScheduleRequest, fit: Fit) -> dict[str, Any]:
         body["flavor"] = new["flavor"]["id"] if _is_offer(fit) else _flavor(new["flavor"])
     if new["image"] != old["image"]:
         body["image"] = {"name": new["image"]["name"], "properties": new["image"]["properties"]}
-    if new["availability_zone"] != old["availability_zone"] or new["force_hosts"] != old["force_hosts"]:
-        forced = "".join(f":{host}" for host in new["force_hosts"][:1])
-        body["availability_zone"] = f"{new['availability_zone'] or ''}{forced}"
+    if any(new[name] != old[name] for name in ("availability_zone", "force_hosts", "force_nodes")):
+        body["availability_zone"] = _zone(new)
     if new["hints"] != old["hints"] or new["group"] != old["group"]:
         group = {"group": new["group"]["uuid"]} if new["group"] else {}
         body["hints"] = {**new["hints"], **group}
     if len(new["instance_uuids"]) != len(old["instance_uuids"]):
         body["count"] = len(new["instance_uuids"])
     return body
+
+
+def _zone(request: dict[str, Any]) -> str:
+    """Zone, forced host and forced node in the one text that a request has for them."""
+    parts = [request["availability_zone"] or "", *(request["force_hosts"][:1] or [""]), *request["force_nodes"][:1]]
+    return ":".join(parts).rstrip(":")
 
 
 def _is_offer(fit: Fit) -> bool:

@@ -24,12 +24,17 @@ class InstanceInput(StrictInput):
         help_text="all_or_nothing, or best_effort: as many as find a host, min_count at least.",
     )
     availability_zone = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="A zone; admins may say zone:host, zone:host:node or zone::node.",
+        max_length=800,
     )
     hints = serializers.DictField(
         required=False,
         default=dict,
-        help_text="Scheduler hints: group, same_host, different_host, build_near_host_ip, cidr, query.",
+        help_text="Scheduler hints: group, same_host, different_host, build_near_host_ip, cidr, query. Others (text, "
+        "numbers, or lists of these) are carried to filters, weighers and schedulers that are plug-ins.",
     )
     scheduler_hints = serializers.DictField(required=False, help_text="The same as `hints`, by OpenStack's name.")
     key_name = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)

@@ -119,9 +119,13 @@ class SimulateInput(StrictInput):
     image = NameOrObject(required=False, help_text="Id or name; or an object: properties. May be left out.")
     count = serializers.IntegerField(default=1, min_value=1, max_value=100)
     availability_zone = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="A zone; admins may say zone:host.", max_length=600
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="A zone; admins may say zone:host, zone:host:node or zone::node.",
+        max_length=800,
     )
-    hints = serializers.DictField(default=dict, help_text="group, same_host, different_host.")
+    hints = serializers.DictField(default=dict, help_text="As in a create.")
     edits = EditsInput(required=False)
     seed = serializers.IntegerField(
         required=False, min_value=0, max_value=MOST, help_text="Equal seeds, equal answers."

@@ -22,21 +22,6 @@ def network_create(*, name: str, hypervisor_network: str, is_default: bool = Fal
         raise Conflict(f"A network named {name} exists already.", field="name") from error
 
 
-def network_ensure_default(*, name: str, hypervisor_network: str) -> Network:
-    """The network of this name, made as default when it is not there. Safe to call by several at once."""
-    network = Network.objects.filter(name=name).first()
-    if network is not None:
-        return network
-    try:
-        return network_create(
-            name=name,
-            hypervisor_network=hypervisor_network,
-            is_default=not Network.objects.filter(is_default=True).exists(),
-        )
-    except Conflict:
-        return Network.objects.get(name=name)
-
-
 def network_delete(*, network_id: uuid.UUID) -> None:
     """Take it off the offer; ports keep their copies. Raises NotFound."""
     deleted, _ = Network.objects.filter(pk=network_id).delete()

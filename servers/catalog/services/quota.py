@@ -26,12 +26,6 @@ def quota_lock(project_id: uuid.UUID) -> None:
         rows.update(taken=F("taken") + 1)
 
 
-def quota_check(*, project_id: uuid.UUID, instances: int, cores: int, ram_mib: int) -> None:
-    """Raises QuotaExceeded, naming every resource that does not suffice, with numbers, when this would go over."""
-    wanted = Amounts(instances, cores, ram_mib)
-    _refuse(wanted, quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id))
-
-
 def quota_count_allowed(*, project_id: uuid.UUID, min_count: int, max_count: int, vcpus: int, memory_mib: int) -> int:
     """How many instances of this size may be made: max_count or fewer, as the quota allows, as in Nova.
 

@@ -52,8 +52,3 @@ UPLOADABLE: frozenset[ImageStatus] = frozenset(
     status for status, following in TRANSITIONS.items() if _S.SAVING in following
 )
 """Data may be sent in these. `saving` is one of them: a newer upload replaces one that was cut off."""
-
-
-def can_become(old: ImageStatus, new: ImageStatus) -> bool:
-    """Whether `new` may follow `old`."""
-    return new in TRANSITIONS[old]

@@ -1,13 +1,16 @@
-"""Scheduler hints that filters read as text: near an address, and the user's own expression over hosts."""
+"""Scheduler hints: those that our filters read as text, and those that nobody here knows and plug-ins may read."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from servers.fields import Reasons, is_storable
 
 QUERY_CHARACTERS = 4096
+HINT_NAME_CHARACTERS, HINT_CHARACTERS, HINT_VALUES, CARRIED_CHARACTERS = 255, 1024, 100, 16384
+LARGEST_NUMBER = 2**63 - 1
+OWN_PREFIX = "_nova"
 
 
 def text_hints(hints: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Reasons]]:
@@ -22,6 +25,44 @@ def text_hints(hints: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Reas
         except ValueError as error:
             problems[name] = [str(error)]
     return found, problems
+
+
+def carried_hints(hints: Mapping[str, Any], known: Collection[str]) -> tuple[dict[str, list[str]], dict[str, Reasons]]:
+    """The hints that are not `known`, each as a list of text, and what is wrong with the others, by hint.
+
+    As in Nova any name will do: who reads it is a plug-in, and nobody does where there is none.
+    """
+    found: dict[str, list[str]] = {}
+    problems: dict[str, Reasons] = {}
+    for name, value in hints.items():
+        if name in known:
+            continue
+        reason = _name_problem(name) or _value_problem(value)
+        if reason:
+            problems[name] = [reason]
+        else:
+            found[name] = [str(one) for one in (value if isinstance(value, list) else [value])]
+    if sum(len(name) + sum(map(len, values)) for name, values in found.items()) > CARRIED_CHARACTERS:
+        text = f"Hints for plug-ins have {CARRIED_CHARACTERS} characters at most, all together."
+        problems |= {name: [text] for name in list(found)[-1:]}
+    return found, problems
+
+
+def _name_problem(name: str) -> str:
+    if not 0 < len(name) <= HINT_NAME_CHARACTERS or not name.isprintable():
+        return f"A hint's name has 1 to {HINT_NAME_CHARACTERS} printable characters."
+    return "Names that begin with _nova are the scheduler's own." if name.startswith(OWN_PREFIX) else ""
+
+
+def _value_problem(value: Any) -> str:
+    values = value if isinstance(value, list) else [value]
+    if not 0 < len(values) <= HINT_VALUES or not all(isinstance(one, str | int | float) for one in values):
+        return f"Must be text or a number, or a list of 1 to {HINT_VALUES} of these."
+    if any(isinstance(one, int) and abs(one) > LARGEST_NUMBER for one in values):
+        return f"A number is at most {LARGEST_NUMBER}."
+    if not all(len(text) <= HINT_CHARACTERS and is_storable(text) for text in map(str, values)):
+        return f"Each value has at most {HINT_CHARACTERS} characters, without NUL and halves of surrogates."
+    return ""
 
 
 def _address(value: Any) -> str:

@@ -127,9 +127,9 @@ def console_log_tail(*, instance_id: uuid.UUID, lines: int) -> str:
 
 
 def is_host_forced(instance_id: uuid.UUID) -> bool:
-    """Whether its creator, an admin, named the host (`zone:host`)."""
+    """Whether its creator, an admin, named the host or node (`zone:host`, `zone:host:node` or `zone::node`)."""
     spec = RequestSpec.objects.filter(instance_uuid=instance_id).first()
-    return bool(spec and spec.body.get("force_host"))
+    return bool(spec and (spec.body.get("force_host") or spec.body.get("force_node")))
 
 
 def journey(instance_id: uuid.UUID) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def schedule_request(
 ) -> ScheduleRequest:
     """The scheduler's request for these instances, from the spec that they share. `heard`: see `fleet_facts`."""
     body: dict[str, Any] = spec.body
-    force_host = body.get("force_host") or ""
+    force_host, force_node = body.get("force_host") or "", body.get("force_node") or ""
     return ScheduleRequest(
         request_id=request_id,
         project_id=str(spec.project_id),
@@ -59,6 +59,7 @@ def schedule_request(
         availability_zone=body.get("availability_zone") or None,
         ignore_hosts=ignore_hosts,
         force_hosts=(force_host,) if force_host else (),
+        force_nodes=(force_node,) if force_node else (),
         pci_requests=requests_from_list(body.get("pci_requests", ())),
         hints={key: tuple(values) for key, values in body.get("hints", {}).items()},
         group=_group(body.get("group_id"), uuids),

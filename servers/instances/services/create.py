@@ -242,6 +242,7 @@ def _spec_body(parts: _Parts) -> dict[str, Any]:
         "pci_requests": devices_requested(FlavorSnapshot(**flavor), properties, {}),
         "availability_zone": parts.zone.zone,
         "force_host": parts.zone.host,
+        "force_node": parts.zone.node,
         "hints": parts.hints,
         "group_id": str(parts.group.pk) if parts.group else None,
     }

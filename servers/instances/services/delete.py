@@ -151,7 +151,7 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()
     Instance.objects.filter(pk=instance_id).update(
-        user_data="", public_key="", metadata={}, addresses={}, console_host="", console_port=0
+        user_data="", public_key="", metadata={}, addresses={}, console_socket=""
     )
 
 

@@ -9,14 +9,14 @@ from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
 from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.fleet.selectors.hosts import host_exists
+from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
 from scheduling.topology.domain.pci.codec import requests_to_list
 from scheduling.topology.selectors.pci_aliases import pci_requests_of
 from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.catalog.selectors.server_group import server_group_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
-from servers.instances.domain.hint_rules import TEXT_HINTS, text_hints
+from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
 from servers.instances.domain.not_provided import not_provided
 from servers.instances.selectors.instances import instances_unknown
@@ -75,11 +75,14 @@ def devices_requested(
 
 
 def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
-    """A zone or host that is not there. Raises Forbidden for a host, unless the caller may force one."""
+    """A zone, host or node that is not there. Raises Forbidden for a host or node, unless the caller may force one."""
     if zone.host or zone.node:
         require(caller, "instances:create:forced_host")
     if zone.host and not host_exists(host=zone.host):
         return {"availability_zone": [f"There is no host {zone.host!r:.80}."]}
+    if zone.node and not node_exists(node=zone.node, host=zone.host):
+        where = f" on host {zone.host!r:.80}" if zone.host else ""
+        return {"availability_zone": [f"There is no node {zone.node!r:.80}{where}."]}
     if zone.zone and not zone_exists(name=zone.zone):
         known = ", ".join(one.name for one in zone_list())
         return {"availability_zone": [f"There is no zone {zone.zone!r:.80}; there are: {known}."]}
@@ -87,9 +90,9 @@ def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
 
 
 def hints_checked(caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of instance ids, or of one text, by hint; what is wrong is added to `problems`."""
-    problems |= {f"hints.{key:.80}": ["There is no such hint."] for key in hints if key not in HINTS}
-    found: dict[str, list[str]] = {}
+    """Lists of instance ids, or of text, by hint; what is wrong is added to `problems`. Unknown ones are carried."""
+    found, unfit = carried_hints(hints, HINTS)
+    problems |= {f"hints.{key:.80}": reasons for key, reasons in unfit.items()}
     for key in ("same_host", "different_host"):
         if key in hints:
             found[key], reasons = _servers(caller, hints[key])

@@ -70,14 +70,6 @@ def drift_get(*, key: str) -> Drift:
     raise NotFound("There is no such drift any more: it was put right, or went by itself.")
 
 
-def drift_counts(drifts: Iterable[Drift]) -> dict[DriftKind, int]:
-    """How many of each kind that is there."""
-    counts: dict[DriftKind, int] = {}
-    for one in drifts:
-        counts[one.kind] = counts.get(one.kind, 0) + 1
-    return counts
-
-
 def grace_s(kind: DriftKind) -> float:
     """Seconds that a drift of this kind must last before it is put right without being asked for."""
     name = "STRANGE_GUEST_GRACE_S" if kind is DriftKind.STRANGE_GUEST else "DRIFT_GRACE_S"

@@ -165,3 +165,10 @@ def test_unknown_action_is_allowed_to_nobody(who: world.People) -> None:
 
     with pytest.raises(UnknownActionError):
         require(who.admin, "moon:land")
+
+
+def test_user_may_be_made_switched_off(who: world.People) -> None:
+    body = {"username": "nina", "password": "a long enough word", "is_active": False}
+    answer = world.client_of(who.admin).post("/api/users/", body, format="json")
+    assert (answer.status_code, answer.json()["is_active"]) == (201, False)
+    assert not User.objects.get(username="nina").is_active

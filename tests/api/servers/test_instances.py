@@ -96,7 +96,7 @@ def test_list_filters_pages_and_orders(who: world.People) -> None:
         ({"metadata": []}, "metadata"),
         ({"tags": ["a,b"]}, "tags"),
         ({"key_name": "nosuch"}, "key_name"),
-        ({"hints": {"nosuch": "1"}}, "hints.nosuch"),
+        ({"hints": {"nosuch": {"a": 1}}}, "hints.nosuch"),
         ({"hints": {"group": "nosuch"}}, "hints"),
         ({"hints": {"same_host": ["x"]}}, "hints.same_host"),
         ({"hints": {"different_host": [str(uuid.uuid4())]}}, "hints.different_host"),
@@ -207,7 +207,7 @@ def test_reader_reads_and_may_not_write(who: world.People) -> None:
 
 
 def test_scheduler_hints_may_be_called_by_openstacks_name(who: world.People) -> None:
-    answer = post(world.client_of(who.member), scheduler_hints={"nosuch": "1"})
+    answer = post(world.client_of(who.member), scheduler_hints={"nosuch": None})
     assert "hints.nosuch" in answer.json()["error"]["reasons"]
 
 

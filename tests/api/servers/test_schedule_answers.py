@@ -129,7 +129,8 @@ def test_address_works_without_the_slash(who: world.People) -> None:
         ({"count": 0}, "count"),
         ({"count": 101}, "count"),
         ({"availability_zone": "nowhere"}, "availability_zone"),
-        ({"hints": {"nonsense": "x"}}, "hints.nonsense"),
+        ({"hints": {"_nova_check_type": "rebuild"}}, "hints._nova_check_type"),
+        ({"hints": {"plug_in": {"a": 1}}}, "hints.plug_in"),
         ({"hints": {"group": "none"}}, "hints"),
         ({"hosts": 1}, "hosts"),
         ({"edits": {"hosts_enabled": ["ghost"]}}, "hosts_enabled"),
@@ -225,9 +226,10 @@ def test_explain_tells_the_host_its_rules_and_changes(who: world.People) -> None
     assert host["changes"][0]["kinds"] == ["fleet", "request"]
 
 
-def test_every_told_change_works_when_it_is_simulated(who: world.People) -> None:
+@pytest.mark.parametrize("zone", [":cmp-1", "::cmp-1", ":cmp-1:cmp-1"])
+def test_every_told_change_works_when_it_is_simulated(who: world.People, zone: str) -> None:
     world.flavor("m1.half", vcpus=8)
-    before = {"flavor": QUARTER, "count": 5, "availability_zone": ":cmp-1"}
+    before = {"flavor": QUARTER, "count": 5, "availability_zone": zone}
     changes = explain(who.admin, **before).json()["changes"]
     assert {kind for one in changes for kind in one["kinds"]} >= {"request", "fleet"}
     for one in changes:
@@ -313,3 +315,14 @@ def test_number_of_queries_grows_with_neither_hosts_nor_flavors(who: world.Peopl
         add_host(f"more-{number}")
         world.flavor(f"more-{number}", vcpus=number + 1)
     assert queries() == few
+
+
+@pytest.mark.parametrize(
+    "rules", [{"filters": ["os.getcwd"]}, {"weighers": {"os.getcwd": 1}}, {"scheduler": "os.getcwd"}]
+)
+def test_function_that_a_policy_names_is_refused_with_the_setting_that_would_allow_it(
+    who: world.People, rules: dict[str, Any]
+) -> None:
+    answer = simulate(who.admin, edits={"policy": rules})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "plugin_not_allowed")
+    assert "SCHEDULER_PLUGIN_MODULES does not allow" in answer.json()["error"]["message"]

@@ -166,3 +166,23 @@ def test_without_javascript_the_project_and_the_theme_are_switched(open_page: Op
     page.get_by_role("button", name="Account").click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def test_escape_closes_a_question_and_gives_the_focus_back(
+    open_page: OpenPage, people: People, complaints: list[str]
+) -> None:
+    page = open_page("root")
+    page.goto("/hosts/h1/")
+    question = page.locator("details.confirm").first
+    opener = question.locator("summary")
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(question).to_have_attribute("open", "")
+    page.keyboard.press("Tab")
+    expect(opener).not_to_be_focused()
+
+    page.keyboard.press("Escape")
+
+    expect(question).not_to_have_attribute("open", "")
+    expect(opener).to_be_focused()
+    assert complaints == []

@@ -14,6 +14,7 @@ from scheduling.decisions.ledger.fleet_columns import same_column, table_from_co
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob, record_to_blob, trace_digest
 from scheduling.decisions.ledger.trace_pack import names_of
 from scheduling.decisions.ledger.values import plain, restored
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,
@@ -101,7 +102,7 @@ def test_changed_fleet_comes_back_whatever_the_bound(
 def test_decision_comes_back_whole_or_says_that_it_was_cut(
     rows: list[HostRow], sets: list[AggregateRow], request: ScheduleRequest, bound: int
 ) -> None:
-    trace = schedule(host_table_from_rows(rows, sets), request, DEFAULT_POLICY, 7)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows, sets), request, DEFAULT_POLICY, 7))
     record = DecisionRecord(request={}, policy={}, trace=trace)
     blob, digest = record_to_blob(record, bound=bound)
     back = record_of_blob(blob, names=names_of(trace.hosts, trace.nodes))

@@ -16,6 +16,7 @@ from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.policy import DEFAULT_POLICY, DEFAULT_WEIGHERS, Policy, PolicyOptions
 from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.domain.request.resources import resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
     AggregateRow,
     FlavorSnapshot,
@@ -64,7 +65,7 @@ def frozen_view(table: HostTable) -> dict[str, object]:
 def test_no_selection_exceeds_the_room_of_its_host(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
-    trace = schedule(host_table_from_rows(rows, aggregates), asked, policy, seed)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
     by_uuid = {row.uuid: row for row in rows}
     for uuid, count in Counter(each.selected.compute_node_uuid for each in trace.selections).items():
         for name, amount in trace.resources.items():
@@ -79,8 +80,8 @@ def test_order_of_rows_makes_no_difference(
     shuffled_rows, shuffled_aggregates = rows[:], aggregates[:]
     random.Random(seed).shuffle(shuffled_rows)
     random.Random(seed).shuffle(shuffled_aggregates)
-    one = schedule(host_table_from_rows(rows, aggregates), asked, policy, seed)
-    two = schedule(host_table_from_rows(shuffled_rows, shuffled_aggregates), asked, policy, seed)
+    one = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
+    two = schedule(ScheduleCall(host_table_from_rows(shuffled_rows, shuffled_aggregates), asked, policy, seed))
     assert trace_to_dict(one) == trace_to_dict(two)
 
 
@@ -90,7 +91,7 @@ def test_snapshot_is_left_as_it_was(
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
     before = frozen_view(table)
-    schedule(table, asked, policy, seed)
+    schedule(ScheduleCall(table, asked, policy, seed))
     assert frozen_view(table) == before
 
 
@@ -98,7 +99,7 @@ def test_snapshot_is_left_as_it_was(
 def test_every_host_has_one_refusal_or_a_rank(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
-    trace = schedule(host_table_from_rows(rows, aggregates), asked, policy, seed)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
     refused = [row for row, _ in trace.refusals()]
     ranking = trace.rounds[-1].ranking
     ranked = [] if ranking is None else ranking.rows.tolist()
@@ -109,7 +110,7 @@ def test_every_host_has_one_refusal_or_a_rank(
 def test_trace_survives_json_and_answers_for_every_host(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
-    data = trace_to_dict(schedule(host_table_from_rows(rows, aggregates), asked, policy, seed))
+    data = trace_to_dict(schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed)))
     again = trace_from_dict(json.loads(json.dumps(data)))
     assert trace_to_dict(again) == data
     assert all(why_not(again, row.host).sentence for row in rows)
@@ -119,7 +120,7 @@ def test_trace_survives_json_and_answers_for_every_host(
 def test_batch_is_whole_or_nothing_and_keeps_group_rules(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
-    trace = schedule(host_table_from_rows(rows, aggregates), asked, policy, seed)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
     assert not trace.selections or len(trace.selections) >= asked.least_count
     hosts = Counter(each.selected.host for each in trace.selections)
     if asked.group and asked.group.policy == "anti-affinity" and "ServerGroupAntiAffinityFilter" in policy.filters:
@@ -132,7 +133,7 @@ def test_batch_is_whole_or_nothing_and_keeps_group_rules(
 def test_alternates_are_in_the_cell_and_nobodys_host(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
-    trace = schedule(host_table_from_rows(rows, aggregates), asked, policy, seed)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
     taken = {each.selected.compute_node_uuid for each in trace.selections}
     for each in trace.selections:
         uuids = [alternate.compute_node_uuid for alternate in each.alternates]
@@ -159,7 +160,7 @@ def test_scores_over_columns_equal_nova_s_rule_host_by_host(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
-    trace = schedule(table, asked, Policy(filters=()), 1)
+    trace = schedule(ScheduleCall(table, asked, Policy(filters=()), 1))
     ranking = trace.rounds[0].ranking
     if ranking is None or len(ranking.rows) < 2:
         return
@@ -178,5 +179,5 @@ def test_fifty_equal_hosts_get_one_each_of_a_batch_of_fifty() -> None:
     rows = [HostRow(f"h{at}", f"h{at}", f"u{at}", inventories=room) for at in range(50)]
     small = FlavorSnapshot("1", "m1", 1, 512)
     asked = ScheduleRequest("r", "p", "u", tuple(f"i{at}" for at in range(50)), small)
-    trace = schedule(host_table_from_rows(rows), asked, DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(host_table_from_rows(rows), asked, DEFAULT_POLICY, 1))
     assert len({each.selected.host for each in trace.selections}) == 50

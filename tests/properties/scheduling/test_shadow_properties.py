@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scheduling.decisions.ledger.fleet_codec import whole_to_bytes
 from scheduling.decisions.ledger.fleet_columns import table_to_columns
 from scheduling.domain.policy import DEFAULT_WEIGHERS, Policy
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Outcome
 from scheduling.engine import AggregateRow, HostRow, ScheduleRequest, host_table_from_rows, schedule, trace_to_dict
 from scheduling.filters.registry import BUILT_IN
@@ -27,11 +28,11 @@ def test_shadow_never_changes_what_was_seen_or_decided(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, live: Policy, shadow: Policy, seed: int
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
-    decided = schedule(table, asked, live, seed)
+    decided = schedule(ScheduleCall(table, asked, live, seed))
     before = whole_to_bytes(table_to_columns(table)), trace_to_dict(decided)
-    policies_compare(table, decided, schedule(table, asked, shadow, seed))
+    policies_compare(table, decided, schedule(ScheduleCall(table, asked, shadow, seed)))
     assert (whole_to_bytes(table_to_columns(table)), trace_to_dict(decided)) == before
-    assert trace_to_dict(schedule(table, asked, live, seed)) == before[1]
+    assert trace_to_dict(schedule(ScheduleCall(table, asked, live, seed))) == before[1]
 
 
 @pairs
@@ -39,7 +40,7 @@ def test_comparison_is_sound(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, live: Policy, shadow: Policy, seed: int
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
-    one, two = schedule(table, asked, live, seed), schedule(table, asked, shadow, seed)
+    one, two = schedule(ScheduleCall(table, asked, live, seed)), schedule(ScheduleCall(table, asked, shadow, seed))
     found = policies_compare(table, one, two)
     ends = [each.outcome is Outcome.SELECTED for each in (one, two)]
     expected = {(True, False): {"would_fail"}, (False, True): {"would_succeed"}, (False, False): {"both_fail"}}
@@ -55,8 +56,8 @@ def test_policy_agrees_with_itself(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, live: Policy, shadow: Policy, seed: int
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
-    trace = schedule(table, asked, live, seed)
-    found = policies_compare(table, trace, schedule(table, asked, live, seed))
+    trace = schedule(ScheduleCall(table, asked, live, seed))
+    found = policies_compare(table, trace, schedule(ScheduleCall(table, asked, live, seed)))
     assert (found.agreement in ("same", "both_fail"), found.moved) == (True, 0)
     assert found.score_difference in (None, 0.0)
     assert found.decided_fragmentation == found.other_fragmentation

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.weighing import Ranking, best_first, normalise
 from scheduling.engine import (
     AggregateRow,
@@ -101,7 +102,7 @@ def ranking_of(
 ) -> tuple[Ranking | None, list[HostRow]]:
     """The ranking, and the rows it ranks in its own order."""
     table = host_table_from_rows(rows, aggregates)
-    ranking = schedule(table, asked, policy, seed).rounds[0].ranking
+    ranking = schedule(ScheduleCall(table, asked, policy, seed)).rounds[0].ranking
     by_uuid = {row.uuid: row for row in rows}
     return ranking, [] if ranking is None else [by_uuid[table.uuids[at]] for at in ranking.rows.tolist()]
 
@@ -199,7 +200,7 @@ def test_shuffle_gives_every_tied_host_its_turn() -> None:
     asked = ScheduleRequest("r", "p", "u", ("i",), FlavorSnapshot("1", "m1", 0, 0))
     policy = Policy(filters=(), shuffle_best_same_weighed_hosts=True)
     seeds = random.Random(7).sample(range(10**6), 60)
-    winners = {schedule(room, asked, policy, seed).selections[0].selected.host for seed in seeds}
+    winners = {schedule(ScheduleCall(room, asked, policy, seed)).selections[0].selected.host for seed in seeds}
     assert winners == {"h0", "h1", "h2", "h3"}
 
 

@@ -25,10 +25,10 @@ from controlplane.notifications.models import Delivery, DeliveryAttempt, Deliver
 from controlplane.notifications.outbox import events_write
 from controlplane.notifications.prune import notifications_prune
 from controlplane.notifications.sender import notifications_deliver, webhook_drain
-from controlplane.notifications.signature import SIGNATURE_HEADER, signature_fits
+from controlplane.notifications.signature import SIGNATURE_HEADER
 from controlplane.notifications.test_delivery import webhook_try
 from controlplane.notifications.webhooks import webhook_create, webhook_update
-from tests.fixtures.receivers import Receiver
+from tests.fixtures.receivers import Receiver, signature_fits
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"

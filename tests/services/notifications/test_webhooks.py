@@ -7,8 +7,9 @@ import pytest
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from controlplane.notifications.models import Webhook
 from controlplane.notifications.secret_encryption import seal, unseal
-from controlplane.notifications.signature import signature, signature_fits
+from controlplane.notifications.signature import signature
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
+from tests.fixtures.receivers import signature_fits
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"

@@ -84,7 +84,7 @@ def test_scheduler_that_plans_beyond_the_room_gets_nothing_because_the_claim_dec
 
 
 def test_scheduler_that_cannot_be_had_does_not_validate() -> None:
-    made = policy_create(body={"scheduler": "no.such.Scheduler"})
+    made = policy_create(body={"scheduler": "tests.no.such.Scheduler"})
     verdict = policy_validate(policy_id=made.pk)
     assert [(one.field, one.code) for one in verdict.problems] == [("scheduler", "plugin_not_found")]
 

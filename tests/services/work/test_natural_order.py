@@ -7,6 +7,7 @@ import pytest
 from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.natural import natural_key
 from placement.models import ResourceProvider
+from placement.selectors.providers import provider_list
 
 pytestmark = pytest.mark.django_db
 
@@ -24,3 +25,13 @@ def test_names_stand_in_the_order_in_which_people_count() -> None:
     found = list(ResourceProvider.objects.order_by(*natural_order("name")).values_list("name", flat=True))
 
     assert found == NAMES == sorted(NAMES, key=natural_key)
+
+
+def test_providers_stand_tree_by_tree() -> None:
+    for name in ("hv-10", "hv-2", "hv-1"):
+        root = ResourceProvider.objects.create(name=name)
+        ResourceProvider.objects.create(name=f"{name}-gpu", parent=root, root=root)
+
+    found = [row.name for row in provider_list()]
+
+    assert found == ["hv-1", "hv-1-gpu", "hv-2", "hv-2-gpu", "hv-10", "hv-10-gpu"]

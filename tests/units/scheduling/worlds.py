@@ -9,6 +9,7 @@ from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
 from scheduling.domain.request.request_spec import RequestSpec
 from scheduling.domain.request.resources import resource_request
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import (
     AggregateRow,
@@ -89,7 +90,7 @@ def policy(*filters: str, weighers: dict[str, float | None] | None = None, **cha
 
 def run(snapshot: HostTable, asked: ScheduleRequest, rules: Policy | None = None, seed: int = 1, **more: Any) -> Trace:
     """One run under a policy without filters unless given."""
-    return schedule(snapshot, asked, rules or policy(), seed, **more)
+    return schedule(ScheduleCall(snapshot, asked, rules or policy(), seed, **more))
 
 
 def spec_of(asked: ScheduleRequest, options: PolicyOptions | None = None) -> RequestSpec:

@@ -1,7 +1,7 @@
 import pytest
 
 from computeagent.protocol.power import PowerState
-from servers.images.domain.images import ImageStatus, can_become
+from servers.images.domain.images import TRANSITIONS, ImageStatus
 from servers.instances.domain.guards import GUARDS, refusal
 from servers.instances.domain.power_actions import POWER_ACTIONS
 from servers.instances.domain.transitions import vm_can_become
@@ -89,7 +89,7 @@ def test_power_actions_end_in_states_that_may_follow():
 
 
 def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():
-    assert can_become(ImageStatus.SAVING, ImageStatus.SAVING)
-    assert can_become(ImageStatus.KILLED, ImageStatus.SAVING)
-    assert not can_become(ImageStatus.ACTIVE, ImageStatus.SAVING)
-    assert not can_become(ImageStatus.DELETED, ImageStatus.SAVING)
+    assert ImageStatus.SAVING in TRANSITIONS[ImageStatus.SAVING]
+    assert ImageStatus.SAVING in TRANSITIONS[ImageStatus.KILLED]
+    assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.ACTIVE]
+    assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.DELETED]

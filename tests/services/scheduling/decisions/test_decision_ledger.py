@@ -19,6 +19,7 @@ from scheduling.decisions.services.record import DecisionDraft, decision_record,
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.engine import AggregateRow, HostRow, HostTable, InventoryRow, host_table_from_rows, schedule
 from scheduling.errors import NoValidHost
@@ -60,7 +61,7 @@ def stored(table: HostTable, asked: ScheduleRequest, *, keeps_fleet: bool = True
     asked = replace(
         asked, project_id=str(PROJECT), instance_uuids=tuple(str(uuid.uuid4()) for _ in asked.instance_uuids)
     )
-    trace = schedule(table, asked, DEFAULT_POLICY, 1, stopwatch=now_us)
+    trace = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, stopwatch=now_us))
     draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=1, subject=PROJECT)
     draft.seen = FleetSeen(table) if keeps_fleet else None
     return decision_record(draft=draft, trace=trace, duration_us=1)
@@ -86,7 +87,7 @@ def test_cut_decision_is_whole_again_by_its_fleet() -> None:
     table, asked = fleets("mixed"), bench_request()
     decision = stored(table, asked)
     trace = decision_trace(decision=decision)
-    fresh = schedule(table, asked, DEFAULT_POLICY, 1)
+    fresh = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1))
     assert trace is not None
     assert trace.rounds[0].ranking is not None
     assert fresh.rounds[0].ranking is not None
@@ -97,7 +98,7 @@ def test_cut_decision_is_whole_again_by_its_fleet() -> None:
 def test_cut_decision_without_its_fleet_keeps_the_best_and_says_how_many_there_were() -> None:
     table, asked = fleets("mixed"), bench_request()
     content = decision_content(decision=stored(table, asked, keeps_fleet=False))
-    fresh = schedule(table, asked, DEFAULT_POLICY, 1).rounds[0].ranking
+    fresh = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1)).rounds[0].ranking
     assert content.trace is not None
     kept = content.trace.rounds[0].ranking
     assert kept is not None
@@ -113,7 +114,7 @@ def test_cut_decision_without_its_fleet_keeps_the_best_and_says_how_many_there_w
 def test_report_of_a_cut_decision_counts_all_ranked_hosts() -> None:
     table, asked = fleets("mixed"), bench_request()
     report = decision_report(decision=stored(table, asked, keeps_fleet=False), redacted=False)
-    ranking = schedule(table, asked, DEFAULT_POLICY, 1).rounds[0].ranking
+    ranking = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1)).rounds[0].ranking
     assert ranking is not None
     assert report["scores"]["ranked"] == len(ranking.rows)
     assert report["kept"] < report["scores"]["ranked"]
@@ -122,7 +123,7 @@ def test_report_of_a_cut_decision_counts_all_ranked_hosts() -> None:
 def test_cut_decision_still_tells_who_was_refused_by_what() -> None:
     decision = stored(fleets("mixed"), bench_request(resources__VCPU="100"), keeps_fleet=False)
     trace = decision_trace(decision=decision)
-    fresh = schedule(fleets("mixed"), bench_request(resources__VCPU="100"), DEFAULT_POLICY, 1)
+    fresh = schedule(ScheduleCall(fleets("mixed"), bench_request(resources__VCPU="100"), DEFAULT_POLICY, 1))
     assert trace is not None
     assert trace.reason_counts() == fresh.reason_counts()
     assert {row for row, _ in trace.refusals()} == {row for row, _ in fresh.refusals()}

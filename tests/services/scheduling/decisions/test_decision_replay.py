@@ -21,6 +21,7 @@ from scheduling.decisions.services.replay import decision_replay
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.errors import NoValidHost
 from scheduling.fleet.facts import FleetFacts, HostFacts
@@ -74,7 +75,7 @@ def recorded_on(seen: FleetSeen, changes: dict[str, Any], *, seed: int) -> Sched
     policy = replace(DEFAULT_POLICY, weighers=weighers, host_subset_size=1 + seed % 3)
     draft = DecisionDraft(request=asked, policy=policy, seed=seed, subject=PROJECT, seen=replace(seen, scope=None))
     candidates = fleet_candidates(replace(seen, scope=None), asked)
-    trace = schedule(seen.table, asked, policy, seed, candidates=candidates, stopwatch=now_us)
+    trace = schedule(ScheduleCall(seen.table, asked, policy, seed, candidates=candidates, stopwatch=now_us))
     return decision_record(draft=draft, trace=trace, duration_us=1)
 
 
@@ -135,7 +136,7 @@ def test_replay_leaves_out_the_hosts_whose_claims_were_lost() -> None:
     assert seen is not None
     lost = {seen.table.uuids[0]: Refusal(RefusalReason.CLAIM_LOST, wanted=1, available=0, detail="VCPU")}
     candidates = fleet_candidates(seen, asked)
-    trace = schedule(seen.table, asked, DEFAULT_POLICY, 5, candidates=candidates, claims_lost=lost)
+    trace = schedule(ScheduleCall(seen.table, asked, DEFAULT_POLICY, 5, candidates=candidates, claims_lost=lost))
     draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=5, subject=PROJECT, seen=seen, excluded=lost)
     report = decision_replay(caller=ADMIN, decision_id=decision_record(draft=draft, trace=trace, duration_us=1).id)
     assert report.same is True

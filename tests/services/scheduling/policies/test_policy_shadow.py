@@ -11,6 +11,7 @@ from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.services.record import DecisionDraft, decision_record
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import host_table_from_rows, schedule
 from scheduling.errors import NoValidHost
@@ -42,7 +43,7 @@ def recorded(asked: ScheduleRequest | None = None) -> tuple[uuid.UUID, DecisionD
     look = placement_look(request=asked, nodes=nodes)
     table = host_table_from_rows(host_rows(nodes=nodes, fleet=look.fleet, facts=NO_FACTS), aggregate_rows())
     policy = policy_active()
-    trace = schedule(table, asked, policy, 7, candidates=look.candidates)
+    trace = schedule(ScheduleCall(table, asked, policy, 7, candidates=look.candidates))
     draft = DecisionDraft(request=asked, policy=policy, seed=7, subject=uuid.UUID(asked.instance_uuids[0]))
     draft.seen = fleet_seen(table, look.candidates)
     return decision_record(draft=draft, trace=trace, duration_us=1).pk, draft, trace

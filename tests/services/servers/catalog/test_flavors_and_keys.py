@@ -7,7 +7,7 @@ from servers.catalog.selectors.flavor import flavor_for_instance, flavor_get, fl
 from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update
 from servers.catalog.services.keypair import keypair_create, keypair_delete, keypair_generate
-from servers.catalog.services.network import network_create, network_ensure_default
+from servers.catalog.services.network import network_create
 from servers.models import Flavor, KeyPair
 from tests.worlds.cloud import people
 
@@ -183,12 +183,6 @@ def test_new_default_network_takes_the_place_of_the_old():
     network_create(name="b", hypervisor_network="default", is_default=True)
     old.refresh_from_db()
     assert not old.is_default
-
-
-def test_ensuring_the_default_network_twice_makes_one():
-    first = network_ensure_default(name="default", hypervisor_network="default")
-    assert network_ensure_default(name="default", hypervisor_network="default") == first
-    assert first.is_default
 
 
 def test_taken_network_name_is_a_conflict():

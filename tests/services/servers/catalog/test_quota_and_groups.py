@@ -9,7 +9,7 @@ from controlplane.kernel.errors import Conflict, Invalid, NotFound, QuotaExceede
 from servers.catalog.domain.quota import Amounts
 from servers.catalog.selectors.quota import quota_usage
 from servers.catalog.selectors.server_group import server_group_for_instance, server_group_get
-from servers.catalog.services.quota import quota_check, quota_count_allowed, quota_lock
+from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.catalog.services.server_group import (
     server_group_create,
     server_group_delete,
@@ -72,13 +72,14 @@ def test_usage_takes_one_query_however_many_there_are(project, django_assert_num
 
 def test_reaching_the_quota_exactly_is_allowed(project):
     instance(project)
-    quota_check(project_id=project.pk, instances=2, cores=6, ram_mib=4096 - 512)
+    size = {"vcpus": 3, "memory_mib": (4096 - 512) // 2}
+    assert quota_count_allowed(project_id=project.pk, min_count=2, max_count=2, **size) == 2
 
 
 def test_going_over_names_every_resource_with_numbers(project):
     instance(project)
     with pytest.raises(QuotaExceeded) as refused:
-        quota_check(project_id=project.pk, instances=3, cores=7, ram_mib=1)
+        quota_count_allowed(project_id=project.pk, min_count=3, max_count=3, vcpus=3, memory_mib=1)
     assert refused.value.field == "instances"
     assert (refused.value.extra["requested"], refused.value.extra["used"], refused.value.extra["limit"]) == (3, 1, 3)
     assert [one["resource"] for one in refused.value.extra["over"]] == ["instances", "cores"]

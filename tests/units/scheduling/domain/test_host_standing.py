@@ -9,6 +9,7 @@ from scheduling.decisions.domain.host_record import ranked_once, record_without_
 from scheduling.decisions.ledger.record import DecisionRecord, record_to_blob
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import InventoryRow, host_table_from_rows, schedule
 
@@ -24,7 +25,7 @@ def decided(asked: ScheduleRequest) -> Trace:
     """On hosts of which no two have the same room left."""
     rows, aggregates = fleet(HOSTS)
     mixed = [replace(row, inventories=_room(at)) for at, row in enumerate(rows)]
-    return schedule(host_table_from_rows(mixed, aggregates), asked, DEFAULT_POLICY, 1)
+    return schedule(ScheduleCall(host_table_from_rows(mixed, aggregates), asked, DEFAULT_POLICY, 1))
 
 
 def _room(at: int) -> dict[str, InventoryRow]:

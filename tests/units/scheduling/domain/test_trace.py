@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from scheduling.domain.request.schedule_request import hints_normalised
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.explanation import Standing
 from scheduling.engine import (
     DEFAULT_POLICY,
@@ -52,7 +52,7 @@ def test_trace_survives_json(name: str, changes: dict[str, Any]) -> None:
 
 
 def test_scores_and_refusals_survive_json_to_the_bit() -> None:
-    trace = schedule(FLEET, REQUESTS["batch"], DEFAULT_POLICY, 3)
+    trace = schedule(ScheduleCall(FLEET, REQUESTS["batch"], DEFAULT_POLICY, 3))
     again = trace_from_dict(json.loads(json.dumps(trace_to_dict(trace))))
     for before, after in zip(trace.rounds, again.rounds, strict=True):
         assert before.ranking is not None
@@ -73,13 +73,13 @@ def test_five_thousand_alike_names_are_short() -> None:
 
 
 def test_failure_counts_reasons_and_names_the_nearest() -> None:
-    trace = schedule(FLEET, request(flavor=flavor(vcpus=20)), DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=20)), DEFAULT_POLICY, 1))
     assert trace.verdict == "0/6 hosts: 5 vcpu short, 1 disabled; nearest: cmp-01 lacks 4 vcpu"
     assert trace.verdict_redacted == "0/6 hosts: 5 vcpu short, 1 disabled; the nearest lacks 4 vcpu"
 
 
 def test_nearest_names_all_it_lacks() -> None:
-    trace = schedule(FLEET, request(flavor=flavor(vcpus=18, memory_mib=40000)), DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=18, memory_mib=40000)), DEFAULT_POLICY, 1))
     assert trace.verdict.endswith("nearest: cmp-01 lacks 2 vcpu and 7232 MB ram")
 
 
@@ -89,7 +89,7 @@ def test_nearest_is_never_a_host_that_is_down() -> None:
 
 
 def test_failure_without_lack_of_room_has_no_nearest() -> None:
-    assert schedule(FLEET, request(ignore_hosts=FLEET.hosts), DEFAULT_POLICY, 1).nearest is None
+    assert schedule(ScheduleCall(FLEET, request(ignore_hosts=FLEET.hosts), DEFAULT_POLICY, 1)).nearest is None
 
 
 def test_success_names_the_host_and_the_redacted_form_does_not() -> None:
@@ -106,7 +106,7 @@ def test_success_of_a_batch_counts_by_host() -> None:
 @pytest.mark.parametrize("name", ["failure", "success"])
 def test_redacted_verdict_names_no_host(name: str) -> None:
     asked = request(flavor=flavor(vcpus=20)) if name == "failure" else request(3)
-    redacted = schedule(FLEET, asked, DEFAULT_POLICY, 1).verdict_redacted
+    redacted = schedule(ScheduleCall(FLEET, asked, DEFAULT_POLICY, 1)).verdict_redacted
     assert not any(host_name in redacted for host_name in FLEET.hosts)
 
 
@@ -121,7 +121,7 @@ def test_redacted_verdict_names_no_host(name: str) -> None:
     ],
 )
 def test_why_not_answers_for_one_host(name: str, standing: Standing, text: str) -> None:
-    trace = schedule(FLEET, request(num_alternates=2), DEFAULT_POLICY, 1)
+    trace = schedule(ScheduleCall(FLEET, request(num_alternates=2), DEFAULT_POLICY, 1))
     explanation = why_not(trace, name)
     assert explanation.standing is standing
     assert text in explanation.sentence
@@ -137,7 +137,7 @@ def test_request_survives_json() -> None:
         2,
         group=group("affinity", hosts=("a",), members=("m",), max_server_per_host=2),
         requested_destination=Destination("a", None),
-        hints=hints_normalised({"same_host": "i1", "different_host": ["i2"]}),
+        hints={"same_host": ("i1",), "different_host": ("i2",)},
         member_of=(frozenset({"b", "a"}),),
         required_traits=frozenset({"HW_A"}),
         specs={"k": "v"},

@@ -1,3 +1,4 @@
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, schedule, trace_to_dict
 from tests.units.scheduling.worlds import chosen, host, policy, request, run, table
 
@@ -55,7 +56,7 @@ def test_stages_tell_hosts_in_and_out_and_stop_at_zero() -> None:
 
 def test_stopwatch_is_the_callers() -> None:
     ticks = iter(range(1000))
-    trace = schedule(EQUALS, request(), DEFAULT_POLICY, 1, stopwatch=lambda: next(ticks))
+    trace = schedule(ScheduleCall(EQUALS, request(), DEFAULT_POLICY, 1, stopwatch=lambda: next(ticks)))
     assert set(trace.timings_us.values()) == {1}
 
 

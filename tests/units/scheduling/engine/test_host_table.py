@@ -1,6 +1,10 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
+from scheduling.domain.hosts.host_details import HostDetails, HostInstance
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.engine import InventoryRow
 from tests.units.scheduling.worlds import aggregate, flavor, host, table
@@ -10,12 +14,46 @@ NOVA_NAMES = {
     "total_usable_disk_gb", "vcpus_total", "vcpus_used", "ram_allocation_ratio", "cpu_allocation_ratio",
     "disk_allocation_ratio", "num_instances", "num_io_ops", "failed_builds", "hypervisor_type", "hypervisor_version",
     "hypervisor_hostname", "host_ip", "aggregates", "instances", "limits", "cpu_info", "supported_instances", "stats",
-    "metrics", "service", "pci_stats", "numa_topology",
+    "metrics", "service", "pci_stats", "numa_topology", "updated",
 }  # fmt: skip
 
 
 def test_host_state_has_nova_s_names() -> None:
-    assert set(vars(HostState(table(host("a")), 0))) >= NOVA_NAMES
+    state = HostState(table(host("a")), 0)
+    assert {name for name in NOVA_NAMES if not hasattr(state, name)} == set()
+
+
+class Details(HostDetails):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def instances_on(self, host: str) -> dict[str, HostInstance]:
+        self.asked += 1
+        return {"i1": HostInstance("i1", host=host, vm_state="active", vcpus=2)} if host == "a" else {}
+
+    def updated(self, node_uuid: str) -> datetime:
+        self.asked += 1
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_instances_and_time_of_the_report_are_read_when_they_are_looked_at() -> None:
+    details = Details()
+    seen = replace(table(host("a"), host("b")), details=details)
+    after = seen.consume(0, flavor=flavor(), amounts={}, instance_uuid="new")
+    one, other = HostState(after, 0), HostState(after, 1)
+    assert details.asked == 0
+    assert {uuid: (each.vm_state, each.vcpus, each.host) for uuid, each in one.instances.items()} == {
+        "i1": ("active", 2, "a"),
+        "new": ("building", 0, "a"),
+    }
+    assert (other.instances, other.updated) == ({}, datetime(2026, 1, 1, tzinfo=UTC))
+    assert (details.asked, len(one.instances)) == (3, 2)
+
+
+def test_of_a_fleet_that_was_stored_only_named_instances_are_known() -> None:
+    state = HostState(table(host("a", instances=frozenset({"i1"}))), 0)
+    assert (list(state.instances), state.instances["i1"].flavor.name, state.updated) == (["i1"], "", None)
 
 
 def test_host_state_shows_its_row() -> None:

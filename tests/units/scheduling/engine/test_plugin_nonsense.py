@@ -60,7 +60,8 @@ def test_weigher_that_answers_nonsense_fails_the_request_with_its_name(name: str
 
 
 @pytest.mark.parametrize("get", [filter_get, weigher_get])
-def test_module_that_exits_when_imported_is_refused_by_name(get, tmp_path, monkeypatch) -> None:
+def test_module_that_exits_when_imported_is_refused_by_name(get, tmp_path, monkeypatch, settings) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": ("goodbye",)}
     (tmp_path / "goodbye.py").write_text("raise SystemExit(2)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(PluginFailed, match="cannot be loaded: SystemExit") as caught:

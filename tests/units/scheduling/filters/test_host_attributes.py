@@ -12,7 +12,8 @@ FLEET = table(
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(vars(HostState(FLEET, 0))) - {"limits", "instances", "aggregates", "service"})
+    "name",
+    sorted(name for name in set(vars(HostState(FLEET, 0))) - {"limits", "aggregates", "service"} if name[0] != "_"),
 )
 def test_column_has_the_values_of_the_host_states(name: str) -> None:
     column = attribute_column(every(FLEET), name)
@@ -29,3 +30,10 @@ def test_host_without_an_address_has_none() -> None:
     column = attribute_column(every(FLEET), "host_ip")
     assert column is not None
     assert [column[row] for row in range(2)] == ["10.0.0.1", None]
+
+
+@pytest.mark.parametrize("name", ["instances", "updated", "_details", "_known_instances"])
+def test_what_is_read_for_plug_ins_alone_cannot_be_asked_about(name: str) -> None:
+    hosts = every(FLEET)
+    assert (len(hosts.state(1).instances), hosts.state(1).updated) == (1, None)
+    assert attribute_column(hosts, name) is None

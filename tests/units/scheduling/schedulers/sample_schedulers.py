@@ -10,7 +10,7 @@ import numpy as np
 from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
 from scheduling.schedulers import FilterScheduler, schedule
 
@@ -18,12 +18,12 @@ from scheduling.schedulers import FilterScheduler, schedule
 class Alphabet:
     """From scratch, inheriting from nothing: the first hosts of the table, one instance each."""
 
-    def schedule(self, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int, **others: Any) -> Trace:
-        flavor = request.flavor
+    def schedule(self, call: ScheduleCall) -> Trace:
+        table, request, flavor = call.table, call.request, call.request.flavor
         return Trace(
             request_id=request.request_id,
-            policy_version=policy.version,
-            seed=seed,
+            policy_version=call.policy.version,
+            seed=call.seed,
             outcome=Outcome.SELECTED,
             instance_count=len(request.instance_uuids),
             hosts=table.hosts,
@@ -60,8 +60,8 @@ class NoFilters(FilterScheduler):
 class _Bent:
     """The engine's plan, bent by `bend`."""
 
-    def schedule(self, table: HostTable, request: ScheduleRequest, policy: Policy, seed: int, **more: Any) -> Any:
-        return self.bend(schedule(table, request, policy, seed, **more), table)
+    def schedule(self, call: ScheduleCall) -> Any:
+        return self.bend(schedule(call), call.table)
 
     def bend(self, trace: Trace, table: HostTable) -> Any:
         raise NotImplementedError
@@ -161,24 +161,24 @@ class FarAlternate(_Bent):
 
 
 class Raising:
-    def schedule(self, *args: Any, **more: Any) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         raise KeyError("no such key")
 
 
 class Exiting:
-    def schedule(self, *args: Any, **more: Any) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         sys.exit("enough")
 
 
 class Recursing:
-    def schedule(self, *args: Any, **more: Any) -> Trace:
-        return self.schedule(*args, **more)
+    def schedule(self, call: ScheduleCall) -> Trace:
+        return self.schedule(call)
 
 
 class Speechless:
     """Raises what cannot even be shown."""
 
-    def schedule(self, *args: Any, **more: Any) -> Trace:
+    def schedule(self, call: ScheduleCall) -> Trace:
         class Mute(Exception):
             def __repr__(self) -> str:
                 raise ValueError

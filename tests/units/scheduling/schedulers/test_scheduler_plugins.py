@@ -7,6 +7,7 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 from scheduling.domain.policy import Policy
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, ScheduleRequest, policy_from_dict, policy_to_dict
 from scheduling.policies.check import policy_problems, policy_validate
@@ -20,7 +21,7 @@ FLEET = table(host("h0"), host("h1"), host("x-full", vcpu=InventoryRow(16, used=
 
 
 def run_by(name: str, asked: ScheduleRequest, **changes: Any) -> Trace:
-    return scheduler_run(FLEET, asked, policy(scheduler=f"{HERE}.{name}", **changes), 1)
+    return scheduler_run(ScheduleCall(FLEET, asked, policy(scheduler=f"{HERE}.{name}", **changes), 1))
 
 
 def test_scheduler_that_inherits_from_nothing_decides() -> None:
@@ -30,7 +31,7 @@ def test_scheduler_that_inherits_from_nothing_decides() -> None:
 def test_scheduler_that_bends_the_policy_decides_by_its_own_rules() -> None:
     fleet = table(host("down", up=False))
     named = policy("ComputeFilter", scheduler=f"{HERE}.NoFilters")
-    assert answers(scheduler_run(fleet, request(), named, 1)) == {"new-0": "down"}
+    assert answers(scheduler_run(ScheduleCall(fleet, request(), named, 1))) == {"new-0": "down"}
     assert rules_of(named).filters == ()
 
 
@@ -69,7 +70,7 @@ def test_scheduler_that_misbehaves_fails_the_request_with_its_name(name: str, wo
 def test_filter_that_fails_below_a_foreign_scheduler_is_named_itself() -> None:
     bad = "tests.units.scheduling.engine.sample_plugins.Raising"
     with pytest.raises(PluginFailed) as caught:
-        scheduler_run(FLEET, request(), policy(bad, scheduler=f"{HERE}.TooMany"), 1)
+        scheduler_run(ScheduleCall(FLEET, request(), policy(bad, scheduler=f"{HERE}.TooMany"), 1))
     assert caught.value.extra["plugin"] == "Raising"
 
 
@@ -80,7 +81,7 @@ def test_request_that_contradicts_itself_is_no_fault_of_the_scheduler() -> None:
     assert not isinstance(caught.value, PluginFailed | PluginNotFound)
 
 
-@pytest.mark.parametrize("name", ["NoSuch", f"{HERE}.NoSuch", "no.such.module.Class"])
+@pytest.mark.parametrize("name", ["NoSuch", f"{HERE}.NoSuch", "tests.no.such.module.Class"])
 def test_scheduler_that_is_not_there_is_not_found(name: str) -> None:
     with pytest.raises(PluginNotFound, match="there is no scheduler"):
         scheduler_get(name)
@@ -92,9 +93,12 @@ def test_object_that_is_no_scheduler_is_refused(name: str) -> None:
         scheduler_get(f"{HERE}.{name}")
 
 
-def test_module_that_exits_when_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_that_exits_when_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     (tmp_path / "leaving.py").write_text("import sys\nsys.exit(4)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    settings.KILONOVA = {**settings.KILONOVA, "SCHEDULER_PLUGIN_MODULES": ("leaving",)}
     with pytest.raises(PluginFailed, match="cannot be loaded: SystemExit"):
         scheduler_get("leaving.Scheduler")
 
@@ -117,7 +121,7 @@ def test_entry_point_of_an_installed_package_is_found_by_name(tmp_path: Path, mo
     (info / "entry_points.txt").write_text("[kilonova.schedulers]\nalphabet = somebodys_schedulers:Alphabet\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "alphabet" in scheduler_names()
-    assert answers(scheduler_run(FLEET, request(), policy(scheduler="alphabet"), 1)) == {"new-0": "h0"}
+    assert answers(scheduler_run(ScheduleCall(FLEET, request(), policy(scheduler="alphabet"), 1))) == {"new-0": "h0"}
     scheduler_get.cache_clear()
     sys.modules.pop("somebodys_schedulers")
 

@@ -11,6 +11,7 @@ from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.hosts.topologies import topology_of
 from scheduling.domain.hosts.topology_needs import CPU_LIMIT
 from scheduling.domain.request.schedule_request import request_from_dict, request_to_dict
+from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
@@ -133,7 +134,7 @@ def test_snapshot_is_not_changed_by_a_run() -> None:
 def test_contradiction_in_the_flavor_fails_the_request_and_names_the_key() -> None:
     asked = asks(specs={"hw:cpu_thread_policy": "isolate"})
     with pytest.raises(Invalid, match="hw:cpu_thread_policy"):
-        schedule(table(numa_host("one", cell())), asked, policy("NUMATopologyFilter"), 1)
+        schedule(ScheduleCall(table(numa_host("one", cell())), asked, policy("NUMATopologyFilter"), 1))
 
 
 def test_plugins_see_topology_and_pools() -> None:
