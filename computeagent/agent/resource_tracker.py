@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
-from computeagent.agent.topology_check import placed_on, topology_complaints
+from computeagent.agent.topology_check import topology_complaints
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.hosts import HostReport
 
@@ -42,7 +42,7 @@ def usage_of(guest: GuestSpec) -> Usage:
 def refusal(guest: GuestSpec, report: HostReport) -> str:
     """Why the guest cannot be on this machine whatever else is on it; empty when it can."""
     wanted = usage_of(guest)
-    placed = placed_on(guest)
+    placed = guest.numa_topology
     # Pinned vCPUs take no shared CPU; a host that divides none offers the same ones for both, and has enough of them.
     floating = wanted.vcpus - (placed.pinned_count if placed is not None else 0)
     shortages = [

@@ -15,14 +15,14 @@ from pathlib import Path
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
-from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
+from computeagent.drivers.host_cells import has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
-from computeagent.protocol.topology import host_cells_to_json
+from computeagent.protocol.topology_json import guest_to_dict
 
 HYPERVISOR_VERSION = 1_000_000
 ARCH = "x86_64"
@@ -42,7 +42,7 @@ NO_OPTIONS = HostOptions()
 
 @dataclass(frozen=True, slots=True)
 class FakeGuest:
-    """One guest. `power_state` is a value of PowerState; `numa_topology` and `pci_devices` are its GuestSpec's."""
+    """One guest, of JSON values: its PowerState's, and its GuestSpec's `numa_topology` and `pci_devices`."""
 
     uuid: str
     name: str
@@ -123,7 +123,7 @@ class FakeDriver:
             cpu_info={"arch": ARCH, "model": "fake", "vendor": "fake", "features": []},
             supported_instances=((ARCH, "fake", "hvm"),),
             traits=(*TRAITS, *((THREADS_TRAIT,) if has_threads(cells) else ())),
-            numa_topology=host_cells_to_json(host_cells(cells, self._options)),
+            numa_topology=host_topology(cells, self._options),
             pci_devices=() if choice is None else choice(fake_devices(self._sizes)),
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
         )
@@ -210,8 +210,8 @@ class FakeDriver:
                 memory_mib=guest.memory_mib,
                 disk_gib=guest.root_gib + guest.ephemeral_gib,
                 power_state=PowerState.RUNNING.value,
-                numa_topology=guest.numa_topology,
-                pci_devices=list(guest.pci_devices),
+                numa_topology=None if guest.numa_topology is None else guest_to_dict(guest.numa_topology),
+                pci_devices=[asdict(device) for device in guest.pci_devices],
             )
             self._save(guest.uuid)
         return GuestFacts(power_state=PowerState.RUNNING)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions, ReservedPages
-from computeagent.protocol.topology import HostCell, PageStock
+from computeagent.protocol.topology import HostCell, HostTopology, Pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,16 @@ def online_cpus(cells: MachineCells, vcpus: int) -> frozenset[int]:
     return found or frozenset(range(vcpus))
 
 
-def host_cells(cells: MachineCells, options: HostOptions) -> tuple[HostCell, ...]:
-    """The cells with what is offered of them.
+def host_topology(cells: MachineCells, options: HostOptions) -> HostTopology | None:
+    """The cells with what is offered of them; None for a machine that reports none.
 
     Raises DriverError for a CPU set or a reservation of pages that this machine does not have.
     """
     online = online_cpus(cells, 0)
     shared, pinnable = options.shared_cpus(online), options.pinnable_cpus(online)
     found = tuple(_host_cell(cell, shared, pinnable) for cell in cells)
-    return _with_reserved(found, options.reserved_pages)
+    reserved = _with_reserved(found, options.reserved_pages)
+    return HostTopology(reserved) if reserved else None
 
 
 def has_threads(cells: MachineCells) -> bool:
@@ -81,13 +82,13 @@ def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[in
     offered = ids & (shared | pinnable)
     return HostCell(
         id=cell.id,
-        shared=ids & shared,
-        dedicated=ids & pinnable,
+        cpuset=ids & shared,
+        pcpuset=ids & pinnable,
         memory_mib=cell.memory_mib,
         # Devices can be near a socket only where a cell has one.
         socket=sockets.pop() if len(sockets) == 1 else None,
         siblings=_siblings(cell, offered),
-        pages=tuple(PageStock(size, total) for size, total in sorted(cell.pages)),
+        mempages=tuple(Pages(size, total) for size, total in sorted(cell.pages)),
     )
 
 
@@ -103,11 +104,11 @@ def _with_reserved(cells: tuple[HostCell, ...], reserved: tuple[ReservedPages, .
     by_id = {cell.id: cell for cell in cells}
     for each in reserved:
         cell = by_id.get(each.cell)
-        stock = None if cell is None else cell.stock(each.size_kib)
-        if cell is None or stock is None:
+        pages = None if cell is None else cell.pages(each.size_kib)
+        if cell is None or pages is None:
             raise DriverError(
                 f"pages of {each.size_kib} KiB are to be reserved on cell {each.cell}, which this machine does not have"
             )
-        kept = replace(stock, reserved=each.count)
-        by_id[cell.id] = replace(cell, pages=tuple(kept if one is stock else one for one in cell.pages))
+        kept = replace(pages, reserved=each.count)
+        by_id[cell.id] = replace(cell, mempages=tuple(kept if one is pages else one for one in cell.mempages))
     return tuple(by_id[cell.id] for cell in cells)

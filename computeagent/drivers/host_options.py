@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.pci import PciDevice
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -15,30 +16,8 @@ _UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)i?b?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PciFound:
-    """A PCI device as the hypervisor's machine has it. `dev_type` is one of Nova's: type-PCI, type-PF, type-VF, vdpa.
-
-    `parent_address` is the card of a virtual function, `devname` the name of its network interface.
-    """
-
-    address: str
-    vendor_id: str
-    product_id: str
-    dev_type: str
-    numa_node: int | None = None
-    parent_address: str = ""
-    devname: str = ""
-    parent_devname: str = ""
-
-    @property
-    def label(self) -> str:
-        """The label that Nova gives to devices of this kind."""
-        return f"label_{self.vendor_id}_{self.product_id}"
-
-
-PciChoice = Callable[[Sequence[PciFound]], tuple[dict[str, object], ...]]
-"""Which devices guests may have, as `HostReport.pci_devices` has them, tags included."""
+PciChoice = Callable[[Sequence[PciDevice]], tuple[PciDevice, ...]]
+"""Of the devices of a machine those that guests may have, with the tags and the label that they are reported with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ so the command that starts an agent hands the choice in, and only devices that p
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from computeagent.drivers.host_options import PciChoice, PciFound
+from computeagent.drivers.host_options import PciChoice
+from computeagent.protocol.pci import PciDevice
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
-from scheduling.topology.domain.pci.devices import PciDevice
 
 
 def device_choice(text: str) -> PciChoice | None:
@@ -37,32 +38,10 @@ def _entries(text: str) -> list[Mapping[str, Any]]:
     return entries
 
 
-def _chosen(found: Sequence[PciFound], specs: Iterable[DeviceSpec]) -> tuple[dict[str, object], ...]:
-    pairs = ((device, spec_of(_device(device), specs)) for device in found)
-    return tuple(_report(device, spec) for device, spec in pairs if spec is not None)
-
-
-def _device(found: PciFound) -> PciDevice:
-    return PciDevice(
-        address=found.address,
-        vendor_id=found.vendor_id,
-        product_id=found.product_id,
-        dev_type=found.dev_type,
-        numa_node=found.numa_node,
-        parent_address=found.parent_address,
-        devname=found.devname,
-        parent_devname=found.parent_devname,
+def _chosen(found: Sequence[PciDevice], specs: Iterable[DeviceSpec]) -> tuple[PciDevice, ...]:
+    pairs = ((device, spec_of(device, specs)) for device in found)
+    return tuple(
+        replace(device, label=f"label_{device.vendor_id}_{device.product_id}", tags=spec.tags)  # Nova's label
+        for device, spec in pairs
+        if spec is not None
     )
-
-
-def _report(found: PciFound, spec: DeviceSpec) -> dict[str, object]:
-    return {
-        "address": found.address,
-        "vendor_id": found.vendor_id,
-        "product_id": found.product_id,
-        "dev_type": found.dev_type,
-        "numa_node": found.numa_node,
-        "parent_address": found.parent_address or None,
-        "label": found.label,
-        "tags": dict(spec.tags),
-    }

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from computeagent.protocol.pci import GivenDevice
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.topology import CpuTopology, GuestTopology
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,9 @@ class PortSpec:
 class GuestSpec:
     """All a driver needs to make one guest. Strings in it come from users: treat them as hostile.
 
-    `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes; `pci_devices` are objects with
-    the `address` of a device that is this guest's, its `alias` and `request_id`. `cpu_topology` has sockets, cores
-    and threads; `realtime_vcpus` is a CPU list. `fault` says why flavor and image contradict: nothing can be built.
-    `launch_index` is the guest's place in the batch that it was asked for with.
+    `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes. `realtime_vcpus` is a CPU list.
+    `fault` says why flavor and image contradict: nothing can be built. `launch_index` is the guest's place in the batch
+    that it was asked for with.
     """
 
     uuid: str
@@ -43,9 +44,9 @@ class GuestSpec:
     public_key: str = ""
     availability_zone: str = ""
     ports: tuple[PortSpec, ...] = ()
-    numa_topology: dict[str, object] | None = None
-    pci_devices: tuple[dict[str, str], ...] = ()
-    cpu_topology: dict[str, int] | None = None
+    numa_topology: GuestTopology | None = None
+    pci_devices: tuple[GivenDevice, ...] = ()
+    cpu_topology: CpuTopology | None = None
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
     fault: str = ""

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.topology import HostTopology
+
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
@@ -9,7 +12,7 @@ class HostReport:
 
     `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
     `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
-    may have: objects with address, vendor_id, product_id, dev_type, numa_node, parent_address, label and tags.
+    may have. `cpu_info`, `stats` and `metrics` are JSON objects of the driver's own choice.
     """
 
     hypervisor_hostname: str
@@ -31,8 +34,8 @@ class HostReport:
     traits: tuple[str, ...] = ()
     stats: dict[str, object] = field(default_factory=dict)
     metrics: dict[str, object] = field(default_factory=dict)
-    numa_topology: dict[str, object] | None = None
-    pci_devices: tuple[dict[str, object], ...] = ()
+    numa_topology: HostTopology | None = None
+    pci_devices: tuple[PciDevice, ...] = ()
     dedicated_vcpus: int = 0
 
 

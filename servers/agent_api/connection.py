@@ -28,7 +28,7 @@ from controlplane.work.work import (
     work_take,
 )
 from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
-from scheduling.topology.selectors.topologies import topologies_of_instances
+from scheduling.topology.selectors.claims import topologies_of_instances
 from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal

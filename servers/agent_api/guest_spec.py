@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.topology import CpuTopology
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.image_property_names import present_names
@@ -19,7 +20,7 @@ from servers.models import Instance, Port
 class _Shape:
     """What flavor and image say of CPUs and memory, as GuestSpec has it."""
 
-    cpu_topology: dict[str, int] | None = None
+    cpu_topology: CpuTopology | None = None
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
     fault: str = ""
@@ -70,9 +71,8 @@ def _shape(instance: Instance, extra_specs: dict[str, str], properties: dict[str
     image = ImageSnapshot(properties=properties)
     wishes = Wishes(flavor, image)
     try:
-        topology = best_cpu_topology(flavor, image)
         return _Shape(
-            cpu_topology={"sockets": topology.sockets, "cores": topology.cores, "threads": topology.threads},
+            cpu_topology=best_cpu_topology(flavor, image),
             realtime_vcpus=format_cpus(cpu_rules(wishes).realtime),
             has_locked_memory=locked_memory(wishes),
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.drivers.base import ImageSource
-from computeagent.drivers.host_cells import host_cells, online_cpus
+from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
@@ -28,8 +28,8 @@ from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.pci import PciDevice
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.topology import host_cells_to_json
 from controlplane.kernel.kill_points import reach
 
 NO_OVERRIDES = SizeOverrides()
@@ -114,7 +114,7 @@ class LibvirtDriver:
             cpu_info=facts.cpu_info,
             supported_instances=facts.supported_instances,
             traits=facts.traits,
-            numa_topology=host_cells_to_json(host_cells(facts.cells, self._options)),
+            numa_topology=host_topology(facts.cells, self._options),
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
             disk_gib=disk_gib,
@@ -205,11 +205,11 @@ class LibvirtDriver:
 
     def _tuning(self, conn: Any, guest: GuestSpec) -> GuestTuning:
         """Where the guest goes; the host is only asked for what the guest needs of it."""
-        cells = host_cells(self._profile.machine_cells(conn), self._options) if guest.numa_topology else ()
+        host = host_topology(self._profile.machine_cells(conn), self._options) if guest.numa_topology else None
         pci = self._pci_devices(conn) if guest.pci_devices else ()
-        return guest_tuning(guest, HostView(cells, self._options.cpu_shared_set, pci))
+        return guest_tuning(guest, HostView(() if host is None else host.cells, self._options.cpu_shared_set, pci))
 
-    def _pci_devices(self, conn: Any) -> tuple[dict[str, object], ...]:
+    def _pci_devices(self, conn: Any) -> tuple[PciDevice, ...]:
         """The devices that guests may have."""
         choice = self._options.pci_choice
         return () if choice is None else choice(pci_devices(conn))

@@ -1,6 +1,6 @@
 """Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from django.conf import settings
@@ -29,6 +29,8 @@ AMOUNTS = (
     "memory_used_mib",
     "disk_used_gib",
 )
+
+REPORTED = tuple(each.name for each in fields(HostReport) if each.name not in ("numa_topology", "pci_devices"))
 
 
 def host_register(*, host: str, report: HostReport) -> Registration:
@@ -145,11 +147,10 @@ def _node_write(service: Service, report: HostReport) -> ComputeNode:
 
 def _columns(report: HostReport) -> dict[str, Any]:
     """The report as column values; tuples as the lists that JSON gives back, so that they compare equal."""
-    values = asdict(report)
+    # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
+    values = {name: getattr(report, name) for name in REPORTED}
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
     values["traits"] = sorted({*report.traits, *topology_traits(report)})
-    # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
-    del values["numa_topology"], values["pci_devices"]
     return values
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.topology import HostTopology
 from scheduling.models import ComputeNode
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.report import topology_reported
 from scheduling.topology.domain.pci.devices import Devices
 from scheduling.topology.domain.pci.report import devices_merged, devices_reported

@@ -69,4 +69,4 @@ def test_instance_that_runs_is_not_scheduled_again() -> None:
     who = world.cloud()
     instance = world.active(who.member)
     with pytest.raises(Conflict, match=r"The instance is active; schedule again needs error."):
-        instance_schedule_again(instance_id=instance.pk, actor=who.member)
+        instance_schedule_again(instance_id=instance.pk, caller=who.member)

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCell, HostCell, Pages
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCell
-from scheduling.topology.domain.numa.host import HostCell, Pages
 from scheduling.topology.domain.numa.packing import Unpacked, pack
 
 

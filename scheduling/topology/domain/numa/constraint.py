@@ -1,10 +1,10 @@
 """The guest topology that a flavor and an image ask for. Source: Nova's NUMA constraints."""
 
+from computeagent.protocol.topology import GuestCell, GuestTopology
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import Wishes
 from scheduling.topology.domain.numa.cells import Share, node_count, shares
 from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
-from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
 from scheduling.topology.domain.numa.memory_rules import locked_memory, page_size
 
 # Every key that can make a topology, or be wrong in making one, begins with one of these.

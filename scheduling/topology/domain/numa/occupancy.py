@@ -4,8 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology
-from scheduling.topology.domain.numa.host import HostCell, HostTopology
+from computeagent.protocol.topology import GuestCell, GuestTopology, HostCell, HostTopology
 from scheduling.topology.domain.numa.usage import PinningConflict, claim
 
 Key = TypeVar("Key", bound=Hashable)

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from scheduling.topology.domain.numa.guest import GuestCell, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostCell
+from computeagent.protocol.topology import GuestCell, HostCell, ThreadPolicy
 
 Core = list[int]
 

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
+from computeagent.protocol.topology import GuestCell, GuestTopology, HostCell, HostTopology, Pages, ThreadPolicy
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Conflict
-from scheduling.topology.domain.numa.guest import GuestCell, GuestTopology, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 
 class PinningConflict(Conflict):

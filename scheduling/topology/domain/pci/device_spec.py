@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from computeagent.protocol.pci import PciDevice
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.flavor_keys import flag
 from scheduling.topology.domain.pci.address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
-from scheduling.topology.domain.pci.devices import PciDevice
 
 _FLAGS = ("managed", "live_migratable", "one_time_use", "remote_managed")
 

@@ -7,6 +7,7 @@ from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.topology import HostTopology
 
 
 class MemoryDriver:
@@ -14,7 +15,7 @@ class MemoryDriver:
 
     def __init__(self, *, memory_mib: int = 4096) -> None:
         self.memory_mib = memory_mib
-        self.numa_topology: dict[str, object] | None = None
+        self.numa_topology: HostTopology | None = None
         self.running: dict[str, PowerState] = {}
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}

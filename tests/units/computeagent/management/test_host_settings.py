@@ -1,10 +1,13 @@
 """What an operator sets aside: from options, settings and device specs."""
 
+from dataclasses import replace
+
 import pytest
 
-from computeagent.drivers.host_options import PciFound, ReservedPages
+from computeagent.drivers.host_options import ReservedPages
 from computeagent.management.device_choice import device_choice
 from computeagent.management.host_settings import host_options
+from computeagent.protocol.pci import DeviceType, PciDevice
 from controlplane.kernel.errors import Invalid
 
 NOTHING = {
@@ -14,15 +17,15 @@ NOTHING = {
     "PCI_DEVICE_SPEC": "",
     "IMAGE_CACHE_UNUSED_S": 3600.0,
 }
-CARD = PciFound("0000:81:00.0", "8086", "1572", "type-PF", devname="ens1f0")
-FUNCTION = PciFound("0000:81:02.1", "8086", "154c", "type-VF", 1, CARD.address, "", "ens1f0")
-GPU = PciFound("0000:0a:00.0", "10de", "1db6", "type-PCI", 0)
+CARD = PciDevice("0000:81:00.0", "8086", "1572", DeviceType.PF, devname="ens1f0")
+FUNCTION = PciDevice("0000:81:02.1", "8086", "154c", DeviceType.VF, 1, CARD.address, "", "ens1f0")
+GPU = PciDevice("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD, 0)
 ALL = (GPU, CARD, FUNCTION)
 
 
 def addresses(specs: str) -> list[object]:
     choice = device_choice(specs)
-    return [] if choice is None else [device["address"] for device in choice(ALL)]
+    return [] if choice is None else [device.address for device in choice(ALL)]
 
 
 def test_nothing_set_aside_by_default() -> None:
@@ -78,18 +81,9 @@ def test_chosen_device_is_reported_with_the_tags_of_its_spec() -> None:
     choice = device_choice('{"product_id": "154c", "physical_network": "physnet1", "trusted": "yes"}')
 
     assert choice is not None
-    assert choice(ALL) == (
-        {
-            "address": "0000:81:02.1",
-            "vendor_id": "8086",
-            "product_id": "154c",
-            "dev_type": "type-VF",
-            "numa_node": 1,
-            "parent_address": "0000:81:00.0",
-            "label": "label_8086_154c",
-            "tags": {"physical_network": "physnet1", "trusted": "yes"},
-        },
-    )
+    tags = (("physical_network", "physnet1"), ("trusted", "yes"))
+    assert choice(ALL) == (replace(FUNCTION, label="label_8086_154c", tags=tags),)
+    assert (FUNCTION.dev_type, FUNCTION.numa_node, FUNCTION.parent_address) == (DeviceType.VF, 1, "0000:81:00.0")
 
 
 @pytest.mark.parametrize(

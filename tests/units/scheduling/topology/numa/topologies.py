@@ -2,11 +2,18 @@
 
 from typing import Any
 
+from computeagent.protocol.topology import (
+    CpuPolicy,
+    GuestCell,
+    GuestTopology,
+    HostCell,
+    HostTopology,
+    Pages,
+    ThreadPolicy,
+)
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import Wishes
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.numa.guest import CpuPolicy, GuestCell, GuestTopology, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostCell, HostTopology, Pages
 
 
 def wishes(*, vcpus: int = 4, memory: int = 2048, properties: dict[str, Any] | None = None, **specs: str) -> Wishes:

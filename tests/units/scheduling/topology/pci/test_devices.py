@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.pci import DeviceState, PciDevice
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.device_spec import DeviceSpec, parse_device_specs, spec_of
-from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDevice, allocate, claim, free, pools_of
+from scheduling.topology.domain.pci.devices import Devices, allocate, claim, free, pools_of
 
 CARD = "0000:0a:00.0"
 
