@@ -48,7 +48,7 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
     try:
         found = destinations_select(
             request=schedule_request(spec, uuids, work.request_id, heard=heard),
-            fleet_facts=fleet_facts(spec, heard=heard),
+            fleet_facts=fleet_facts(spec.typed_body, heard=heard),
             subject=work.subject,
             heard=heard,
             may_hold=lease.attempt > 1,
@@ -160,7 +160,7 @@ def _schedule_again(instance: Instance, lease: Lease, request_id: str) -> None:
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
     request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
     try:
-        found = destinations_select(request=request, fleet_facts=fleet_facts(spec))
+        found = destinations_select(request=request, fleet_facts=fleet_facts(spec.typed_body))
     except NoValidHost as error:
         _give_up(instance, lease, error)
         return

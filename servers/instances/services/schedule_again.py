@@ -1,7 +1,6 @@
 """Schedule again: an instance that found no host becomes a request once more, with the same uuid and its history."""
 
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,6 +14,7 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects,
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_lock, quota_recheck
 from servers.images.domain.images import ImageStatus
+from servers.instances.domain.bodies import InstanceBody
 from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
@@ -23,13 +23,19 @@ from servers.instances.services.journal import action_close, action_open
 from servers.instances.services.notifications import return_told
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
-from servers.states import TaskState, VmState
+from servers.states import VmState
 
 KEPT = (
+    "id",
+    "project_id",
+    "user_id",
+    "flavor_id",
+    "image_id",
+    "reservation_id",
+    "decision_id",
     "name",
     "description",
     "hostname",
-    "generation",
     "locked",
     "locked_reason",
     "flavor",
@@ -47,7 +53,6 @@ KEPT = (
     "attempts",
 )
 """Columns that stay as they are. `attempts` goes on counting, so that attempts keep their numbers in the journey."""
-KEPT_IDS = ("id", "project_id", "user_id", "flavor_id", "image_id", "reservation_id", "decision_id")
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -64,7 +69,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
         quota_recheck(project_id=before.project_id)
         spec = _spec_of(before)
         claims_free([before.pk])  # it should hold nothing; what it may have kept must not double
-        request = _request_from(before)
+        request = _request_from(before, spec)
         _row_replace(before, request, spec)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
@@ -107,8 +112,16 @@ def _spec_of(instance: Instance) -> RequestSpec:
     return spec
 
 
-def _request_from(instance: Instance) -> BuildRequest:
+def _request_from(instance: Instance, spec: RequestSpec) -> BuildRequest:
     """A batch of its own: the others of its first one are where they are."""
+    body = InstanceBody(
+        **{name: getattr(instance, name) for name in KEPT},
+        generation=instance.generation + 1,
+        availability_zone=spec.typed_body.availability_zone,
+        tags=tuple(sorted(instance.tags.values_list("tag", flat=True))),
+        request_id=current_request_id(),
+        created_at=instance.created_at,
+    )
     return BuildRequest(
         instance_uuid=instance.pk,
         project_id=instance.project_id,
@@ -118,27 +131,12 @@ def _request_from(instance: Instance) -> BuildRequest:
         vcpus=instance.vcpus,
         memory_mib=instance.memory_mib,
         decision_id=instance.decision_id,
-        instance_body=_body(instance),
+        instance_body=body.to_dict(),
     )
-
-
-def _body(instance: Instance) -> dict[str, Any]:
-    ids = {name: getattr(instance, name) for name in KEPT_IDS}
-    return {
-        **{name: getattr(instance, name) for name in KEPT},
-        **{name: str(value) if value else None for name, value in ids.items()},
-        "generation": instance.generation + 1,
-        "vm_state": VmState.BUILDING.value,
-        "task_state": TaskState.SCHEDULING.value,
-        "tags": sorted(instance.tags.values_list("tag", flat=True)),
-        "request_id": current_request_id(),
-        "created_at": instance.created_at.isoformat(),
-    }
 
 
 def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -> None:
     """Its tags go with the row and come back with the next one; ports are made anew on the host that is found."""
-    request.instance_body["availability_zone"] = spec.body.get("availability_zone") or ""
     Port.objects.filter(instance_uuid=instance.pk).delete()
     _, rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, vm_state=VmState.ERROR).delete()
     if not rows.get(Instance._meta.label):
