@@ -15,7 +15,7 @@ from servers.instances.services.delete import delete_overdue
 from servers.instances.services.power import action_overdue
 from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
 from servers.repair.services.claim_sweep import orphan_claims_free
-from servers.repair.services.drift import guest_drift_round, placement_drift_round
+from servers.repair.services.drift import drift_check, drift_check_overdue, guest_drift_round, placement_drift_round
 from servers.repair.services.drift_sources import drift_sources_register
 from servers.repair.services.task_heal import overdue_tasks_heal
 
@@ -31,6 +31,7 @@ def kinds_register() -> None:
     kind_register(work_kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
     kind_register(work_kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(work_kinds.DELETE, handler=None, overdue=delete_overdue)
+    kind_register(work_kinds.DRIFT_CHECK, handler=drift_check, overdue=drift_check_overdue)
     chore_register("orphan claims", every_s=15.0, run=orphan_claims_free)
     chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
     chore_register("failed builds", every_s=60.0, run=build_failures_round)

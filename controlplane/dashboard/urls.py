@@ -42,6 +42,7 @@ urlpatterns = [
     path("work/", work.work_list, name="work"),
     path("work/<uuid:work_id>/act/", work.work_act, name="work-act"),
     path("drift/", drift.drift_page, name="drift"),
+    path("drift/check/", drift.drift_check_view, name="drift-check"),
     path("drift/heal/", drift.drift_heal_view, name="drift-heal"),
     path("heals/", drift.heal_list, name="heals"),
     path("decisions/", decisions.decision_list_view, name="decisions"),

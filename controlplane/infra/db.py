@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import OperationalError, connection, connections, transaction
-from django.db.models import DateTimeField, DurationField, ExpressionWrapper, Value
+from django.db.models import DateTimeField, DurationField, ExpressionWrapper, Model, QuerySet, Value
 from django.db.models.functions import Now
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
 
 CHUNK = 500
@@ -123,6 +124,17 @@ def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
     walk = iter(rows)
     while chunk := list(islice(walk, CHUNK)):
         yield chunk
+
+
+def pages_by_key(rows: QuerySet[M], size: int = 1000) -> Iterator[list[M]]:
+    """All rows in the order of their primary key, `size` at a time, so that memory stays small however many there are.
+
+    Each page is a statement of its own: rows that come or go meanwhile may be seen or not.
+    """
+    page = list(rows.order_by("pk")[:size])
+    while page:
+        yield page
+        page = list(rows.filter(pk__gt=page[-1].pk).order_by("pk")[:size]) if len(page) == size else []
 
 
 def placeholders(values: Sequence[object]) -> str:

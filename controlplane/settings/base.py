@@ -390,9 +390,6 @@ KILONOVA: dict[str, Any] = {
     "NOTIFICATION_RETENTION_DAYS": env.number(
         "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", least=0.0
     ),
-    "HEAL_RETENTION_DAYS": env.number(
-        "HEAL_RETENTION_DAYS", 30.0, "Days for which the record of what was put right is kept; 0: for ever.", least=0.0
-    ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,
     **LIMIT_SETTINGS,

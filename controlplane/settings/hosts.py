@@ -43,6 +43,12 @@ HOST_SETTINGS: dict[str, Any] = {
         "itself.",
         least=0.0,
     ),
+    "DRIFT_MAX_FINDINGS": env.integer(
+        "DRIFT_MAX_FINDINGS",
+        10000,
+        "Findings at which one look for drift stops; those are listed, and the page says that there are more.",
+        least=1,
+    ),
     "BUILD_FAILURES_DISABLE": env.integer(
         "BUILD_FAILURES_DISABLE",
         10,

@@ -69,4 +69,7 @@ LIMIT_SETTINGS: dict[str, Any] = {
         "backup) is moved to its directory trash; 0: never.",
         least=0.0,
     ),
+    "HEAL_RETENTION_DAYS": env.number(
+        "HEAL_RETENTION_DAYS", 30.0, "Days for which the record of what was put right is kept; 0: for ever.", least=0.0
+    ),
 }

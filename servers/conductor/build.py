@@ -19,7 +19,7 @@ from servers.catalog.services.quota import quota_recheck
 from servers.conductor.dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
 from servers.conductor.tried_hosts import not_again_on
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
-from servers.instances.services.journal import action_close, attempt_close, fault_record, step_failed
+from servers.instances.services.journal import BUILD_ACTIONS, action_close, attempt_close, fault_record, step_failed
 from servers.instances.services.notifications import build_failures_told
 from servers.instances.services.state import instance_error_set
 from servers.models import BuildRequest, Instance, RequestSpec
@@ -115,6 +115,7 @@ def _to_cell0(
     for instance in instances:
         fault_record(instance_id=instance.pk, message=message, step=SELECT, details=details)
         step_failed(instance_id=instance.pk, name=SELECT, error=message)
+        action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
     build_failures_told([one.pk for one in instances], exception=exception, message=message)
 
 
@@ -188,7 +189,7 @@ def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
         work_finish(lease=lease, outcome={"error": message})
         instance_error_set(instance.pk, decision_id=error.decision_id)
         fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
-        action_close(instance_id=instance.pk, actions=("create",), result="error", message=message)
+        action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
         build_failures_told([instance.pk], exception="MaxRetriesExceeded", message=message)
 
 
@@ -201,5 +202,5 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     instance_error_set(work.subject)
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
     fault_record(instance_id=work.subject, message=message, step="reschedule", details=work_history(work))
-    action_close(instance_id=work.subject, actions=("create",), result="error", message=message)
+    action_close(instance_id=work.subject, actions=BUILD_ACTIONS, result="error", message=message)
     build_failures_told([work.subject], exception=NoValidHost.__name__, message=message)

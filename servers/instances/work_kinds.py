@@ -9,8 +9,19 @@ DELETE = "delete"
 START = "start"
 STOP = "stop"
 REBOOT = "reboot"
+DRIFT_CHECK = "drift_check"
 
 DELETE_DEADLINE_S = 86400.0
 ACTION_DEADLINE_S = 900.0
 
-__all__ = ["BUILD", "DELETE", "REBOOT", "RESCHEDULE", "SCHEDULE_AND_BUILD", "START", "STOP", "compute_queue"]
+__all__ = [
+    "BUILD",
+    "DELETE",
+    "DRIFT_CHECK",
+    "REBOOT",
+    "RESCHEDULE",
+    "SCHEDULE_AND_BUILD",
+    "START",
+    "STOP",
+    "compute_queue",
+]

@@ -7,7 +7,7 @@ Cell scope: instances and everything that carries an `instance_uuid`. No foreign
 from servers.models.attempt import AttemptRecord
 from servers.models.build_request import BuildRequest
 from servers.models.console_log import ConsoleLog
-from servers.models.drift import DriftSighting, StrangeGuest
+from servers.models.drift import DriftLook, DriftSighting, StrangeGuest
 from servers.models.flavor import Flavor
 from servers.models.image import Image
 from servers.models.image_store import ImageStore
@@ -25,6 +25,7 @@ __all__ = [
     "AttemptRecord",
     "BuildRequest",
     "ConsoleLog",
+    "DriftLook",
     "DriftSighting",
     "Flavor",
     "Image",

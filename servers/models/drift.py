@@ -28,16 +28,47 @@ class StrangeGuest(models.Model):
 
 
 class DriftSighting(models.Model):
-    """API scope. Since when a drift lasts, by its key. Written by the reconciler; the row goes when the drift does."""
+    """API scope. A drift as it was last seen, by its key, and since when it lasts: what pages and the API show.
+
+    Written by the periodic look; the row goes when the drift does.
+    """
 
     key = models.CharField(max_length=255, unique=True)
     kind = models.CharField(max_length=40)
+    subject = models.CharField(max_length=255, blank=True)
+    found = models.TextField(blank=True, help_text="What does not agree, in a sentence.")
+    evidence = models.JSONField(default=dict, blank=True)
+    heal = models.TextField(blank=True, help_text="What would be done about it.")
+    obstacle = models.TextField(blank=True, help_text="Why nothing can be done from here.")
+    instance_id = models.UUIDField(null=True, blank=True)
+    host = models.CharField(max_length=255, blank=True)
+    heals_at = models.DateTimeField(null=True, blank=True, help_text="When it is put right, where its rule says so.")
+    asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for the heal that is under way.")
     first_seen_at = models.DateTimeField()
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When the look that saw it last began.")
     tried_at = models.DateTimeField(null=True, blank=True, help_text="When it was last put right by itself.")
     refusal = models.TextField(blank=True, help_text="Why the last try to put it right could not.")
 
     class Meta:
         ordering = ["first_seen_at", "key"]
+        indexes = [
+            models.Index(fields=["kind", "first_seen_at", "key"], name="drift_kind"),
+            models.Index(fields=["host"], name="drift_host"),
+            models.Index(fields=["instance_id"], name="drift_instance"),
+        ]
 
     def __str__(self) -> str:
         return self.key
+
+
+class DriftLook(models.Model):
+    """API scope. One row for each group of kinds that is looked for together: when it was last done, what it found."""
+
+    name = models.CharField(max_length=20, primary_key=True)
+    began_at = models.DateTimeField(help_text="By the database's clock.")
+    finished_at = models.DateTimeField()
+    counts = models.JSONField(default=dict, help_text="How many of each kind were found.")
+    is_cut = models.BooleanField(default=False, help_text="It stopped at DRIFT_MAX_FINDINGS: there is more.")
+
+    def __str__(self) -> str:
+        return self.name

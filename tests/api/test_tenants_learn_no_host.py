@@ -44,7 +44,7 @@ def who() -> world.People:
         world.pump()
         world.fail_build(Instance.objects.get(pk=failed.pk).host)
     world.pump()
-    instance_schedule_again(instance_id=failed.pk, actor=found.member)
+    instance_schedule_again(instance_id=failed.pk, caller=found.member)
     world.pump()
     world.flavor("huge", root_gib=5000)
     world.create(found.member, "no-room", flavor="huge")

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from tests.drill.act import Plan, play
 from tests.drill.report import Outcome, as_json, as_text
+from tests.drill.servers import servers_check
 from tests.drill.stage import Environment
 from tests.drill.without import CONTROLS
+from tests.fixtures.servers import ServerMissingError
 
 BROKEN = 2
 
@@ -24,6 +26,11 @@ BROKEN = 2
 def main() -> int:
     """See --help."""
     options = _options()
+    try:
+        servers_check(options.environments)
+    except ServerMissingError as error:
+        print(f"Nothing was begun. {error}", file=sys.stderr)
+        return BROKEN
     command = "python -m tests.drill " + shlex.join(sys.argv[1:])
     base = options.directory or Path(tempfile.mkdtemp(prefix="kd-", dir="/tmp"))
     outcomes: list[Outcome] = []

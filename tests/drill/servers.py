@@ -2,9 +2,29 @@
 
 import signal
 import subprocess
+from collections.abc import Iterable
 from typing import Protocol
 
-from tests.fixtures.servers import PostgresServer, RedisServer, Server, ServerFailedError
+from tests.fixtures.servers import (
+    PostgresServer,
+    RedisServer,
+    Server,
+    ServerFailedError,
+    postgres_programs,
+    redis_program,
+)
+
+
+def servers_check(environments: Iterable[str]) -> None:
+    """Raise ServerMissingError, which names the package, when an environment needs a server that is not installed.
+
+    Asked before the first one begins: each takes minutes, and what ran before the error would have no report.
+    """
+    for name in environments:
+        if name != "sqlite":
+            postgres_programs()
+        if name == "redis":
+            redis_program()
 
 
 class Restartable(Protocol):

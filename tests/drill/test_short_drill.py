@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -76,3 +77,15 @@ def test_real_guests_survive_kills_while_they_are_started(directory: Path) -> No
         "--points", ",".join(POINTS_OF_REAL_GUESTS),
     )  # fmt: skip
     assert (code, report["violations"], report["kills"]) == (0, 0, 5), told
+
+
+@pytest.mark.parametrize("program", ["tests.drill", "tests.drill.faults"])
+def test_server_that_is_missing_is_told_before_anything_begins(program: str, tmp_path: Path) -> None:
+    """With a PATH on which there is no Redis; PostgreSQL is found without a PATH where Debian has it."""
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-m", program], env=environment, cwd=ROOT, capture_output=True, timeout=60, check=False
+    )
+    assert ended.returncode == 2
+    assert "is not installed" in ended.stderr.decode()
+    assert not ended.stdout

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -12,7 +13,8 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
 from servers.models import Instance, StrangeGuest
-from tests.worlds.cloud import People, active
+from servers.repair.services.drift import LOOKS, drift_look
+from tests.worlds.cloud import People, active, pump
 
 PERSONS = ("admin", "member", "reader", "stranger")
 AsPerson = Callable[[Caller], Client]
@@ -23,11 +25,19 @@ def admin(people: People, as_person: AsPerson) -> Client:
     return as_person(people.admin)
 
 
+def look() -> None:
+    """As the reconciler does it."""
+    for name in LOOKS:
+        drift_look(name)
+
+
 def strange(host: str = "h1", **more: str) -> StrangeGuest:
     now = db_now()
-    return StrangeGuest.objects.create(
+    row = StrangeGuest.objects.create(
         host=host, guest_uuid=uuid.uuid4(), power_state="running", first_seen_at=now, last_seen_at=now, **more
     )
+    look()
+    return row
 
 
 def key_of(row: StrangeGuest) -> str:
@@ -51,9 +61,32 @@ def test_who_is_no_admin_puts_nothing_right(person: str, people: People, as_pers
 
 
 def test_page_without_drift_says_that_everything_agrees_and_when_it_was_looked_at(admin: Client) -> None:
+    assert "Not checked yet" in admin.get("/drift/").text
+    look()
     shown = admin.get("/drift/").text
-    assert "Everything agrees" in shown
-    assert "last looked at guests never" in shown
+    assert "Everything agreed" in shown
+    assert "last looked at guests 0 s ago" in shown
+
+
+def test_check_now_is_asked_for_and_its_result_stands_on_the_page(admin: Client) -> None:
+    assert "A check was asked for" in admin.post("/drift/check/", follow=True).text
+    assert "A check is under way already" in admin.post("/drift/check/", follow=True).text
+    pump()
+    assert "Everything agreed" in admin.get("/drift/").text
+
+
+@pytest.mark.parametrize("person", PERSONS[1:])
+def test_who_is_no_admin_asks_for_no_check(person: str, people: People, as_person: AsPerson) -> None:
+    assert as_person(getattr(people, person)).post("/drift/check/").status_code == 403
+
+
+def test_look_that_stopped_at_its_limit_says_that_there_is_more(admin: Client, settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "DRIFT_MAX_FINDINGS": 1}
+    strange()
+    strange()
+    shown = admin.get("/drift/").text
+    assert shown.count("Put it right now") == 1
+    assert "There is more than is listed" in shown
 
 
 def test_drift_stands_below_its_kind_with_evidence_and_what_would_be_done(admin: Client) -> None:
@@ -85,12 +118,13 @@ def test_put_right_is_asked_for_once_and_comes_back_to_the_filtered_list(admin: 
 def test_guest_that_is_off_is_followed_by_its_instance(admin: Client, people: People) -> None:
     instance = active(people.member, "web")
     Instance.objects.filter(pk=instance.pk).update(power_state="shutdown")
+    look()
     assert f"/instances/{instance.pk}/" in admin.get("/drift/").text
 
     admin.post("/drift/heal/", {"key": f"guest_off:{instance.pk}"})
 
     assert Instance.objects.get(pk=instance.pk).vm_state == "stopped"
-    assert "Everything agrees" in admin.get("/drift/").text
+    assert "Everything agreed" in admin.get("/drift/").text
     assert "web" in admin.get("/heals/").text
 
 

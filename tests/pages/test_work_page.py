@@ -16,7 +16,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.work.models import Work
 from servers.models import Instance
-from tests.worlds.cloud import People, active, create, instance_of, order, pump
+from tests.worlds.cloud import People, active, create, flavor, instance_of, order, pump
 
 PERSONS = ("admin", "member", "reader", "stranger", "anonymous")
 AsPerson = Callable[[Caller], Client]
@@ -229,3 +229,12 @@ def test_twenty_rows_cost_the_queries_of_two(admin: Client, people: People) -> N
     create(people.member, "more", min_count=8, max_count=8)
     pump()
     assert queries() == few
+
+
+def test_work_that_is_done_and_found_no_host_says_so(admin: Client, people: People) -> None:
+    create(people.member, flavor=flavor("huge", memory_mib=20_000).name)
+    create(people.member)
+    pump()
+    shown = admin.get("/work/?state=done").text
+    assert shown.count('<span class="pill warn">done, no host</span>') == 1
+    assert shown.count('<span class="pill good">done</span>') == 1

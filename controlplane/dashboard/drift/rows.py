@@ -13,13 +13,10 @@ from django.http import QueryDict
 from controlplane.dashboard.instances.journey.words import heal_words
 from controlplane.work.filtersets import HealFilterSet
 from controlplane.work.heal_records import heal_kinds, heals
-from controlplane.work.periodic_task_times import chores_ran_at
 from servers.instances.selectors.work_subjects import instance_names
 from servers.repair.domain.drift import AUTOMATIC, KIND_WORDS, Drift, DriftKind
-from servers.repair.selectors.drift import grace_s
-
-GUESTS, ALLOCATIONS = "drift of guests", "drift of allocations"
-"""The chores that look for drift: instances with their guests, and allocations with inventories."""
+from servers.repair.selectors.drift import drift_looks, grace_s
+from servers.repair.services.drift import ALLOCATIONS, GUESTS
 
 HEAL_FILTERS = ("kind", "subject", "request_id")
 
@@ -36,10 +33,16 @@ class DriftGroup:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """When the reconciler last looked by itself; None: not yet."""
+    """When guests and allocations were looked at last; None: not yet. `is_cut`: there is more than is listed."""
 
     guests: datetime | None
     allocations: datetime | None
+    is_cut: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both were looked at, so that an empty list says something."""
+        return self.guests is not None and self.allocations is not None
 
 
 def drift_groups(found: Iterable[Drift]) -> list[DriftGroup]:
@@ -59,8 +62,9 @@ def drift_kinds_on_offer() -> list[tuple[str, str]]:
 
 def drift_looked() -> Looked:
     """One query."""
-    ran = chores_ran_at([GUESTS, ALLOCATIONS])
-    return Looked(ran.get(GUESTS), ran.get(ALLOCATIONS))
+    looks = drift_looks()
+    guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
+    return Looked(guests, allocations, any(look.is_cut for look in looks.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from controlplane.dashboard.drift.rows import (
@@ -20,8 +19,8 @@ from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, NotFound
 from servers.repair.domain.drift import DriftKind
-from servers.repair.selectors.drift import drift_list
-from servers.repair.services.drift import drift_heal
+from servers.repair.selectors.drift import drift_of, drift_rows
+from servers.repair.services.drift import drift_check_request, drift_heal
 
 PAGE_SIZE = 50
 HEAL_PAGE_SIZE = 25
@@ -30,19 +29,17 @@ HEAL_PAGE_SIZE = 25
 @require_safe
 @page("drift:read")
 def drift_page(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Asked of the rows at this moment; a constant number of queries, whatever is out of step."""
+    """As the last looks found it; a page costs a constant number of queries, however much is out of step."""
     kind, host = filter_text(request, "kind"), filter_text(request, "host")
     kinds = [one for one in DriftKind if one.value == kind] or None
-    found = drift_list(kinds=kinds, host=host)
-    here = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    here = Paginator(drift_rows(kinds=kinds, host=host), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": here,
-        "groups": drift_groups(here),
+        "groups": drift_groups(map(drift_of, here)),
         "kind": kind if kinds else "",
         "host": host,
         "kinds": drift_kinds_on_offer(),
         "looked": drift_looked(),
-        "asked_at": timezone.now(),
     }
     template = "dashboard/drift_rows.html" if is_htmx(request) else "dashboard/drift.html"
     return show(request, caller, template, "drift", **context)
@@ -60,6 +57,16 @@ def drift_heal_view(request: HttpRequest, caller: Caller) -> HttpResponse:
         messages.success(request, f"{healed.drift.subject}: {healed.message}", extra_tags="good")
     query = QueryDict(request.POST.get("filters", "")[:2000]).urlencode()
     return redirect(reverse("drift") + (f"?{query}" if query else ""))
+
+
+@require_POST
+@page("drift:write")
+def drift_check_view(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Ask for a look now; the page shows what it finds once it is done."""
+    is_new = drift_check_request()
+    text = "A check was asked for; its result stands here in a moment." if is_new else "A check is under way already."
+    messages.success(request, text, extra_tags="good")
+    return redirect("drift")
 
 
 @require_safe

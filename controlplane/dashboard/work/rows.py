@@ -11,9 +11,11 @@ from django.http import QueryDict
 from controlplane.work.control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
 from controlplane.work.filtersets import OPEN, WorkFilterSet
 from controlplane.work.jobs import KINDS
+from controlplane.work.models import WorkState
 from servers.instances.selectors.work_subjects import instance_names
-from servers.instances.work_kinds import SCHEDULE_AND_BUILD
+from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
+SCHEDULING = (SCHEDULE_AND_BUILD, RESCHEDULE)
 NAMES = ("state", "kind", "host", "overdue", "lapsed", "retried", "subject", "request_id")
 FLAGS = ("overdue", "lapsed", "retried")
 TITLES = {"request_id": "Request", "subject": "Instance"}
@@ -80,6 +82,13 @@ class WorkRow:
         return str(self.work.outcome.get("error", ""))
 
     @property
+    def result(self) -> str:
+        """What came of work that is done: 'no host' where nothing could be built, empty where it was as asked for."""
+        if self.work.state != WorkState.DONE or not self.error:
+            return ""
+        return "no host" if self.work.kind in SCHEDULING else "error"
+
+    @property
     def is_open(self) -> bool:
         """Whether it waits or runs."""
         return self.work.finished_at is None
@@ -111,5 +120,6 @@ def _row(work: Any, standing: WorkStanding, names: Mapping[uuid.UUID, tuple[str,
         name=name,
         is_there=is_there,
         is_batch=work.kind == SCHEDULE_AND_BUILD,
-        tone=TONES.get(work.state, ""),
+        # Done says that the work ended, not that what was asked for came true.
+        tone="warn" if work.state == WorkState.DONE and work.outcome.get("error") else TONES.get(work.state, ""),
     )

@@ -43,6 +43,22 @@ class DriftHealOutput(serializers.Serializer[Any]):
     drift = DriftOutput()
 
 
+class DriftLookOutput(serializers.Serializer[Any]):
+    """The last look at guests, or at allocations."""
+
+    name = serializers.CharField()
+    began_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField()
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="How many of each kind were found.")
+    is_cut = serializers.BooleanField(help_text="It stopped at DRIFT_MAX_FINDINGS: there is more.")
+
+
+class DriftCheckOutput(serializers.Serializer[Any]):
+    """What came of asking for a look. `is_new` false: one was asked for already and has not ended."""
+
+    is_new = serializers.BooleanField()
+
+
 class HealOutput(serializers.ModelSerializer[Heal]):
     """Something that was put right: what was found, what was done, and the facts behind it."""
 

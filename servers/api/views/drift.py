@@ -18,23 +18,30 @@ from controlplane.kernel.ids import parse_uuid
 from controlplane.work.filtersets import HealFilterSet
 from controlplane.work.heal_records import heals
 from controlplane.work.models import Heal
-from servers.api.serializers.drift import DriftHealInput, DriftHealOutput, DriftOutput, HealOutput
+from servers.api.serializers.drift import (
+    DriftCheckOutput,
+    DriftHealInput,
+    DriftHealOutput,
+    DriftLookOutput,
+    DriftOutput,
+    HealOutput,
+)
 from servers.repair.domain.drift import DriftKind
-from servers.repair.selectors.drift import drift_list
-from servers.repair.services.drift import drift_heal
+from servers.repair.selectors.drift import drift_looks, drift_of, drift_rows
+from servers.repair.services.drift import drift_check_request, drift_heal
 
 
 class DriftViewSet(GenericViewSet[Any]):
-    """Drift between instance, allocation, guest and host, read from rows: no hypervisor is asked."""
+    """Drift between instance, allocation, guest and host, as the last look found it: no hypervisor is asked."""
 
-    policy = {"list": "drift:read", "heal": "drift:write"}
+    policy = {"list": "drift:read", "heal": "drift:write", "checks": "drift:read", "check": "drift:write"}
     serializer_class = DriftOutput
     pagination_class = GenericViewSet.pagination_class
     filter_backends: list[Any] = []
 
     def get_queryset(self) -> Any:
-        """Drift has no rows of its own."""
-        return ()
+        """As the last looks saw it."""
+        return drift_rows()
 
     @extend_schema(
         parameters=[
@@ -44,15 +51,31 @@ class DriftViewSet(GenericViewSet[Any]):
         ]
     )
     def list(self, request: Request) -> Response:
-        """Everything out of step now, longest lasting first. An empty list: all agrees."""
+        """What the last looks found out of step, longest lasting first; `checks/` tells when that was.
+
+        An empty list: all agreed then.
+        """
         query = request.query_params
-        found = drift_list(
+        found = drift_rows(
             kinds=_kinds(query.getlist("kind")),
             host=query.get("host", ""),
             instance_id=_instance(query.get("instance", "")),
         )
-        page = self.paginate_queryset(found)  # type: ignore[arg-type]  # a list, which it takes as well
+        page = [drift_of(row) for row in self.paginate_queryset(found) or ()]
         return self.get_paginated_response(DriftOutput(page, many=True).data)
+
+    @extend_schema(responses=DriftLookOutput(many=True))
+    @action(detail=False, methods=["get"], pagination_class=None)
+    def checks(self, request: Request) -> Response:
+        """When guests and allocations were looked at last, and how much was found."""
+        looks = sorted(drift_looks().values(), key=lambda look: look.name)
+        return Response(DriftLookOutput(looks, many=True).data)
+
+    @extend_schema(request=None, responses={202: DriftCheckOutput})
+    @action(detail=False, methods=["post"])
+    def check(self, request: Request) -> Response:
+        """Ask for a look now, which the conductor takes; nothing is put right by it."""
+        return Response(DriftCheckOutput({"is_new": drift_check_request()}).data, status=202)
 
     @extend_schema(request=DriftHealInput, responses=DriftHealOutput)
     @action(detail=False, methods=["post"])

@@ -13,7 +13,14 @@ from scheduling.topology.services.claims import claims_free, devices_allocate
 from servers.instances.domain.build_ends import FAILURE_RULES, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
-from servers.instances.services.journal import StepsTold, action_close, attempt_close, fault_record, steps_cut
+from servers.instances.services.journal import (
+    BUILD_ACTIONS,
+    StepsTold,
+    action_close,
+    attempt_close,
+    fault_record,
+    steps_cut,
+)
 from servers.instances.services.notifications import Phase, verb_told
 from servers.instances.services.state import built_set, instance_error_set, state_set
 from servers.instances.work_kinds import RESCHEDULE
@@ -34,7 +41,7 @@ def build_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold, has_devices
             devices_allocate(consumer_uuid=lease.subject)  # locks the host's node, in the order of `build_failed`
         built_set(lease.subject, guest)
         attempt_close(instance_id=lease.subject, outcome="active")
-        action_close(instance_id=lease.subject, actions=("create",), result="success")
+        action_close(instance_id=lease.subject, actions=BUILD_ACTIONS, result="success")
         steps.write()
         if lease.attempt > 1:
             steps_cut(instance_id=lease.subject, error=CUT_OFF)
@@ -93,7 +100,7 @@ def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
     said = owner_words(failure.failure_class, step=step, message=message)
     everything = f"{message}\n{failure.details}".strip()
     fault_record(instance_id=instance.pk, message=said, step=step, host=instance.host, details=everything)
-    action_close(instance_id=instance.pk, actions=("create",), result="error", message=said)
+    action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=said)
 
 
 def build_overdue(work: Work, reason: str) -> None:

@@ -15,6 +15,7 @@ from computeagent.protocol.steps import StepEnd
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
+from servers.instances.domain.schedule_again import ACTION as SCHEDULE_AGAIN
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
 STEP_MAX = 60
@@ -57,9 +58,13 @@ def action_open(
     )
 
 
+BUILD_ACTIONS = ("create", SCHEDULE_AGAIN)
+"""What ends with a build: the build, and having asked for it again, which succeeds when the build does."""
+
 # Each build ends by these two: written in SQL because building them anew cost more than running them.
 _ACTION_CLOSE = """
-UPDATE servers_instanceaction SET finished_at = {now}, result = %s, message = %s
+UPDATE servers_instanceaction
+   SET finished_at = {now}, result = %s, message = CASE WHEN message = '' THEN %s ELSE message END
  WHERE instance_uuid = %s AND finished_at IS NULL AND action IN ({names})
 """
 _ATTEMPT_CLOSE = """
@@ -69,7 +74,7 @@ UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s
 
 
 def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: str, message: str = "") -> None:
-    """End the open ones among `actions`; ended ones keep their result."""
+    """End the open ones among `actions`; ended ones keep their result, and one with a message keeps that."""
     text = _ACTION_CLOSE.format(now=now_sql(), names=", ".join(["%s"] * len(actions)))
     with connection.cursor() as cursor:
         cursor.execute(text, [result, message.replace("\x00", ""), uuid_value(instance_id), *actions])

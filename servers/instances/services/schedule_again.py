@@ -19,10 +19,10 @@ from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import ACTION, schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
-from servers.instances.services.journal import action_close, action_open
+from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import return_told
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
-from servers.models import BuildRequest, Image, Instance, InstanceMapping, Port, RequestSpec
+from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import VmState
 
 KEPT = (
@@ -147,9 +147,14 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
 
 
 def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: Work) -> None:
-    """Who asked, when, and what was decided before; the build that follows is an action of its own."""
-    action_open(instance_id=before.pk, action=ACTION, user_id=caller.user_id, project_id=before.project_id, work=work)
+    """Who asked, when, and what was decided before; the build that follows is an action of its own.
+
+    Having asked ends with that build, and as it does: what was asked for is done when the instance runs.
+    """
+    asked = action_open(
+        instance_id=before.pk, action=ACTION, user_id=caller.user_id, project_id=before.project_id, work=work
+    )
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {caller.username}.{decided}"
-    action_close(instance_id=before.pk, actions=(ACTION,), result="success", message=message)
+    InstanceAction.objects.filter(pk=asked.pk).update(message=message)
     return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))

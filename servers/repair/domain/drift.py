@@ -22,6 +22,8 @@ class DriftKind(StrEnum):
     """The guest runs, and the instance is to be off."""
     GUEST_OFF = "guest_off"
     """The guest is off, and the instance is to run."""
+    GUEST_CRASHED = "guest_crashed"
+    """The guest crashed and the instance is stopped since; nobody has started it again."""
     LOST_TASK = "lost_task"
     """A task stands and no open work will ever end it."""
     UNKNOWN_HOST = "unknown_host"
@@ -84,6 +86,7 @@ KIND_WORDS: dict[DriftKind, str] = {
     DriftKind.GUEST_MISSING: "Instance without guest",
     DriftKind.GUEST_RUNS: "Guest runs, should be off",
     DriftKind.GUEST_OFF: "Guest is off, should run",
+    DriftKind.GUEST_CRASHED: "Guest crashed",
     DriftKind.LOST_TASK: "Task that nobody works on",
     DriftKind.UNKNOWN_HOST: "Instance on an unknown host",
     DriftKind.INVENTORY: "Inventory is not what the host reported",

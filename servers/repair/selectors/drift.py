@@ -1,4 +1,7 @@
-"""What is out of step now between instances, allocations, guests and hosts. Rows only: no hypervisor is asked.
+"""What is out of step between instances, allocations, guests and hosts. Rows only: no hypervisor is asked.
+
+Looking for it reads whole tables (`drift_find`), so that is done by the reconciler, and what it saw stands in rows,
+which pages and the API read (`drift_rows`).
 
 Agents tell their guests into rows. What an app's services know how to look for, they say here how to ask
 (`drift_source_register`); what the rows of this app alone can tell is read below.
@@ -13,15 +16,16 @@ from operator import or_
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from controlplane.infra.db import db_now
+from computeagent.protocol.power import PowerState
+from controlplane.infra.db import db_now, pages_by_key
 from controlplane.kernel.errors import NotFound
 from controlplane.work.work import open_work_subjects
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.selectors.liveness import hosts_up
 from servers.instances.domain.task_rules import TASK_RULES, task_cure
-from servers.models import DriftSighting, Instance, StrangeGuest
+from servers.models import DriftLook, DriftSighting, Instance, StrangeGuest
 from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
 from servers.repair.domain.power_rules import POWER_RULES, power_cure
 from servers.repair.selectors.stuck_tasks import instances_with_lost_task_everywhere
@@ -35,6 +39,9 @@ _GUEST_HEALS = {
     DriftKind.GUEST_MISSING: "Define the guest anew from its disks and start it; one that runs is left alone.",
 }
 
+_READ = ("id", "name", "host", "vm_state", "power_state", "generation")
+"""Columns that a finding needs: instances are read by the thousand, with user data and images that would be much."""
+
 DOWN = (
     "The agent of {host} is not heard of. It looks at its guests when it starts, and brings back those that should run."
 )
@@ -43,6 +50,44 @@ DOWN = (
 def drift_source_register(name: str, *, kinds: Collection[DriftKind], source: DriftSource) -> None:
     """Let this be asked as well for these kinds. Called when the apps are ready; of one name the last counts."""
     _SOURCES[name] = (frozenset(kinds), source)
+
+
+def drift_rows(
+    *, kinds: Collection[DriftKind] | None = None, host: str = "", instance_id: uuid.UUID | None = None
+) -> QuerySet[DriftSighting]:
+    """What the last looks saw, longest lasting first; only these kinds, this host, this instance when named."""
+    rows = DriftSighting.objects.filter(seen_at__isnull=False).order_by("first_seen_at", "key")
+    rows = rows if kinds is None else rows.filter(kind__in=[kind.value for kind in kinds])
+    rows = rows.filter(host=host) if host else rows
+    return rows.filter(instance_id=instance_id) if instance_id else rows
+
+
+def drift_of(row: DriftSighting) -> Drift:
+    """The drift that a row tells of."""
+    drift = Drift(
+        key=row.key,
+        kind=DriftKind(row.kind),
+        subject=row.subject,
+        found=row.found,
+        evidence=row.evidence,
+        heal=row.heal,
+        obstacle=row.obstacle,
+        instance_id=row.instance_id,
+        host=row.host,
+        heals_at=row.heals_at,
+        asked_by=row.asked_by,
+    )
+    return _dated(drift, row)
+
+
+def drift_looks() -> dict[str, DriftLook]:
+    """The last look for each group of kinds, by its name; what was never looked for is missing. One query."""
+    return {row.name: row for row in DriftLook.objects.all()}
+
+
+def drift_find(kinds: Collection[DriftKind]) -> Iterator[Drift]:
+    """Everything of these kinds that is out of step now, one after the other: all of it may be more than fits."""
+    return _found(frozenset(kinds))
 
 
 def drift_list(
@@ -61,13 +106,11 @@ def drift_list(
 
 
 def drift_get(*, key: str) -> Drift:
-    """One, as it is now. Raises NotFound when it is not there (any more)."""
-    kind = key.partition(":")[0]
-    kinds = {each for each in DriftKind if each == kind}
-    for one in drift_list(kinds=kinds) if kinds else ():
-        if one.key == key:
-            return one
-    raise NotFound("There is no such drift any more: it was put right, or went by itself.")
+    """One, as it was last seen. Raises NotFound when it is not there (any more)."""
+    row = drift_rows().filter(key=key).first()
+    if row is None:
+        raise NotFound("There is no such drift any more: it was put right, or went by itself.")
+    return drift_of(row)
 
 
 def grace_s(kind: DriftKind) -> float:
@@ -78,9 +121,11 @@ def grace_s(kind: DriftKind) -> float:
 
 def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
     if DriftKind.STRANGE_GUEST in kinds:
-        yield from (_strange(row) for row in StrangeGuest.objects.all())
+        yield from (_strange(row) for page in pages_by_key(StrangeGuest.objects.all()) for row in page)
     if kinds & frozenset(GUEST_DRIFTS.values()):
         yield from (one for one in _guests() if one.kind in kinds)
+    if DriftKind.GUEST_CRASHED in kinds:
+        yield from _crashed()
     if DriftKind.LOST_TASK in kinds:
         yield from _lost_tasks()
     if DriftKind.UNKNOWN_HOST in kinds:
@@ -139,12 +184,12 @@ def _guests() -> Iterator[Drift]:
     """Instances at rest whose guest is not what their state says."""
     pairs = (Q(vm_state=vm, power_state=power) for vm, power in POWER_RULES)
     rows = Instance.objects.filter(reduce(or_, pairs), deleted_at__isnull=True, task_state=TaskState.NONE)
-    found = list(rows.exclude(host=""))
-    busy = open_work_subjects(subjects=[one.pk for one in found])
-    up = hosts_up() if found else set()
-    for instance in found:
-        if instance.pk not in busy:
-            yield _guest(instance, is_up=instance.host in up)
+    for page in pages_by_key(rows.exclude(host="").only(*_READ)):
+        busy = open_work_subjects(subjects=[one.pk for one in page])
+        up = hosts_up()
+        for instance in page:
+            if instance.pk not in busy:
+                yield _guest(instance, is_up=instance.host in up)
 
 
 def _guest(instance: Instance, *, is_up: bool) -> Drift:
@@ -166,6 +211,23 @@ def _guest(instance: Instance, *, is_up: bool) -> Drift:
         instance_id=instance.pk,
         host=instance.host,
     )
+
+
+def _crashed() -> Iterator[Drift]:
+    """Instances that were stopped because their guest crashed. One that is started again, or deleted, is none."""
+    rows = Instance.objects.filter(vm_state=VmState.STOPPED, power_state=PowerState.CRASHED, deleted_at__isnull=True)
+    for page in pages_by_key(rows.filter(task_state=TaskState.NONE).only(*_READ)):
+        for instance in page:
+            yield Drift(
+                key=drift_key(DriftKind.GUEST_CRASHED, instance.pk),
+                kind=DriftKind.GUEST_CRASHED,
+                subject=instance.name,
+                found=f"The guest of instance {instance.name} crashed on {instance.host}, and is off since.",
+                evidence={"vm_state": instance.vm_state, "power_state": instance.power_state, "host": instance.host},
+                obstacle="Read its console log for the reason, then start the instance or delete it.",
+                instance_id=instance.pk,
+                host=instance.host,
+            )
 
 
 def _lost_tasks() -> Iterator[Drift]:
@@ -203,18 +265,22 @@ def _lost_task(instance: Instance, now: datetime) -> Drift:
 
 def _unknown_hosts() -> Iterator[Drift]:
     """Read after the instances: a host is registered before anything is placed on it."""
-    placed = list(Instance.objects.filter(deleted_at__isnull=True).exclude(host=""))
-    known = set(host_nodes().values_list("host", flat=True)) if placed else set()
-    for instance in placed:
-        if instance.host not in known:
-            yield Drift(
-                key=drift_key(DriftKind.UNKNOWN_HOST, instance.pk),
-                kind=DriftKind.UNKNOWN_HOST,
-                subject=instance.name,
-                found=f"Instance {instance.name} is on host {instance.host}, which is not registered.",
-                evidence={"host": instance.host, "vm_state": instance.vm_state},
-                obstacle="Start the host's agent: it registers the host again. If the host is gone for good, delete "
-                "the instance.",
-                instance_id=instance.pk,
-                host=instance.host,
-            )
+    known: set[str] = set()
+    for placed in pages_by_key(Instance.objects.filter(deleted_at__isnull=True).exclude(host="").only(*_READ)):
+        if not {instance.host for instance in placed} <= known:
+            known = set(host_nodes().values_list("host", flat=True))
+        yield from (_unknown_host(instance) for instance in placed if instance.host not in known)
+
+
+def _unknown_host(instance: Instance) -> Drift:
+    return Drift(
+        key=drift_key(DriftKind.UNKNOWN_HOST, instance.pk),
+        kind=DriftKind.UNKNOWN_HOST,
+        subject=instance.name,
+        found=f"Instance {instance.name} is on host {instance.host}, which is not registered.",
+        evidence={"host": instance.host, "vm_state": instance.vm_state},
+        obstacle="Start the host's agent: it registers the host again. If the host is gone for good, delete "
+        "the instance.",
+        instance_id=instance.pk,
+        host=instance.host,
+    )

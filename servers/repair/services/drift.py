@@ -2,20 +2,27 @@
 
 import logging
 import uuid
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import islice
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
 from controlplane.work.heals import heal_record
+from controlplane.work.models import Work
+from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, Package, work_create, work_finish
 from scheduling.fleet.services.inventory_drift import inventory_restore
-from servers.models import DriftSighting, Instance, StrangeGuest
+from servers.instances.work_kinds import DRIFT_CHECK
+from servers.models import DriftLook, DriftSighting, Instance, StrangeGuest
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
 from servers.repair.domain.placement_findings import HealState
-from servers.repair.selectors.drift import drift_get, drift_list, grace_s
+from servers.repair.selectors.drift import drift_find, drift_get, drift_of, grace_s
 from servers.repair.services.drift_sources import ALLOCATION_KINDS, finding_of
 from servers.repair.services.placement_heal import finding_heal
 from servers.repair.services.power_sync import power_restore
@@ -23,8 +30,29 @@ from servers.repair.services.task_heal import task_heal
 
 log = logging.getLogger(__name__)
 TRY_AGAIN_S = 3600.0
-GUEST_KINDS = frozenset({DriftKind.GUEST_MISSING, DriftKind.GUEST_RUNS, DriftKind.GUEST_OFF, DriftKind.UNKNOWN_HOST})
+SHOWN = ("subject", "found", "heal", "obstacle", "instance_id", "host", "heals_at", "asked_by")
+"""Fields that a row has as the drift has them."""
+GUEST_KINDS = frozenset(
+    {
+        DriftKind.GUEST_MISSING,
+        DriftKind.GUEST_RUNS,
+        DriftKind.GUEST_OFF,
+        DriftKind.GUEST_CRASHED,
+        DriftKind.UNKNOWN_HOST,
+    }
+)
 PLACEMENT_KINDS = ALLOCATION_KINDS | {DriftKind.INVENTORY}
+HEALED_ELSEWHERE = frozenset({DriftKind.STRANGE_GUEST, DriftKind.LOST_TASK})
+"""Listed with the guests, and put right by themselves by the agents and by the rules of tasks."""
+GUESTS, ALLOCATIONS = "guests", "allocations"
+LOOKS: dict[str, frozenset[DriftKind]] = {GUESTS: GUEST_KINDS | HEALED_ELSEWHERE, ALLOCATIONS: PLACEMENT_KINDS}
+"""What is looked for together, by name."""
+TOGETHER = 500
+MAX_HEALS = 200
+"""In one round; what is left is due in the next."""
+CHECK_SUBJECT = uuid.UUID("d21f7000-0000-4000-8000-000000000001")
+"""All looks that are asked for are about the same thing, so that two at once are one."""
+CHECK_DEADLINE_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,54 +75,110 @@ def drift_heal(*, key: str, actor: str) -> DriftHealed:
     if drift.asked_by:
         raise Conflict(f"{drift.asked_by} asked for it already.")
     is_done = _HEALERS[drift.kind](drift, actor)
+    rows = DriftSighting.objects.filter(key=key)
+    if is_done and drift.kind is DriftKind.STRANGE_GUEST:
+        rows.update(asked_by=actor)
+    else:
+        rows.delete()  # what is not right after all is seen again by the next look
     log.warning("drift %s is put right for %s: %s", drift.key, actor, drift.found)
     return DriftHealed(drift, is_done, drift.heal if is_done else "It went by itself; nothing was done.")
 
 
 def guest_drift_round() -> int:
     """One round over instances and their guests. Returns how many were put right."""
-    return _round(GUEST_KINDS)
+    return _round(GUESTS)
 
 
 def placement_drift_round() -> int:
     """One round over allocations and inventories, which reads whole tables. Returns how many were put right."""
-    return _round(PLACEMENT_KINDS)
+    return _round(ALLOCATIONS)
 
 
-def _round(kinds: Collection[DriftKind]) -> int:
-    found = drift_list(kinds=kinds)
-    _sightings_write(kinds, found)
-    return sum(_heal_by_itself(one) for one in _due(found))
+def drift_check_request() -> bool:
+    """Ask for a look at everything now, as work. False when one is asked for already and has not ended."""
+    wanted = NewWork(CONDUCTOR_QUEUE, DRIFT_CHECK, CHECK_SUBJECT, CHECK_DEADLINE_S, max_attempts=3)
+    try:
+        work_create(wanted)
+    except Conflict:
+        return False
+    return True
 
 
-def _sightings_write(kinds: Collection[DriftKind], found: list[Drift]) -> None:
-    """Book what is new, forget what is gone; what was tried lately is kept, so that it is not tried every round."""
-    keys = {one.key: one.kind for one in found}
-    rows = DriftSighting.objects.filter(kind__in=kinds)
-    known = set(rows.values_list("key", flat=True))
-    now = db_now()
+def drift_check(_work: Work, lease: Lease) -> None:
+    """Kind `drift_check`: look at everything, and put nothing right. Cut off, it is done again from the beginning."""
+    package = Package([lease])
+    counts: dict[str, int] = {}
+    for name in LOOKS:
+        counts |= drift_look(name, between=package.renew).counts
+    work_finish(lease=lease, outcome={"found": sum(counts.values())})
+
+
+def drift_check_overdue(work: Work, reason: str) -> None:
+    """Nothing follows: the periodic looks go on."""
+    log.warning("the look for drift that was asked for did not end: %s (%s)", reason, work.pk)
+
+
+def drift_look(name: str, *, between: Callable[[], object] = lambda: None) -> DriftLook:
+    """Look for the kinds of one group, and keep what is found in rows; what is gone goes. Puts nothing right.
+
+    Findings are written TOGETHER at a time and counted, never all held: a restored database may have as many as there
+    are instances. At DRIFT_MAX_FINDINGS the look stops. `between` is called after each part. Of two looks at once the
+    later one counts; a row that only the earlier one saw comes back with the next.
+    """
+    kinds, began_at = LOOKS[name], db_now()
+    limit = int(settings.KILONOVA["DRIFT_MAX_FINDINGS"])
+    walk, counts = islice(drift_find(kinds), limit + 1), Counter[str]()
+    is_cut = False
+    while part := list(islice(walk, TOGETHER)):
+        room = limit - counts.total()
+        is_cut, part = len(part) > room, part[:room]
+        _sightings_write(part, began_at)
+        counts.update(one.kind.value for one in part)
+        between()
+    tried_lately = Q(tried_at__gte=began_at - timedelta(seconds=TRY_AGAIN_S))
+    gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
+    gone.filter(tried_lately).update(seen_at=None)  # kept, so that it is not tried every round, and listed no more
+    gone.exclude(tried_lately).delete()
+    look = DriftLook(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
+    look.save()
+    return look
+
+
+def _round(name: str) -> int:
+    look = drift_look(name)
+    return sum(_heal_by_itself(one) for one in _due(LOOKS[name] - HEALED_ELSEWHERE, look.began_at))
+
+
+def _sightings_write(found: Sequence[Drift], began_at: datetime) -> None:
+    """In one statement. Since when it lasts, and what came of trying to put it right, stay as they are."""
     DriftSighting.objects.bulk_create(
-        [DriftSighting(key=key, kind=kind, first_seen_at=now) for key, kind in keys.items() if key not in known],
-        ignore_conflicts=True,
+        [
+            DriftSighting(
+                **{field: getattr(one, field) for field in SHOWN},
+                key=one.key,
+                kind=one.kind.value,
+                evidence=dict(one.evidence),
+                first_seen_at=one.since or began_at,
+                seen_at=began_at,
+            )
+            for one in {one.key: one for one in found}.values()
+        ],
+        update_conflicts=True,
+        unique_fields=["key"],
+        update_fields=[*SHOWN, "evidence", "seen_at"],
     )
-    gone = rows.exclude(key__in=keys).exclude(tried_at__gte=now - timedelta(seconds=TRY_AGAIN_S))
-    gone.delete()
 
 
-def _due(found: list[Drift]) -> list[Drift]:
+def _due(kinds: frozenset[DriftKind], seen_at: datetime) -> list[Drift]:
     """Those that have lasted, are not left to a person, and were not tried in the last hour."""
     now = db_now()
-    rows = DriftSighting.objects.filter(key__in=[one.key for one in found])
-    seen = {row.key: row for row in rows}
-    return [
-        one
-        for one in found
-        if one.kind in AUTOMATIC
-        and one.can_heal
-        and (row := seen.get(one.key)) is not None
-        and row.first_seen_at <= now - timedelta(seconds=grace_s(one.kind))
-        and (row.tried_at is None or row.tried_at < now - timedelta(seconds=TRY_AGAIN_S))
-    ]
+    untried = Q(tried_at__isnull=True) | Q(tried_at__lt=now - timedelta(seconds=TRY_AGAIN_S))
+    due: list[Drift] = []
+    for kind in kinds & AUTOMATIC:
+        rows = DriftSighting.objects.filter(untried, kind=kind.value, seen_at=seen_at, obstacle="", asked_by="")
+        lasting = rows.filter(first_seen_at__lte=now - timedelta(seconds=grace_s(kind))).exclude(heal="")
+        due += [drift_of(row) for row in lasting.order_by("first_seen_at", "key")[: MAX_HEALS - len(due)]]
+    return due
 
 
 def _heal_by_itself(drift: Drift) -> bool:
@@ -102,7 +186,9 @@ def _heal_by_itself(drift: Drift) -> bool:
     rows = DriftSighting.objects.filter(key=drift.key)
     rows.update(tried_at=db_now(), refusal="")
     try:
-        return _HEALERS[drift.kind](drift, "")
+        is_done = _HEALERS[drift.kind](drift, "")
+        rows.update(seen_at=None)  # what is not right after all is listed again by the next look
+        return is_done
     except KilonovaError as error:
         rows.update(refusal=error.message)
         log.warning("drift %s cannot be put right: %s", drift.key, error.message)

@@ -1,19 +1,25 @@
 """What Placement's audit and the nodes' inventories tell of drift, in the form in which drift is listed and healed."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 
+from controlplane.kernel.ids import parse_uuid
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.services.inventory_drift import InventoryDrift, inventory_drifts
 from servers.models import Instance
 from servers.repair.domain.drift import Drift, DriftKind, drift_key
 from servers.repair.domain.placement_findings import AuditFinding, AuditKind
 from servers.repair.selectors.drift import drift_source_register
-from servers.repair.services.placement_audit import placement_audit
+from servers.repair.services.placement_audit import finding_of_instance, placement_findings
 
+TOGETHER = 100
+"""Findings whose instances are read in one query: few, as each may have taken several queries to be sure of."""
+OF_INSTANCES = frozenset({DriftKind.OTHER_HOST, DriftKind.OTHER_AMOUNTS, DriftKind.NO_ALLOCATIONS})
 ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
 
 
@@ -25,30 +31,35 @@ def drift_sources_register() -> None:
 
 def finding_of(key: str) -> AuditFinding | None:
     """The finding behind the key of a drift, as the audit sees it now."""
-    for finding in placement_audit():
-        if _key(finding) == key:
-            return finding
-    return None
+    kind, _, about = key.partition(":")
+    if kind in OF_INSTANCES and (instance_id := parse_uuid(about)):
+        found = finding_of_instance(instance_id)
+        return found if found is not None and _key(found) == key else None
+    return next((finding for finding in placement_findings() if _key(finding) == key), None)
 
 
 def _allocations() -> Iterator[Drift]:
-    findings = placement_audit()
-    ours = _instances_of(findings)
     hosts = dict(host_nodes().values_list("id", "host"))
-    for finding in findings:
-        instance = ours.get(finding.consumer_uuid)
-        node_host = hosts.get(finding.provider_uuid, "") if finding.provider_uuid else ""
-        yield Drift(
-            key=_key(finding),
-            kind=DriftKind(finding.kind.value),
-            subject=instance.name if instance is not None else finding.subject,
-            found=_sentence(finding.message),
-            evidence=_evidence(finding),
-            heal="" if finding.fix is None else finding.fix.action,
-            obstacle=finding.obstacle,
-            instance_id=instance.pk if instance is not None else None,
-            host=instance.host if instance is not None else node_host,
-        )
+    walk = placement_findings()
+    while findings := list(islice(walk, TOGETHER)):
+        ours = _instances_of(findings)
+        yield from (_allocation(finding, ours, hosts) for finding in findings)
+
+
+def _allocation(finding: AuditFinding, ours: Mapping[Any, Instance], hosts: Mapping[UUID, str]) -> Drift:
+    instance = ours.get(finding.consumer_uuid)
+    node_host = hosts.get(finding.provider_uuid, "") if finding.provider_uuid else ""
+    return Drift(
+        key=_key(finding),
+        kind=DriftKind(finding.kind.value),
+        subject=instance.name if instance is not None else finding.subject,
+        found=_sentence(finding.message),
+        evidence=_evidence(finding),
+        heal="" if finding.fix is None else finding.fix.action,
+        obstacle=finding.obstacle,
+        instance_id=instance.pk if instance is not None else None,
+        host=instance.host if instance is not None else node_host,
+    )
 
 
 def _key(finding: AuditFinding) -> str:
@@ -60,7 +71,10 @@ def _key(finding: AuditFinding) -> str:
 
 def _instances_of(findings: Iterable[AuditFinding]) -> dict[Any, Instance]:
     consumers = [one.consumer_uuid for one in findings if one.consumer_uuid is not None]
-    return {one.pk: one for one in Instance.objects.filter(pk__in=consumers, deleted_at__isnull=True)}
+    return {
+        one.pk: one
+        for one in Instance.objects.filter(pk__in=consumers, deleted_at__isnull=True).only("id", "name", "host")
+    }
 
 
 def _evidence(finding: AuditFinding) -> dict[str, Any]:

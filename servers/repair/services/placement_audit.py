@@ -5,9 +5,11 @@ a build in progress explains is none: a claim without an owner counts only once 
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from itertools import chain
 
+from controlplane.infra.db import pages_by_key
 from placement.domain import AllocationView, ConsumerView, Finding, FindingKind
 from placement.selectors import allocations_by_consumer, consumer_list, consumers_older_than, provider_views
 from placement.selectors.audit_facts import ComputeProviderFacts, compute_providers_older_than
@@ -39,17 +41,22 @@ _KINDS = {
 def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) -> list[AuditFinding]:
     """All findings in the order of healing; only those about one provider (uuid or name) or instance when named."""
     order = {kind: place for place, kind in enumerate(AuditKind)}
-    names = {view.uuid: view.name for view in provider_views()}
-    found = _with_names([*_of_placement(names), *_orphans(), *_nodes_and_providers(), *_instances()], names)
-    kept = [one for one in found if _is_about(one, provider=provider, instance=instance)]
+    kept = [one for one in placement_findings() if _is_about(one, provider=provider, instance=instance)]
     return sorted(kept, key=lambda one: (order[one.kind], one.subject, one.resource_class))
 
 
-def _with_names(found: Iterable[AuditFinding], names: Mapping[uuid.UUID, str]) -> list[AuditFinding]:
-    return [
-        replace(one, provider_name=names.get(one.provider_uuid, one.provider_name)) if one.provider_uuid else one
-        for one in found
-    ]
+def placement_findings() -> Iterator[AuditFinding]:
+    """The same as they are found, in no order. Whoever stops early has not paid for the rest."""
+    names = {view.uuid: view.name for view in provider_views()}
+    for one in chain(_of_placement(names), _orphans(), _nodes_and_providers(), _instances()):
+        name = names.get(one.provider_uuid, one.provider_name) if one.provider_uuid else ""
+        yield replace(one, provider_name=name) if name else one
+
+
+def finding_of_instance(instance_id: uuid.UUID) -> AuditFinding | None:
+    """What is wrong with the allocations of one instance that is on a host, without a look at the others."""
+    found = _mismatch_settled(instance_id, compute_roots())
+    return _instance_finding(*found) if found else None
 
 
 def _is_about(one: AuditFinding, *, provider: str, instance: uuid.UUID | None) -> bool:
@@ -171,12 +178,13 @@ def _node_without_provider(node_id: uuid.UUID, name: str, host: str) -> AuditFin
 
 def _instances() -> Iterator[AuditFinding]:
     roots = compute_roots()
-    placed = list(Instance.objects.filter(deleted_at__isnull=True).exclude(host=""))
-    held = allocations_by_consumer()
-    suspects = [one.pk for one in placed if mismatch_of(one, held.get(one.pk, []), roots)]
-    for pk in suspects:
-        if found := _mismatch_settled(pk, roots):
-            yield _instance_finding(*found)
+    rows = Instance.objects.filter(deleted_at__isnull=True).exclude(host="").defer("user_data")
+    for placed in pages_by_key(rows, size=500):
+        held = allocations_by_consumer([one.pk for one in placed])
+        suspects = [one.pk for one in placed if mismatch_of(one, held.get(one.pk, []), roots)]
+        for pk in suspects:
+            if found := _mismatch_settled(pk, roots):
+                yield _instance_finding(*found)
 
 
 def _mismatch_settled(instance_id: uuid.UUID, roots: Mapping[uuid.UUID, uuid.UUID]) -> tuple[Instance, Mismatch] | None:

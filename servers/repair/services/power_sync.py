@@ -6,12 +6,13 @@ import uuid
 from django.db import transaction
 
 from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
 from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.services.journal import action_open
+from servers.instances.services.journal import action_open, fault_record
 from servers.instances.services.notifications import Phase, power_told
 from servers.instances.services.state import state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
@@ -90,6 +91,11 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
     vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
     if cure is PowerCure.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
+        if instance.power_state == PowerState.CRASHED:
+            # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
+            message = f"The guest crashed on {instance.host}; the instance is stopped since."
+            fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
+            return
     else:
         rule = POWER_ACTIONS[_WORK[cure]]
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)

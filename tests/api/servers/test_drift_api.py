@@ -8,6 +8,7 @@ from rest_framework.test import APIClient
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
 from servers.models import StrangeGuest
+from servers.repair.services.drift import LOOKS, drift_look
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,12 +29,19 @@ def client_for(person: str, who: world.People) -> APIClient:
     return APIClient() if person == "nobody" else world.client_of(getattr(who, person))
 
 
+def look() -> None:
+    """As the reconciler does it."""
+    for name in LOOKS:
+        drift_look(name)
+
+
 def strange(host: str = "h1", **more: str) -> str:
     """A guest that no instance explains; the key of its drift."""
     now = db_now()
     row = StrangeGuest.objects.create(
         host=host, guest_uuid=uuid.uuid4(), power_state="running", first_seen_at=now, last_seen_at=now, **more
     )
+    look()
     return f"strange_guest:{row.host}:{row.guest_uuid}"
 
 
@@ -100,6 +108,25 @@ def test_heals_are_filtered_by_kind_and_subject_and_have_their_evidence(admin: A
     assert [(row["subject"], row["evidence"]) for row in rows] == [(str(subject), {"stood_s": 1})]
     assert admin.get(f"/api/heals/{rows[0]['id']}/").json()["kind"] == "overdue_task"
     assert admin.get("/api/heals/?subject=odd").status_code == 400
+
+
+def test_check_is_asked_for_and_tells_when_it_was_done(admin: APIClient) -> None:
+    assert admin.get("/api/drift/checks/").json() == []
+    asked = [admin.post("/api/drift/check/") for _ in range(2)]
+    assert [(one.status_code, one.json()) for one in asked] == [(202, {"is_new": True}), (202, {"is_new": False})]
+    world.pump()
+    found = admin.get("/api/drift/checks/").json()
+    assert [(one["name"], one["counts"], one["is_cut"]) for one in found] == [
+        ("allocations", {}, False),
+        ("guests", {}, False),
+    ]
+
+
+@pytest.mark.parametrize("person", PERSONS[1:])
+def test_check_is_asked_for_by_admins_alone(person: str, who: world.People) -> None:
+    client = client_for(person, who)
+    answers = {client.post("/api/drift/check/").status_code, client.get("/api/drift/checks/").status_code}
+    assert answers <= {401, 403}
 
 
 def test_schema_has_them(admin: APIClient) -> None:

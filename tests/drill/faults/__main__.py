@@ -8,7 +8,9 @@ from pathlib import Path
 
 from tests.drill.faults.catalogue import FAULTS
 from tests.drill.faults.runner import faults_run
+from tests.drill.servers import servers_check
 from tests.drill.stage import Environment
+from tests.fixtures.servers import ServerMissingError
 
 
 def main() -> int:
@@ -19,6 +21,11 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="short path of a directory that is kept (default: a fresh one)")
     given = parser.parse_args()
     faults = [fault for fault in FAULTS if not given.only or fault.name in given.only]
+    try:
+        servers_check(given.environments)
+    except ServerMissingError as error:
+        print(f"Nothing was begun. {error}", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="kd-") as fresh:
         outcomes = faults_run(faults, given.environments, given.directory or Path(fresh))
         bad = 0

@@ -44,7 +44,7 @@ def ended(who: world.People, name: str = "vm") -> Instance:
     """An instance that lived on h1, with all that an instance can have, and is deleted."""
     more = {"user_data": "c2VjcmV0", "metadata": {"password": "secret"}, "tags": ["web"]}
     made = world.active(who.member, name, **more)
-    Instance.objects.filter(pk=made.pk).update(public_key="ssh-ed25519 AAAA mary", console_socket="/run/vnc")
+    Instance.objects.filter(pk=made.pk).update(public_key="ssh-ed25519 AAAA mary", console_socket="/run/vnc.sock")
     InstanceFault.objects.create(instance_uuid=made.pk, message="once")
     instance_delete(caller=who.member, instance_id=made.pk)
     conductor_connect().deleted(lease=world.order("h1", WorkKind.DELETE).lease)

@@ -84,7 +84,7 @@ def test_what_it_is_stays_and_its_history_goes_on() -> None:
     assert {name: getattr(new, name) for name in kept} == {name: getattr(old, name) for name in kept}
     assert sorted(InstanceTag.objects.filter(instance=new).values_list("tag", flat=True)) == ["blue", "red"]
     told = InstanceAction.objects.filter(instance_uuid=old.pk).order_by("id").values_list("action", "result")
-    assert list(told) == [("create", "error"), ("schedule_again", "success"), ("create", "")]
+    assert list(told) == [("create", "error"), ("schedule_again", ""), ("create", "")]
     clicked = InstanceAction.objects.get(action="schedule_again")
     assert clicked.user_id == who.member.user_id
     assert str(first_decision) in clicked.message
@@ -102,6 +102,21 @@ def test_without_a_host_it_is_buried_again_and_may_be_asked_for_again() -> None:
     assert InstanceFault.objects.filter(instance_uuid=old.pk).count() == 3
     assert (BuildRequest.objects.count(), allocations_by_consumer()) == (0, {})
     assert audit_findings() == []
+
+
+def test_asking_again_ends_as_the_build_that_was_asked_for() -> None:
+    """The newest first: it ran, and before that nobody had room."""
+    who = world.cloud("small")
+    old = buried(who)
+    for _ in range(2):
+        again(who, old)
+        world.pump()
+        world.host("large", memory_mib=65536, vcpus=64, disk_gib=4000)
+    world.finish_builds()
+    assert world.instance_of(old.pk).vm_state == "active"
+    rows = InstanceAction.objects.filter(instance_uuid=old.pk, action="schedule_again").order_by("-id")
+    assert list(rows.values_list("result", flat=True)) == ["success", "error"]
+    assert all("Asked for again by" in message for message in rows.values_list("message", flat=True))
 
 
 def test_one_that_used_up_its_attempts_counts_anew_and_numbers_on() -> None:

@@ -193,7 +193,12 @@ def test_door_sets_no_cookie_and_needs_no_csrf_token(admin: Ask) -> None:
 
 
 def test_production_refuses_the_test_identity() -> None:
-    env = {"SECRET_KEY": "k" * 60, "PLACEMENT_TEST_IDENTITY": "legacy", "PATH": "/usr/bin"}
+    env = {
+        "SECRET_KEY": "k" * 60,
+        "DATABASE_URL": "postgres://kilonova@localhost/kilonova",
+        "PLACEMENT_TEST_IDENTITY": "legacy",
+        "PATH": "/usr/bin",
+    }
     code = "import controlplane.settings.prod"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
     assert done.returncode != 0

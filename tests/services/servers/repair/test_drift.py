@@ -5,7 +5,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
 from computeagent.protocol.power import PowerState
@@ -22,9 +24,17 @@ from servers.agent_api import conductor_connect
 from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
 from servers.models import StrangeGuest as StrangeRow
 from servers.repair.domain.drift import KIND_WORDS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_list
+from servers.repair.selectors.drift import drift_list, drift_looks, drift_of, drift_rows
 from servers.repair.services.audit import audit_findings
-from servers.repair.services.drift import drift_heal, guest_drift_round, placement_drift_round
+from servers.repair.services.drift import (
+    LOOKS,
+    DriftHealed,
+    drift_check_request,
+    drift_look,
+    guest_drift_round,
+    placement_drift_round,
+)
+from servers.repair.services.drift import drift_heal as heal_of_what_was_seen
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,6 +50,17 @@ def kinds() -> list[DriftKind]:
 def one_drift() -> Drift:
     (found,) = drift_list()
     return found
+
+
+def look() -> None:
+    for name in LOOKS:
+        drift_look(name)
+
+
+def drift_heal(*, key: str, actor: str) -> DriftHealed:
+    """As an operator does it, after a look."""
+    look()
+    return heal_of_what_was_seen(key=key, actor=actor)
 
 
 def lasted(seconds: float = 1000.0) -> None:
@@ -179,10 +200,24 @@ def test_instance_whose_agent_is_silent_waits_for_it() -> None:
     assert "The agent of h1 is not heard of" in one_drift().obstacle
 
 
-@pytest.mark.parametrize("power_state", [PowerState.SHUTDOWN, PowerState.CRASHED])
-def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal(power_state: PowerState) -> None:
+def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts_it() -> None:
+    who = world.cloud()
+    instance = world.active(who.member)
+    tell(instance, PowerState.CRASHED)
+    assert world.instance_of(instance.pk).vm_state == "stopped"
+    assert not Heal.objects.exists()
+    assert "crashed on h1" in InstanceFault.objects.get(instance_uuid=instance.pk).message
+    drift = one_drift()
+    assert (drift.kind, drift.can_heal, drift.host) == (DriftKind.GUEST_CRASHED, False, "h1")
+    lasted()
+    assert guest_drift_round() == 0
+    Instance.objects.update(vm_state="active", power_state="running")
+    assert drift_list() == []
+
+
+def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, power_state)
+    tell(instance, PowerState.SHUTDOWN)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert Heal.objects.get().kind == "guest_off"
     assert drift_list() == []
@@ -342,3 +377,70 @@ def _holding(instance: Instance, resources: dict[UUID, dict[str, int]]) -> Consu
         resources=resources,
         generation=now.generation if now is not None else None,
     )
+
+
+# ---- what a look leaves in rows ----------------------------------------------------------------------------------
+
+
+def drifting(many: int) -> world.People:
+    """So many active instances whose guests are off."""
+    who = world.cloud()
+    world.create(who.member, min_count=many)
+    world.pump()
+    assert world.finish_builds() == many
+    Instance.objects.update(power_state="shutdown")
+    return who
+
+
+def test_rows_tell_the_same_as_a_look_at_everything() -> None:
+    drifting(3)
+    report(SEEN)
+    look()
+    seen, now = {row.key: drift_of(row) for row in drift_rows()}, {one.key: one for one in drift_list()}
+    assert seen == now
+    assert drift_looks()["guests"].counts == {"guest_off": 3, "strange_guest": 1}
+
+
+def test_what_is_right_again_is_listed_no_more_after_the_next_look() -> None:
+    drifting(2)
+    look()
+    Instance.objects.update(power_state="running")
+    assert drift_rows().count() == 2
+    look()
+    assert drift_rows().count() == 0
+    assert drift_looks()["guests"].counts == {}
+
+
+def test_look_stops_at_the_limit_and_says_so(settings: Any) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "DRIFT_MAX_FINDINGS": 2}
+    drifting(3)
+    look()
+    assert drift_rows().count() == 2
+    assert (drift_looks()["guests"].is_cut, drift_looks()["allocations"].is_cut) == (True, False)
+
+
+def test_look_costs_the_same_queries_for_many_as_for_few() -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            look()
+        return len(seen)
+
+    drifting(6)
+    Instance.objects.filter(pk__in=Instance.objects.values_list("pk", flat=True)[:4]).update(power_state="running")
+    look()
+    few = queries()
+    Instance.objects.update(power_state="shutdown")
+    assert drift_looks()["guests"].counts == {"guest_off": 2}
+    assert queries() == few
+    assert drift_looks()["guests"].counts == {"guest_off": 6}
+
+
+def test_look_that_is_asked_for_is_work_of_the_conductor_and_two_at_once_are_one() -> None:
+    drifting(1)
+    assert (drift_check_request(), drift_check_request()) == (True, False)
+    world.pump()
+    work = Work.objects.get(kind="drift_check")
+    assert (work.state, work.outcome) == (WorkState.DONE, {"found": 1})
+    assert drift_rows().count() == 1
+    assert Instance.objects.get().vm_state == "active"
+    assert drift_check_request()
