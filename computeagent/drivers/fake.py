@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_topology, online_cpus
@@ -110,7 +111,7 @@ class FakeDriver:
     def _machine(self) -> HostReport:
         """What no guest changes."""
         cells = fake_cells(self._sizes)
-        online, choice = online_cpus(cells, self._sizes.vcpus), self._options.pci_choice
+        online = online_cpus(cells, self._sizes.vcpus)
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type="fake",
@@ -124,7 +125,7 @@ class FakeDriver:
             supported_instances=((ARCH, "fake", "hvm"),),
             traits=(*TRAITS, *((THREADS_TRAIT,) if has_threads(cells) else ())),
             numa_topology=host_topology(cells, self._options),
-            pci_devices=() if choice is None else choice(fake_devices(self._sizes)),
+            pci_devices=devices_chosen(fake_devices(self._sizes), self._options.device_specs),
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
         )
 

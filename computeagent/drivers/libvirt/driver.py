@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.drivers.base import ImageSource
+from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
@@ -211,8 +212,8 @@ class LibvirtDriver:
 
     def _pci_devices(self, conn: Any) -> tuple[PciDevice, ...]:
         """The devices that guests may have."""
-        choice = self._options.pci_choice
-        return () if choice is None else choice(pci_devices(conn))
+        specs = self._options.device_specs
+        return devices_chosen(pci_devices(conn), specs) if specs else ()
 
     def _forget(self, domain: Any) -> None:
         try:

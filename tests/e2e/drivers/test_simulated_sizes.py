@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
-from computeagent.management.device_choice import device_choice
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import CpuTopology
@@ -121,7 +121,9 @@ def test_placed_guest_runs_on_a_simulated_host(tmp_path: Path) -> None:
 
 
 def test_host_without_pci_devices_reports_none_whatever_the_specs(tmp_path: Path) -> None:
-    driver = LibvirtDriver("test:///default", tmp_path, "node", options=HostOptions(pci_choice=device_choice("{}")))
+    driver = LibvirtDriver(
+        "test:///default", tmp_path, "node", options=HostOptions(device_specs=device_specs_of_text("{}"))
+    )
     driver.open()
 
     assert driver.host_report().pci_devices == ()

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from computeagent.agent.resource_tracker import ResourceTracker
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.host_options import HostOptions
-from computeagent.management.device_choice import device_choice
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.topology import CpuTopology
 from computeagent.protocol.topology_json import guest_from_dict
@@ -113,7 +113,9 @@ def test_places_of_all_instances_of_a_host_come_in_one_query(django_assert_num_q
 
 
 def test_host_is_registered_with_what_its_driver_found() -> None:
-    options = HostOptions(frozenset(range(8, 64)), frozenset(range(8)), (), device_choice('{"vendor_id": "10de"}'))
+    options = HostOptions(
+        frozenset(range(8, 64)), frozenset(range(8)), (), device_specs_of_text('{"vendor_id": "10de"}')
+    )
     report = FakeDriver("h1", options=options).host_report()
 
     conductor_connect().register(host="h1", report=report)

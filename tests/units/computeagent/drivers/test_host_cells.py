@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.fake_hardware import FakeSizes, fake_devices
 from computeagent.drivers.host_cells import MachineCells, evenly, has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions, ReservedPages, reserved_pages_parse
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
-from computeagent.management.device_choice import device_choice
 from computeagent.protocol.topology import HostCell
 from controlplane.kernel.errors import Invalid
 
@@ -171,7 +171,7 @@ def test_fake_host_gives_away_no_device_without_specs() -> None:
 
 
 def test_fake_host_gives_away_the_devices_of_the_specs() -> None:
-    driver = FakeDriver("n", options=HostOptions(pci_choice=device_choice('{"vendor_id": "10de"}')))
+    driver = FakeDriver("n", options=HostOptions(device_specs=device_specs_of_text('{"vendor_id": "10de"}')))
 
     found = driver.host_report().pci_devices
     assert [(device.address, device.numa_node) for device in found] == [("0000:10:00.0", 0), ("0000:11:00.0", 1)]
