@@ -28,8 +28,8 @@ from placement.domain import InventoryUsage, capacity_of
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.selectors.replay import replay_of
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
-from scheduling.decisions.services.rows import roster_write
-from scheduling.decisions.services.snapshots import roster_row
+from scheduling.decisions.services.rows import host_names_write
+from scheduling.decisions.services.snapshots import host_names_row
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.candidate_query import candidate_query
 from scheduling.domain.request.resources import resource_request
@@ -41,7 +41,7 @@ from scheduling.models import (
     DecisionReason,
     DecisionRefusedHosts,
     FleetSnapshot,
-    HostRoster,
+    HostNames,
     SchedulingDecision,
 )
 
@@ -53,7 +53,7 @@ django.setup()
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")
-ROSTERS = 200
+NAME_TABLES = 200
 """As many lists of hosts as a fleet has had that grew by one host at a time."""
 
 
@@ -148,12 +148,14 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rows = [roster_row(hosts=names[: at - ROSTERS], nodes=names[: at - ROSTERS]) for at in range(ROSTERS)]
+    rows = [
+        host_names_row(hosts=names[: at - NAME_TABLES], nodes=names[: at - NAME_TABLES]) for at in range(NAME_TABLES)
+    ]
     for row in rows:
-        roster_write(row)
-    rosters = [row.digest for row in rows]
+        host_names_write(row)
+    host_names = [row.digest for row in rows]
     for start in range(0, count, 1000):
-        made = [_copy(template[at % 2], at, rosters) for at in range(start, min(start + 1000, count))]
+        made = [_copy(template[at % 2], at, host_names) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)
         DecisionInstance.objects.bulk_create(
             DecisionInstance(decision=one, position=0, instance_uuid=uuid.uuid4(), host=f"cmp-{at % 5000:05d}")
@@ -174,10 +176,15 @@ def fill(count: int) -> str:
     return "cmp-00000"
 
 
-def _copy(one: SchedulingDecision, at: int, rosters: list[str]) -> SchedulingDecision:
+def _copy(one: SchedulingDecision, at: int, host_names: list[str]) -> SchedulingDecision:
     values: dict[str, Any] = {field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields}
     outcome = ("selected", "no_valid_host")[at % 10 == 0]
-    own = {"id": uuid.uuid4(), "outcome": outcome, "policy_version": f"v{at % 20}", "roster": rosters[at % ROSTERS]}
+    own = {
+        "id": uuid.uuid4(),
+        "outcome": outcome,
+        "policy_version": f"v{at % 20}",
+        "host_names": host_names[at % NAME_TABLES],
+    }
     return SchedulingDecision(**{**values, **own})
 
 
@@ -221,7 +228,7 @@ def measured(call: Callable[[], object], runs: int) -> tuple[float, float]:
 
 
 def _empty() -> None:
-    for model in (SchedulingDecision, FleetSnapshot, HostRoster):
+    for model in (SchedulingDecision, FleetSnapshot, HostNames):
         model.objects.all().delete()
 
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from computeagent.protocol.topology import GuestTopology, HostCell, HostTopology, Pages
+from computeagent.protocol.topology import GuestTopology, HostTopology, NUMACell, NUMAPages
 from computeagent.protocol.topology_json import host_from_dict, host_to_dict
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy, PolicyOptions
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
@@ -53,11 +53,11 @@ def topology(rng: random.Random | None) -> HostTopology:
     return HostTopology(tuple(_cell(at, rng) for at in range(2)))
 
 
-def _cell(at: int, rng: random.Random | None) -> HostCell:
+def _cell(at: int, rng: random.Random | None) -> NUMACell:
     numbers = range(at * CPUS, (at + 1) * CPUS)
     pinned = frozenset(rng.sample(numbers, rng.randint(0, 8))) if rng else frozenset[int]()
     used = rng.randint(0, 32768) if rng else 0
-    return HostCell(
+    return NUMACell(
         id=at,
         cpuset=frozenset(numbers),
         pcpuset=frozenset(numbers),
@@ -66,7 +66,7 @@ def _cell(at: int, rng: random.Random | None) -> HostCell:
         pinned_cpus=pinned,
         memory_used_mib=used,
         siblings=tuple(frozenset({one, one + 1}) for one in numbers[::2]),
-        mempages=(Pages(4, 58720256, used * 256), Pages(2048, 16384)),
+        mempages=(NUMAPages(4, 58720256, used * 256), NUMAPages(2048, 16384)),
     )
 
 
@@ -119,7 +119,7 @@ def measure(work: Callable[[], object], runs: int) -> str:
 
 def filters(table: HostTable, asked: ScheduleRequest) -> None:
     """Both filters over all hosts."""
-    spec = RequestSpec(asked, resource_request(asked), PolicyOptions(), {})
+    spec = RequestSpecView(asked, resource_request(asked), PolicyOptions(), {})
     hosts = Hosts(table, np.arange(len(table), dtype=np.int64), "stage", {})
     for each in (NUMATopologyFilter(), PciPassthroughFilter()):
         hosts = hosts.without(each.refusals(hosts, spec))

@@ -39,7 +39,7 @@ POLL_S = 0.25
 # Room for all that is asked for, whatever the simulated machine's size.
 RATIOS = {f"INITIAL_{what}_ALLOCATION_RATIO": "100" for what in ("CPU", "RAM", "DISK")}
 PACED_THREADS = 16
-KEPT_OPEN_S = 1.0  # the web server keeps an idle connection for two seconds
+CONNECTION_OPEN_S = 1.0  # the web server keeps an idle connection for two seconds
 STEPS = """
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM s.started_at - s.created_at)),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM s.finished_at - s.started_at)),
@@ -73,7 +73,7 @@ class Client:
     def create(self, name: str, due: float, **more: object) -> Request:
         """POST; the answer must be 202."""
         body = json.dumps({"name": name, "flavor": "m1.nano", "image": self._image, **more})
-        if time.monotonic() - self._used_at > KEPT_OPEN_S:
+        if time.monotonic() - self._used_at > CONNECTION_OPEN_S:
             self._connection.close()
         began = time.perf_counter()
         self._connection.request("POST", "/api/instances/", body=body, headers=self._headers)
@@ -144,7 +144,7 @@ class Bench:
             done = {str(key): float(at) for key, at, _ in found if at is not None}
             failed = sum(state == "error" for *_, state in found)
             if failed or time.monotonic() > end:
-                raise SystemExit(f"{prefix}: {len(done)} of {count} ACTIVE, {failed} in ERROR; {self.cloud.tell()}")
+                raise SystemExit(f"{prefix}: {len(done)} of {count} ACTIVE, {failed} in ERROR; {self.cloud.describe()}")
             if len(done) == count:
                 return done
             time.sleep(POLL_S)

@@ -45,7 +45,7 @@ from placement.models import (  # noqa: E402
     ResourceProvider,
     Trait,
 )
-from placement.selectors import FleetSnapshot, candidate_refusals, candidate_search  # noqa: E402
+from placement.selectors import ProviderSnapshot, candidate_refusals, candidate_search  # noqa: E402
 from placement.services import allocations_claim  # noqa: E402
 
 FLAVOR = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}
@@ -161,9 +161,9 @@ def measure_flat(bench: Bench, size: int) -> None:
     """Hosts without anything below."""
     hosts = make_fleet(size)
     gc.collect()
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     print(f"{size} hosts:")
-    bench.line("full load", lambda: FleetSnapshot().read(len))
+    bench.line("full load", lambda: ProviderSnapshot().read(len))
     snapshot.read(len)
     gc.collect()
     gc.freeze()
@@ -189,7 +189,7 @@ def measure_flat(bench: Bench, size: int) -> None:
     worker_memory()
 
 
-def tell_memory() -> None:
+def print_memory() -> None:
     """What a process that only searches needs, at its peak and at rest."""
     candidate_search(query(1000))
     for _ in range(20):
@@ -208,7 +208,7 @@ def worker_memory() -> None:
 def measure_trees(bench: Bench, size: int) -> None:
     """Hosts with eight equal devices, `size` providers in all; one device asked, and all eight."""
     make_fleet(size // (DEVICES + 1), DEVICES)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
     gc.collect()
     gc.freeze()
@@ -216,7 +216,7 @@ def measure_trees(bench: Bench, size: int) -> None:
     one = [RequestGroup("1", {"PCI_DEVICE": 1})]
     eight = [RequestGroup(str(number), {"PCI_DEVICE": 1}) for number in range(DEVICES)]
     for like in ("all", "one"):
-        options = SearchOptions(like_children=like)
+        options = SearchOptions(symmetry=like)
         for name, more in (("no device", []), ("one device", one), ("eight devices, isolated", eight)):
             for limit in (1, 1000):
                 bench.line(
@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("--worker", action="store_true", help="only load the fleet that is there, and tell the memory")
     options = parser.parse_args()
     if options.worker:
-        tell_memory()
+        print_memory()
         return
     call_command("migrate", verbosity=0)
     print(f"{connection.vendor}, {options.rounds} rounds each, ratios to {options.sizes[0]} hosts")

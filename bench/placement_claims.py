@@ -33,7 +33,7 @@ from django.db import connection, connections  # noqa: E402
 
 from controlplane.kernel.errors import KilonovaError  # noqa: E402
 from placement.domain import Claim, ConsumerState, InventorySpec  # noqa: E402
-from placement.selectors import FleetSnapshot, consumer_list  # noqa: E402
+from placement.selectors import ProviderSnapshot, consumer_list  # noqa: E402
 from placement.services import (  # noqa: E402
     allocations_claim,
     allocations_free,
@@ -137,9 +137,9 @@ def chunks(uuids: list[UUID], size: int) -> Iterator[list[UUID]]:
         yield uuids[begin : begin + size]
 
 
-def snapshot_looks(hosts: list[UUID]) -> None:
+def snapshot_reads(hosts: list[UUID]) -> None:
     """What it costs to see that nothing changed, and to take in one changed provider."""
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
     begin = time.perf_counter()
     for _ in range(100):
@@ -168,7 +168,7 @@ def main() -> None:
     for name in LOADS:
         for processes in options.processes:
             measure(hosts, name, processes, options.seconds)
-    snapshot_looks(hosts)
+    snapshot_reads(hosts)
     for host in hosts:
         provider_delete(host)
 

@@ -19,7 +19,7 @@ from placement.models import (
 )
 from scheduling.decisions.services.record import now_us
 from scheduling.destinations.services.select import destinations_select
-from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.selectors.candidates import placement_view
 from scheduling.fleet.services.cells import cells_ensure
@@ -34,7 +34,7 @@ DAY_S = 86400.0
 ZONES, HELD = 10, 10
 STAGES = ("free", "load", "schedule", "claim", "record")
 STOCK = {"VCPU": (64, 4.0), "MEMORY_MB": (512 * 1024, 1.0), "DISK_GB": (4096, 1.0)}
-TAKEN = {"VCPU": 4, "MEMORY_MB": 16384, "DISK_GB": 80}
+SELECTED = {"VCPU": 4, "MEMORY_MB": 16384, "DISK_GB": 80}
 TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_SSE42", "COMPUTE_NODE")
 CPU = {"arch": "x86_64", "model": "EPYC", "vendor": "AMD", "features": ["aes", "avx2", "sse4.2", "svm"]}
 FLAVOR = {"id": "f", "name": "m1", "vcpus": 1, "memory_mib": 1024, "root_gib": 1}
@@ -107,7 +107,7 @@ def _providers(nodes: list[ComputeNode], aggregates: dict[UUID, set[str]]) -> No
                 max_unit=total,
                 allocation_ratio=ratio,
                 capacity=int(total * ratio),
-                used=TAKEN[name] * (number % (HELD + 1)),
+                used=SELECTED[name] * (number % (HELD + 1)),
             )
             for number, node in enumerate(nodes)
             for name, (total, ratio) in STOCK.items()
@@ -164,11 +164,11 @@ class Requests:
         """Schedule one instance; microseconds of each part."""
         began = now_us()
         asked = schedule_request(self.spec, [uuid4()], "req-1")
-        told = now_us()
+        answered_at = now_us()
         facts = fleet_facts(self.spec.typed_body)
         known = now_us()
         self.last = destinations_select(request=asked, fleet_facts=facts).decision_id
-        return {"request": told - began, "facts": known - told, "select": now_us() - known}
+        return {"request": answered_at - began, "facts": known - answered_at, "select": now_us() - known}
 
     def stages(self) -> dict[str, int]:
         """Microseconds of each stage of the last one, as its decision has them."""
@@ -177,10 +177,10 @@ class Requests:
 
     def host_state_us(self, rounds: int = 200) -> float:
         """CPU microseconds of the host table for one request when nothing changed, without the question whether."""
-        kept, facts, view = fleet_kept(), fleet_facts(self.spec.typed_body), placement_view()
-        heard = kept.listen()
-        kept.look(facts=facts, ask=lambda _: view, heard=heard)
+        cache, facts, view = fleet_cache(), fleet_facts(self.spec.typed_body), placement_view()
+        change_poll = cache.poll_changes()
+        cache.read(facts=facts, ask=lambda _: view, change_poll=change_poll)
         began = time.process_time()
         for _ in range(rounds):
-            kept.look(facts=facts, ask=lambda _: view, heard=heard)
+            cache.read(facts=facts, ask=lambda _: view, change_poll=change_poll)
         return (time.process_time() - began) * 1e6 / rounds

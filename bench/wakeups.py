@@ -91,8 +91,8 @@ def report(database: str, answer: dict[str, Any]) -> None:
             f"worst {took[-1]:.0f} ms ({len(took)} times)"
         )
     for who, rates in answer["idle"].items():
-        most = ", ".join(f"{what} {rate:g}" for what, rate in rates["most"].items())
-        print(f"{database}: idle, {who}: {rates['a second']:g} statements a second ({most})")
+        maximum = ", ".join(f"{what} {rate:g}" for what, rate in rates["maximum"].items())
+        print(f"{database}: idle, {who}: {rates['a second']:g} statements a second ({maximum})")
 
 
 def main() -> None:

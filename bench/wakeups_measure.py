@@ -17,7 +17,7 @@ from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_user
 from controlplane.launcher import seed
 from controlplane.work.models import NamedLease, Work
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.power import instance_act
@@ -80,7 +80,7 @@ class Measure:
         """Statements a second of each process, and the most frequent ones."""
         time.sleep(SETTLE_S)
         log = os.environ["BENCH_LOG"]
-        return self._idle_postgres(Path(log)) if log else {"a waiting bell": self._idle_bell()}
+        return self._idle_postgres(Path(log)) if log else {"a waiting process": self._idle_waiter()}
 
     def _idle_postgres(self, log: Path) -> dict[str, Any]:
         with connection.cursor() as cursor:
@@ -98,7 +98,7 @@ class Measure:
                 counts[who][_short(verb, rest)] += 1
         return {who: self._rates(counted) for who, counted in counts.items()}
 
-    def _idle_bell(self) -> dict[str, Any]:
+    def _idle_waiter(self) -> dict[str, Any]:
         counted: Counter[str] = Counter()
 
         def count(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -107,14 +107,14 @@ class Measure:
 
         with connection.execute_wrapper(count):
             end = time.monotonic() + self.idle_s
-            bell = bell_open("compute.nobody")
+            waiter = waiter_open("compute.nobody")
             while time.monotonic() < end:
-                bell.wait(5.0)
+                waiter.wait(5.0)
         return self._rates(counted)
 
     def _rates(self, counted: Counter[str]) -> dict[str, Any]:
-        most = {what: round(count / self.idle_s, 2) for what, count in counted.most_common(6)}
-        return {"a second": round(counted.total() / self.idle_s, 2), "most": most}
+        maximum = {what: round(count / self.idle_s, 2) for what, count in counted.most_common(6)}
+        return {"a second": round(counted.total() / self.idle_s, 2), "maximum": maximum}
 
     def all(self) -> dict[str, Any]:
         """Everything, in the order in which it disturbs least."""

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from controlplane.dashboard.api_docs import ApiDocs
 from controlplane.infra.api.no_such_route import no_such_route
 from controlplane.infra.api.schema import CachedSchema
-from placement.openstack.door import serve as placement_door
+from placement.openstack.dispatcher import serve as placement_door
 
 api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),

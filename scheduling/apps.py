@@ -23,10 +23,10 @@ class SchedulingConfig(AppConfig):
             fleet_triggers_drop_before_migrate,
             fleet_triggers_ensure_after_migrate,
         )
-        from scheduling.jobs import chores_register  # noqa: PLC0415
+        from scheduling.jobs import periodic_tasks_register  # noqa: PLC0415
 
         checks.register_all()
-        chores_register()
+        periodic_tasks_register()
         plugin_modules_allow(lambda: scheduling_options().scheduler_plugin_modules)
         post_migrate.connect(
             cells_ensure_after_migrate, sender=self, dispatch_uid="scheduling.cells_ensure_after_migrate"

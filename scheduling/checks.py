@@ -8,7 +8,7 @@ from django.core.checks import CheckMessage, Error
 
 from controlplane.kernel.errors import Invalid
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.domain.policy import MOST_ATTEMPTS
+from scheduling.domain.policy import MAX_ATTEMPTS
 from scheduling.topology.domain.pci.alias import aliases_of_text
 
 
@@ -41,8 +41,8 @@ def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
     if options.attestation_url and not options.attestation_url.startswith(("https://", "http://")):
         problems.append(Error("ATTESTATION_URL must begin with https:// or http://.", id="scheduling.E004"))
     problems += _alias_problems(options.pci_aliases)
-    if not 1 <= options.max_attempts <= MOST_ATTEMPTS or options.claim_rounds < 1:
-        text = f"MAX_ATTEMPTS must be from 1 to {MOST_ATTEMPTS}, as in a policy, and CLAIM_ROUNDS at least 1."
+    if not 1 <= options.max_attempts <= MAX_ATTEMPTS or options.claim_rounds < 1:
+        text = f"MAX_ATTEMPTS must be from 1 to {MAX_ATTEMPTS}, as in a policy, and CLAIM_ROUNDS at least 1."
         problems.append(Error(text, id="scheduling.E003"))
     return problems
 

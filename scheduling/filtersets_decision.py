@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.models import DecisionInstance, DecisionOutcome, DecisionReason, SchedulingDecision
-from scheduling.models.roster_names import decisions_refusing
+from scheduling.models.host_name_search import decisions_refusing
 
 REASONS = [(reason.value, reason.label) for reason in RefusalReason]
 Rows = QuerySet[SchedulingDecision]

@@ -15,11 +15,11 @@ class ServersConfig(AppConfig):
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
         from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
-        from servers.instances.selectors.preview_facts import instance_facts  # noqa: PLC0415
+        from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
         from servers.jobs import kinds_register  # noqa: PLC0415
 
         kinds_register()
         loads_watch()
-        facts_source_register(instance_facts)
+        facts_source_register(instance_preview_facts)
         instance_source_register(LivingInstances)

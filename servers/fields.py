@@ -28,15 +28,15 @@ def is_storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def name_reasons(name: object, *, most: int = 255) -> Reasons:
-    """1 to `most` printable characters that neither begin nor end with a space."""
+def name_reasons(name: object, *, maximum: int = 255) -> Reasons:
+    """1 to `maximum` printable characters that neither begin nor end with a space."""
     if not isinstance(name, str):
         return [f"Must be text, not {type(name).__name__}."]
     if not name.strip():
         return ["Must not be blank."]
     reasons = []
-    if len(name) > most:
-        reasons.append(f"Has {len(name)} characters; at most {most} are allowed.")
+    if len(name) > maximum:
+        reasons.append(f"Has {len(name)} characters; at most {maximum} are allowed.")
     if not name.isprintable():
         reasons.append("Has characters that cannot be printed.")
     elif name != name.strip():
@@ -44,19 +44,19 @@ def name_reasons(name: object, *, most: int = 255) -> Reasons:
     return reasons
 
 
-def text_reasons(text: object, *, most: int) -> Reasons:
-    """At most `most` characters of any text that can be stored."""
+def text_reasons(text: object, *, maximum: int) -> Reasons:
+    """At most `maximum` characters of any text that can be stored."""
     if not isinstance(text, str):
         return [f"Must be text, not {type(text).__name__}."]
-    if len(text) > most:
-        return [f"Has {len(text)} characters; at most {most} are allowed."]
+    if len(text) > maximum:
+        return [f"Has {len(text)} characters; at most {maximum} are allowed."]
     return [] if is_storable(text) else ["Has characters that cannot be stored (NUL or a lone surrogate)."]
 
 
-def whole_number_reasons(value: object, *, least: int, most: int = INTEGER_MAX) -> Reasons:
-    """A whole number from `least` to `most`; a boolean is not a number."""
+def whole_number_reasons(value: object, *, minimum: int, maximum: int = INTEGER_MAX) -> Reasons:
+    """A whole number from `minimum` to `maximum`; a boolean is not a number."""
     if not isinstance(value, int) or isinstance(value, bool):
         return [f"Must be a whole number, not {value!r:.40}."]
-    if value < least:
-        return [f"Is {value}; the least is {least}."]
-    return [f"Is {value}; the most is {most}."] if value > most else []
+    if value < minimum:
+        return [f"Is {value}; the least is {minimum}."]
+    return [f"Is {value}; the most is {maximum}."] if value > maximum else []

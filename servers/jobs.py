@@ -3,7 +3,7 @@
 from controlplane.identity.services import tokens_purge_expired
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.work.heals import heals_prune
-from controlplane.work.jobs import chore_register, kind_register
+from controlplane.work.jobs import kind_register, periodic_task_register
 from controlplane.work.prune import work_prune
 from scheduling.fleet.services.build_failures import build_failures_round
 from servers.conductor.batch import schedule_and_build_many
@@ -32,19 +32,19 @@ def kinds_register() -> None:
     kind_register(work_kinds.BUILD, handler=None, overdue=build_overdue)
     kind_register(work_kinds.DELETE, handler=None, overdue=delete_overdue)
     kind_register(work_kinds.DRIFT_CHECK, handler=drift_check, overdue=drift_check_overdue)
-    chore_register("orphan claims", every_s=15.0, run=orphan_claims_free)
-    chore_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
-    chore_register("failed builds", every_s=60.0, run=build_failures_round)
-    chore_register("drift of guests", every_s=30.0, run=guest_drift_round)
-    chore_register("drift of allocations", every_s=120.0, run=placement_drift_round)
+    periodic_task_register("orphan claims", every_s=15.0, run=orphan_claims_free)
+    periodic_task_register("overdue tasks", every_s=30.0, run=overdue_tasks_heal)
+    periodic_task_register("failed builds", every_s=60.0, run=build_failures_round)
+    periodic_task_register("drift of guests", every_s=30.0, run=guest_drift_round)
+    periodic_task_register("drift of allocations", every_s=120.0, run=placement_drift_round)
     drift_sources_register()
-    chore_register("old heals", every_s=3600.0, run=heals_prune)
-    chore_register("old work", every_s=3600.0, run=work_prune)
-    chore_register("image files", every_s=600.0, run=image_files_sweep)
-    chore_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
-    chore_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
-    chore_register("deleted images", every_s=3600.0, run=deleted_images_prune)
-    chore_register("expired sessions", every_s=3600.0, run=sessions_prune)
-    chore_register("admin log", every_s=86400.0, run=admin_log_prune)
+    periodic_task_register("old heals", every_s=3600.0, run=heals_prune)
+    periodic_task_register("old work", every_s=3600.0, run=work_prune)
+    periodic_task_register("image files", every_s=600.0, run=image_files_sweep)
+    periodic_task_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
+    periodic_task_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
+    periodic_task_register("deleted images", every_s=3600.0, run=deleted_images_prune)
+    periodic_task_register("expired sessions", every_s=3600.0, run=sessions_prune)
+    periodic_task_register("admin log", every_s=86400.0, run=admin_log_prune)
     for kind in (work_kinds.START, work_kinds.STOP, work_kinds.REBOOT):
         kind_register(kind, handler=None, overdue=action_overdue)

@@ -11,11 +11,11 @@ WHOLE = ""
 """The key under which reasons against the object as a whole stand."""
 
 
-def keyed_problems(pairs: object, complaint: Callable[[str, str], str], *, most_chars: int) -> Problems:
+def keyed_problems(pairs: object, complaint: Callable[[str, str], str], *, max_chars: int) -> Problems:
     """{key: sentences that name it}; `complaint` judges a pair whose key and value are well-formed text."""
     if not isinstance(pairs, Mapping):
         return {WHOLE: ["Must be an object of text values."]}
-    found = {str(key)[:255]: _pair_reasons(key, value, complaint, most_chars) for key, value in pairs.items()}
+    found = {str(key)[:255]: _pair_reasons(key, value, complaint, max_chars) for key, value in pairs.items()}
     return {key: reasons for key, reasons in found.items() if reasons}
 
 
@@ -31,11 +31,11 @@ def under_field(field: str, problems: Problems) -> Problems:
     return {f"{field}.{key}" if key else field: reasons for key, reasons in problems.items()}
 
 
-def _pair_reasons(key: object, value: object, complaint: Callable[[str, str], str], most_chars: int) -> list[str]:
+def _pair_reasons(key: object, value: object, complaint: Callable[[str, str], str], max_chars: int) -> list[str]:
     if not isinstance(key, str) or not KEY.fullmatch(key):
         return [f"Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed."]
-    bad_text = text_reasons(value, most=most_chars)
+    bad_text = text_reasons(value, maximum=max_chars)
     if bad_text or not isinstance(value, str):
         return [f"{key}: {reason}" for reason in bad_text]
-    told = complaint(key, value)
-    return [told] if told else []
+    sentence = complaint(key, value)
+    return [sentence] if sentence else []

@@ -26,7 +26,7 @@ from scheduling.domain.plugins.loading import plugin_modules_allow
 SIZES = (100, 1_000, 10_000, 100_000)
 # Whoever runs second finds other caches and clocks than the first: the sides change places this often.
 TURNS = 5
-MOST_CALLS = 1000
+MAX_CALLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def measured(case: Case, world: World, peer: NovaPeer | None, seconds: float) ->
     work()
     ours: list[float] = []
     nova: list[float] = []
-    compared = peer if case.nova and world.count <= case.nova_most_hosts else None
+    compared = peer if case.nova and world.count <= case.nova_max_hosts else None
     for _ in range(TURNS):
         ours += timed(work, seconds / TURNS)
         if compared is not None:
@@ -64,7 +64,7 @@ def timed(work: Work, seconds: float) -> list[float]:
     """CPU milliseconds of each call, for about so many seconds of them; one at least."""
     spent: list[float] = []
     end = time.process_time() + seconds
-    while not spent or (time.process_time() < end and len(spent) < MOST_CALLS):
+    while not spent or (time.process_time() < end and len(spent) < MAX_CALLS):
         start = time.process_time()
         work()
         spent.append((time.process_time() - start) * 1000)

@@ -21,7 +21,7 @@ from scheduling.engine import (
     host_table_from_rows,
     schedule,
 )
-from scheduling.fleet.cache.incremental_host_table import HostTableKept
+from scheduling.fleet.cache.incremental_host_table import IncrementalHostTable
 
 Work = Callable[[], object]
 
@@ -31,18 +31,18 @@ class Goal:
     """At least so many times faster than Nova, or at most so many milliseconds, or both."""
 
     ratio: float | None = None
-    most_ms: float | None = None
+    max_ms: float | None = None
 
     def is_met(self, ours: float, nova: float | None) -> bool | None:
         """None if it cannot be said without Nova's side."""
         if self.ratio is not None and nova is None:
             return None
         fast = self.ratio is None or (nova is not None and nova >= self.ratio * ours)
-        return fast and (self.most_ms is None or ours <= self.most_ms)
+        return fast and (self.max_ms is None or ours <= self.max_ms)
 
     def __str__(self) -> str:
         parts = [] if self.ratio is None else [f"{self.ratio:g} times"]
-        return ", ".join([*parts, *([] if self.most_ms is None else [f"{self.most_ms:g} ms"])])
+        return ", ".join([*parts, *([] if self.max_ms is None else [f"{self.max_ms:g} ms"])])
 
 
 NO_GOAL = Goal()
@@ -58,7 +58,7 @@ class Case:
     request: str = "plain"
     nova: str = ""
     goals: Mapping[int, Goal] = field(default_factory=dict)
-    nova_most_hosts: int = 1_000
+    nova_max_hosts: int = 1_000
 
 
 class World:
@@ -92,28 +92,28 @@ def _built(world: World) -> Work:
 
 
 def _unchanged(world: World) -> Work:
-    kept = HostTableKept(rows(world.count, world.config), aggregates(world.count))
+    incremental = IncrementalHostTable(rows(world.count, world.config), aggregates(world.count))
 
-    def look() -> HostTable:
-        kept.put({})
-        return kept.table
+    def read() -> HostTable:
+        incremental.put({})
+        return incremental.table
 
-    return look
+    return read
 
 
 def _one_changed(world: World) -> Work:
     """As after a claim on one host."""
-    kept = HostTableKept(rows(world.count, world.config), aggregates(world.count))
+    incremental = IncrementalHostTable(rows(world.count, world.config), aggregates(world.count))
     numbers = count()
 
-    def look() -> HostTable:
+    def read() -> HostTable:
         number = next(numbers)
-        row = kept.rows[number % world.count]
+        row = incremental.rows[number % world.count]
         vcpu = InventoryRow(64, used=number % 64, allocation_ratio=4.0)
-        kept.put({number % world.count: replace(row, inventories={**row.inventories, "VCPU": vcpu})})
-        return kept.table
+        incremental.put({number % world.count: replace(row, inventories={**row.inventories, "VCPU": vcpu})})
+        return incremental.table
 
-    return look
+    return read
 
 
 def _one(name: str) -> Callable[[World], Work]:
@@ -135,8 +135,8 @@ CASES: tuple[Case, ...] = (
         "default",
         _one("plain"),
         nova="sorted",
-        goals={1_000: Goal(40), 10_000: Goal(150, 7), 100_000: Goal(most_ms=70)},
-        nova_most_hosts=10_000,
+        goals={1_000: Goal(40), 10_000: Goal(150, 7), 100_000: Goal(max_ms=70)},
+        nova_max_hosts=10_000,
     ),
     Case(
         "filter and weigh: ten, consuming",
@@ -144,18 +144,18 @@ CASES: tuple[Case, ...] = (
         _ten("plain"),
         nova="multi_create_10",
         goals={1_000: Goal(60), 10_000: Goal(150)},
-        nova_most_hosts=10_000,
+        nova_max_hosts=10_000,
     ),
-    Case("host states from rows, anew", "default", _built, nova="host_states", nova_most_hosts=10_000),
+    Case("host states from rows, anew", "default", _built, nova="host_states", nova_max_hosts=10_000),
     Case(
         "host states, nothing changed",
         "default",
         _unchanged,
         nova="host_states",
-        goals={1_000: Goal(most_ms=0.1)},
-        nova_most_hosts=10_000,
+        goals={1_000: Goal(max_ms=0.1)},
+        nova_max_hosts=10_000,
     ),
-    Case("host states, one host changed", "default", _one_changed, nova="host_states", nova_most_hosts=10_000),
+    Case("host states, one host changed", "default", _one_changed, nova="host_states", nova_max_hosts=10_000),
     Case("plug-in, host by host: one", "plugin", _one("plain"), nova="sorted", goals={1_000: Goal(1)}),
     Case("plug-in, host by host: ten", "plugin", _ten("plain"), nova="multi_create_10", goals={1_000: Goal(1)}),
     Case("host states from rows, anew, NUMA", "extra", _built, nova="host_states"),

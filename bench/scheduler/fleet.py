@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from computeagent.protocol.topology import HostCell, HostTopology, Pages
+from computeagent.protocol.topology import HostTopology, NUMACell, NUMAPages
 from computeagent.protocol.topology_json import host_to_dict
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy
 from scheduling.engine import (
@@ -148,12 +148,12 @@ def _numa(at: int, used: int, config: str) -> Mapping[str, Any]:
     return host_to_dict(HostTopology(cells))
 
 
-def _cell(number: int, used: int, config: str, rng: random.Random) -> HostCell:
+def _cell(number: int, used: int, config: str, rng: random.Random) -> NUMACell:
     cpus = range(CPUS * number, CPUS * (number + 1))
     dedicated = frozenset(cpus[CPUS // 2 :]) if config != "extra" else frozenset[int]()
     used_mib = used * 8 * GIB + (rng.randrange(8 * GIB) if config == "extra_differ" else 0)
     taken = rng.randrange(7) * 2
-    return HostCell(
+    return NUMACell(
         id=number,
         cpuset=frozenset(cpus) - dedicated,
         pcpuset=dedicated,
@@ -163,5 +163,5 @@ def _cell(number: int, used: int, config: str, rng: random.Random) -> HostCell:
         memory_used_mib=used_mib,
         pinned_cpus=frozenset(sorted(dedicated)[:taken]),
         siblings=tuple(frozenset({one, one + 1}) for one in cpus[::2]),
-        mempages=(Pages(4, CELL_MIB * 256), Pages(2048, 0)),
+        mempages=(NUMAPages(4, CELL_MIB * 256), NUMAPages(2048, 0)),
     )

@@ -20,10 +20,10 @@ class Recorder:
     def __init__(self, script):
         self.script = script
         self.cases = {}
-        script.measure = self.keep
-        script.Bench.emit = lambda bench, case, kept, **more: self.cases.update({case: kept})
+        script.measure = self.record
+        script.Bench.emit = lambda bench, case, measured, **more: self.cases.update({case: measured})
 
-    def keep(self, func, reps, seconds, setup=None):
+    def record(self, func, reps, seconds, setup=None):
         """What `measure` would have called, and what makes its arguments."""
         return func, setup or (lambda: ())
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, NetworkRefused, StepFailed
-from computeagent.agent.held_leases import Hold
-from computeagent.agent.steps import Steps
+from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState
@@ -24,33 +24,33 @@ MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 IMAGE_TRIES = 5
 
 
-def build(context: AgentContext, hold: Hold) -> None:
+def build(context: AgentContext, held: HeldLease) -> None:
     """Make the guest and say so, or leave nothing of it and say why. Raises Fenced, CleanupFailed."""
-    steps = Steps(context, hold)
+    steps = StepRecorder(context, held)
     try:
-        facts = _make(context, hold, steps)
+        facts = _make(context, held, steps)
     except StepFailed as failed:
-        _undo(context, hold, steps, failed.failure)
+        _undo(context, held, steps, failed.failure)
         return
-    steps.write(lambda ended: context.conductor.build_done(lease=hold.lease, facts=facts, ended=ended))
-    log.info("instance %s runs", hold.guest.uuid)
+    steps.write(lambda ended: context.conductor.build_done(lease=held.lease, facts=facts, ended=ended))
+    log.info("instance %s runs", held.guest.uuid)
 
 
-def _make(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
+def _make(context: AgentContext, held: HeldLease, steps: StepRecorder) -> GuestFacts:
     try:
-        return _make_claimed(context, hold, steps)
+        return _make_claimed(context, held, steps)
     except BaseException:
-        context.tracker.abort(hold.guest.uuid)
+        context.tracker.abort(held.guest.uuid)
         raise
 
 
-def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts:
-    guest = hold.guest
-    with steps.step("claim", can_hang=_is_again(hold) or not context.reports.is_known_for(guest)):
-        context.tracker.claim(guest, context.reports.for_claim(guest), hold.order.limits)
-        runs = _runs_already(context, hold)
+def _make_claimed(context: AgentContext, held: HeldLease, steps: StepRecorder) -> GuestFacts:
+    guest = held.guest
+    with steps.step("claim", can_hang=_is_again(held) or not context.reports.is_known_for(guest)):
+        context.tracker.claim(guest, context.reports.for_claim(guest), held.order.limits)
+        runs = _runs_already(context, held)
     if not runs:
-        _prepare(context, hold, steps)
+        _prepare(context, held, steps)
     with steps.step("spawning"):
         facts = context.driver.spawn(guest)
     context.tracker.settle(guest.uuid)
@@ -58,31 +58,31 @@ def _make_claimed(context: AgentContext, hold: Hold, steps: Steps) -> GuestFacts
     return facts
 
 
-def _prepare(context: AgentContext, hold: Hold, steps: Steps) -> None:
-    guest = hold.guest
-    if hold.order.is_grouped:
+def _prepare(context: AgentContext, held: HeldLease, steps: StepRecorder) -> None:
+    guest = held.guest
+    if held.order.is_grouped:
         with steps.step("group_check", can_hang=False):
-            verdict = context.patience.call(lambda: context.conductor.group_check(lease=hold.lease))
+            verdict = context.retry.call(lambda: context.conductor.group_check(lease=held.lease))
             if not verdict.allowed:
                 raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
     with steps.step("networking", can_hang=False):
         check_ports(guest)
     with steps.step("block_device_mapping"):
-        _fetch_image(context, hold)
-        hold.check()
+        _fetch_image(context, held)
+        held.check()
         context.driver.prepare_disks(guest)
 
 
-def _is_again(hold: Hold) -> bool:
+def _is_again(held: HeldLease) -> bool:
     """Whether an earlier attempt may have left something here, for which the hypervisor is asked."""
-    return hold.lease.attempt > 1
+    return held.lease.attempt > 1
 
 
-def _runs_already(context: AgentContext, hold: Hold) -> bool:
+def _runs_already(context: AgentContext, held: HeldLease) -> bool:
     """Whether an earlier attempt came as far as a running guest; its disks must be left alone."""
-    if not _is_again(hold):
+    if not _is_again(held):
         return False
-    facts = context.driver.facts(hold.guest.uuid)
+    facts = context.driver.facts(held.guest.uuid)
     return facts is not None and facts.power_state is PowerState.RUNNING
 
 
@@ -96,30 +96,30 @@ def check_ports(guest: GuestSpec) -> None:
         seen.add(mac)
 
 
-def _fetch_image(context: AgentContext, hold: Hold) -> None:
+def _fetch_image(context: AgentContext, held: HeldLease) -> None:
     """The image into the driver's cache; begun again when the control plane goes away while it is read."""
 
     def chunks() -> Iterator[bytes]:
-        for chunk in context.conductor.image_chunks(lease=hold.lease):
-            hold.check()
+        for chunk in context.conductor.image_chunks(lease=held.lease):
+            held.check()
             yield chunk
 
     try:
-        context.patience.call(lambda: context.driver.prepare_image(hold.guest, chunks), tries=IMAGE_TRIES)
+        context.retry.call(lambda: context.driver.prepare_image(held.guest, chunks), tries=IMAGE_TRIES)
     except Unavailable as error:
-        raise DriverError(f"image {hold.guest.image_id} could not be read: {error.message}") from error
+        raise DriverError(f"image {held.guest.image_id} could not be read: {error.message}") from error
     except NotFound as error:
         raise DriverError(error.message, failure_class=FailureClass.USER) from error
 
 
-def _undo(context: AgentContext, hold: Hold, steps: Steps, failure: BuildFailure) -> None:
+def _undo(context: AgentContext, held: HeldLease, steps: StepRecorder, failure: BuildFailure) -> None:
     """First nothing of the guest is left here, then the control plane hears of it: another host may try now."""
-    log.warning("instance %s failed at %s: %s", hold.guest.uuid, failure.step, failure.message)
+    log.warning("instance %s failed at %s: %s", held.guest.uuid, failure.step, failure.message)
     try:
         with steps.step("clean_up"):
-            destroy_surely(context, hold.guest.uuid)
+            destroy_surely(context, held.guest.uuid)
     except CleanupFailed:
-        steps.tell()
+        steps.report()
         raise
-    context.changes.note(hold.guest.uuid)
-    steps.write(lambda ended: context.conductor.build_failed(lease=hold.lease, failure=failure, ended=ended))
+    context.changes.note(held.guest.uuid)
+    steps.write(lambda ended: context.conductor.build_failed(lease=held.lease, failure=failure, ended=ended))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from computeagent.agent.held_leases import Holds
+from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
-from computeagent.agent.instance_mutex import Turns
+from computeagent.agent.instance_mutex import InstanceMutex
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.resource_tracker import ResourceTracker
-from computeagent.agent.retry import Patience
+from computeagent.agent.retry import Retry
 from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
 from computeagent.protocol.conductor import Conductor
@@ -69,7 +69,7 @@ class GuestChanges:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """One agent's identity, its two doors (conductor and driver) and its shared books."""
+    """One agent's identity, its two doors (conductor and driver) and its shared state."""
 
     host: str
     owner: str
@@ -81,9 +81,9 @@ class AgentContext:
     options: AgentOptions
     clock: Callable[[], float]
     pause: Callable[[float], object]
-    patience: Patience
-    holds: Holds = field(default_factory=Holds)
-    turns: Turns = field(default_factory=Turns)
+    retry: Retry
+    held_leases: HeldLeases = field(default_factory=HeldLeases)
+    instance_mutex: InstanceMutex = field(default_factory=InstanceMutex)
     inbox: Inbox = field(default_factory=Inbox)
     tracker: ResourceTracker = field(default_factory=ResourceTracker)
     changes: GuestChanges = field(default_factory=GuestChanges)

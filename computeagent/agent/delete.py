@@ -4,9 +4,9 @@ import logging
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import CleanupFailed
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.retry import backoff_s
-from computeagent.agent.steps import Steps
+from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
 
 log = logging.getLogger(__name__)
@@ -14,18 +14,18 @@ log = logging.getLogger(__name__)
 DESTROY_TRIES = 3
 
 
-def delete(context: AgentContext, hold: Hold) -> None:
+def delete(context: AgentContext, held: HeldLease) -> None:
     """Destroy and say so. Raises Fenced, or CleanupFailed: then it is tried again until the work's deadline."""
-    steps = Steps(context, hold)
+    steps = StepRecorder(context, held)
     try:
         with steps.step("deleting"):
-            destroy_surely(context, hold.guest.uuid)
+            destroy_surely(context, held.guest.uuid)
     except CleanupFailed:
-        steps.tell()
+        steps.report()
         raise
-    context.changes.note(hold.guest.uuid)
-    steps.write(lambda ended: context.conductor.deleted(lease=hold.lease, ended=ended))
-    log.info("instance %s is deleted", hold.guest.uuid)
+    context.changes.note(held.guest.uuid)
+    steps.write(lambda ended: context.conductor.deleted(lease=held.lease, ended=ended))
+    log.info("instance %s is deleted", held.guest.uuid)
 
 
 def destroy_surely(context: AgentContext, instance_uuid: str) -> None:

@@ -6,12 +6,12 @@ from computeagent.agent import power
 from computeagent.agent.build import build
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import delete
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from computeagent.protocol.work import WorkKind
 
-Handler = Callable[[AgentContext, Hold], None]
+ActionHandler = Callable[[AgentContext, HeldLease], None]
 
-HANDLERS: Mapping[WorkKind, Handler] = {
+HANDLERS: Mapping[WorkKind, ActionHandler] = {
     WorkKind.BUILD: build,
     WorkKind.DELETE: delete,
     WorkKind.START: power.start,

@@ -28,7 +28,7 @@ def guarded(verb: Callable[[], Answer]) -> Answer:
         raise DriverError(f"{type(error).__name__}: {error}") from error
 
 
-def told(verb: str, guest_uuid: str, call: Callable[[], Answer]) -> Answer:
+def logged(verb: str, guest_uuid: str, call: Callable[[], Answer]) -> Answer:
     """Guarded, with a line in the log that says which verb changed which guest, how long it took and how it ended."""
     began = time.monotonic()
     try:
@@ -75,31 +75,31 @@ class GuardedDriver:
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""
-        told("prepare_image", guest.uuid, lambda: self._driver.prepare_image(guest, source))
+        logged("prepare_image", guest.uuid, lambda: self._driver.prepare_image(guest, source))
 
     def prepare_disks(self, guest: GuestSpec) -> None:
         """See Driver."""
-        told("prepare_disks", guest.uuid, lambda: self._driver.prepare_disks(guest))
+        logged("prepare_disks", guest.uuid, lambda: self._driver.prepare_disks(guest))
 
     def spawn(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return told("spawn", guest.uuid, lambda: self._driver.spawn(guest))
+        return logged("spawn", guest.uuid, lambda: self._driver.spawn(guest))
 
     def destroy(self, guest_uuid: str) -> None:
         """See Driver."""
-        told("destroy", guest_uuid, lambda: self._driver.destroy(guest_uuid))
+        logged("destroy", guest_uuid, lambda: self._driver.destroy(guest_uuid))
 
     def start(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return told("start", guest.uuid, lambda: self._driver.start(guest))
+        return logged("start", guest.uuid, lambda: self._driver.start(guest))
 
     def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
         """See Driver."""
-        return told("stop", guest_uuid, lambda: self._driver.stop(guest_uuid, grace_s=grace_s))
+        return logged("stop", guest_uuid, lambda: self._driver.stop(guest_uuid, grace_s=grace_s))
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
-        return told("hard_reboot", guest.uuid, lambda: self._driver.hard_reboot(guest))
+        return logged("hard_reboot", guest.uuid, lambda: self._driver.hard_reboot(guest))
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """See Driver."""

@@ -3,7 +3,7 @@
 import logging
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from controlplane.kernel.errors import KilonovaError
 
 log = logging.getLogger(__name__)
@@ -11,23 +11,23 @@ log = logging.getLogger(__name__)
 REASON = "The agent was stopped before it was done."
 
 
-def give_back(context: AgentContext, hold: Hold) -> None:
+def give_back(context: AgentContext, held: HeldLease) -> None:
     """Let the control plane have the work again. What cannot be given back is taken again when its lease is over."""
-    if hold.is_fenced:
+    if held.is_fenced:
         return
     # First of all: what the thread still does with it must not be written down any more.
-    hold.fence()
-    context.holds.drop(hold)
+    held.fence()
+    context.held_leases.drop(held)
     try:
-        context.conductor.give_back(lease=hold.lease, reason=REASON)
+        context.conductor.give_back(lease=held.lease, reason=REASON)
     except KilonovaError as error:
-        log.warning("%s of %s is not given back: %s", hold.order.kind, hold.guest.uuid, error.message)
+        log.warning("%s of %s is not given back: %s", held.order.kind, held.guest.uuid, error.message)
         return
     context.counts.add("given_back")
-    log.info("%s of %s is given back", hold.order.kind, hold.guest.uuid)
+    log.info("%s of %s is given back", held.order.kind, held.guest.uuid)
 
 
 def give_all_back(context: AgentContext) -> None:
     """Everything that is held still: what hangs in the hypervisor, and what waits for its turn."""
-    for hold in context.holds.all():
-        give_back(context, hold)
+    for held in context.held_leases.all():
+        give_back(context, held)

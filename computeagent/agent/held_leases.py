@@ -3,11 +3,11 @@
 import threading
 
 from computeagent.protocol.guests import GuestSpec
-from computeagent.protocol.work import Lease, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkOrder
 from controlplane.kernel.errors import Fenced
 
 
-class Hold:
+class HeldLease:
     """One taken piece of work. Any thread may fence it; the thread that works on it looks before each effect."""
 
     def __init__(self, order: WorkOrder) -> None:
@@ -15,7 +15,7 @@ class Hold:
         self._fenced = threading.Event()
 
     @property
-    def lease(self) -> Lease:
+    def lease(self) -> AgentLease:
         """The lease that every write must carry."""
         return self.order.lease
 
@@ -39,27 +39,27 @@ class Hold:
             raise Fenced(f"the lease on work {self.lease.work_id} (attempt {self.lease.attempt}) is over")
 
 
-class Holds:
+class HeldLeases:
     """All holds of this agent; the renewer walks over them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_work: dict[str, Hold] = {}
+        self._by_work: dict[str, HeldLease] = {}
 
-    def add(self, order: WorkOrder) -> Hold:
+    def add(self, order: WorkOrder) -> HeldLease:
         """Begin to hold; its lease is renewed from now on."""
-        hold = Hold(order)
+        held = HeldLease(order)
         with self._lock:
-            self._by_work[order.lease.work_id] = hold
-        return hold
+            self._by_work[order.lease.work_id] = held
+        return held
 
-    def drop(self, hold: Hold) -> None:
+    def drop(self, held: HeldLease) -> None:
         """Renew no more: the work ended, or is left to whoever takes it after the lease."""
         with self._lock:
-            if self._by_work.get(hold.lease.work_id) is hold:
-                del self._by_work[hold.lease.work_id]
+            if self._by_work.get(held.lease.work_id) is held:
+                del self._by_work[held.lease.work_id]
 
-    def all(self) -> list[Hold]:
+    def all(self) -> list[HeldLease]:
         """The holds at this moment."""
         with self._lock:
             return list(self._by_work.values())

@@ -5,25 +5,25 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 
 
-class Turns:
+class InstanceMutex:
     """At most one at a time works on an instance; work that finds it busy is parked, its lease kept alive."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._parked: dict[str, deque[Hold]] = {}
+        self._parked: dict[str, deque[HeldLease]] = {}
         self._entered: dict[str, int] = {}
         self._sequence = 0
 
-    def enter_or_park(self, hold: Hold) -> bool:
+    def enter_or_park(self, held: HeldLease) -> bool:
         """True when it is this work's turn now; otherwise the hold comes back from somebody's `leave`."""
         with self._lock:
-            if (queue := self._parked.get(hold.guest.uuid)) is not None:
-                queue.append(hold)
+            if (queue := self._parked.get(held.guest.uuid)) is not None:
+                queue.append(held)
                 return False
-            self._begin(hold.guest.uuid)
+            self._begin(held.guest.uuid)
             return True
 
     def try_enter(self, instance_uuid: str) -> bool:
@@ -34,7 +34,7 @@ class Turns:
             self._begin(instance_uuid)
             return True
 
-    def leave(self, instance_uuid: str) -> list[Hold]:
+    def leave(self, instance_uuid: str) -> list[HeldLease]:
         """End a turn. The holds that were parked meanwhile: they want to be served now."""
         with self._lock:
             return list(self._parked.pop(instance_uuid))
@@ -44,20 +44,20 @@ class Turns:
         with self._lock:
             return instance_uuid in self._parked
 
-    def mark(self) -> int:
+    def checkpoint(self) -> int:
         """A point in time to compare with later."""
         with self._lock:
             return self._sequence
 
-    def undisturbed_since(self, mark: int, instance_uuid: str) -> bool:
-        """Whether nobody works on the instance, nor began to since `mark`: what was read of it then still holds."""
+    def undisturbed_since(self, checkpoint: int, instance_uuid: str) -> bool:
+        """Whether nobody worked on the instance since `checkpoint`: what was read of it then still holds."""
         with self._lock:
-            return instance_uuid not in self._parked and self._entered.get(instance_uuid, 0) <= mark
+            return instance_uuid not in self._parked and self._entered.get(instance_uuid, 0) <= checkpoint
 
-    def forget_until(self, mark: int) -> None:
+    def forget_until(self, checkpoint: int) -> None:
         """Nobody will ask about marks before this one."""
         with self._lock:
-            self._entered = {uuid: entered for uuid, entered in self._entered.items() if entered > mark}
+            self._entered = {uuid: entered for uuid, entered in self._entered.items() if entered > checkpoint}
 
     def _begin(self, instance_uuid: str) -> None:
         self._sequence += 1
@@ -66,12 +66,14 @@ class Turns:
 
 
 @contextmanager
-def quiet_turn(turns: Turns, instance_uuid: str, *, resume: Callable[[Hold], None]) -> Iterator[bool]:
+def instance_mutex_try(
+    instance_mutex: InstanceMutex, instance_uuid: str, *, resume: Callable[[HeldLease], None]
+) -> Iterator[bool]:
     """A turn for the agent's own housekeeping; yields False when the instance is busy, and then nothing is held."""
-    entered = turns.try_enter(instance_uuid)
+    entered = instance_mutex.try_enter(instance_uuid)
     try:
         yield entered
     finally:
         if entered:
-            for hold in turns.leave(instance_uuid):
-                resume(hold)
+            for held in instance_mutex.leave(instance_uuid):
+                resume(held)

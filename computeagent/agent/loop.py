@@ -16,15 +16,15 @@ from computeagent.agent.handover import give_all_back
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
-from computeagent.agent.orphans import KEPT_BY_DOUBT, KEPT_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import HostRefused, SeatLost, TakeSeat, agent_id, nobody_else
+from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
+from computeagent.agent.ownership import ClaimHost, HostOwnershipLost, HostRefused, agent_id, nobody_else
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
-from computeagent.agent.retry import Patience
-from computeagent.agent.threads import Crew, Pulses
-from computeagent.agent.upkeep import Standing, Upkeep
-from computeagent.agent.work_queues import Lane
+from computeagent.agent.retry import Retry
+from computeagent.agent.threads import ThreadGroup, ThreadHeartbeats
+from computeagent.agent.upkeep import RegistrationState, Upkeep
+from computeagent.agent.work_queues import WorkQueue
 from computeagent.agent.worker import RequestScope, Worker
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.protocol.conductor import Conductor
@@ -33,7 +33,7 @@ from controlplane.kernel.errors import Conflict
 log = logging.getLogger(__name__)
 
 WORK_PREFIX = "work-"
-LOOK_EVERY_S = 0.1
+POLL_EVERY_S = 0.1
 CLOSE_S = 2.0
 WATCHDOG_EVERY_S = 1.0
 OWNER_SEPARATOR = ":"
@@ -52,10 +52,10 @@ class Agent:
     """One host's agent. `run` blocks; `stop` may be called from a signal handler or another thread.
 
     `open_driver` gives the opened driver; it is called once, under the host's lock. `clock` is monotonic seconds,
-    `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id
-    around each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given
-    text: earlier runs on this host, which are dead because this one holds the host's lock and its seat. `take_seat`
-    is asked before the control plane hears anything of this agent, and with each heartbeat: see `seat`.
+    `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id around
+    each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given text: earlier
+    runs on this host, which are dead because this one holds the host's lock and its ownership. `claim_host` is asked
+    before the control plane hears anything of this agent, and with each heartbeat: see `ownership`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Agent:
         sleep: Callable[[float], object] | None = None,
         request_scope: RequestScope = no_scope,
         void_earlier_leases: Callable[[str], object] = nothing_to_void,
-        take_seat: TakeSeat = nobody_else,
+        claim_host: ClaimHost = nobody_else,
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
@@ -88,19 +88,19 @@ class Agent:
             options=options,
             clock=clock,
             pause=pause,
-            patience=Patience(stopping=self._stopping.is_set, pause=pause),
+            retry=Retry(stopping=self._stopping.is_set, pause=pause),
         )
         self._request_scope = request_scope
         self._void_earlier_leases = void_earlier_leases
-        self._take_seat = take_seat
-        self._crew = Crew(self._stopping)
-        self._pulses = Pulses(clock)
-        self._standing = Standing()
-        self._upkeep = Upkeep(self._context, self._standing)
+        self._claim_host = claim_host
+        self._thread_group = ThreadGroup(self._stopping)
+        self._heartbeats = ThreadHeartbeats(clock)
+        self._registration_state = RegistrationState()
+        self._upkeep = Upkeep(self._context, self._registration_state)
 
     @property
     def context(self) -> AgentContext:
-        """The shared books, for those who look at a running agent: its counts, its holds."""
+        """The shared state, for those who look at a running agent: its counts, its holds."""
         return self._context
 
     def stop(self) -> None:
@@ -114,8 +114,8 @@ class Agent:
         After it returned, a thread may still hang in a call that does not come back: end the process at once.
         """
         with host_lock(self._context.state_dir, self._context.host):
-            self._crew.start("start-up", self._open_and_start, may_end=True)
-            while not self._stop_asked and not self._crew.died.wait(LOOK_EVERY_S):
+            self._thread_group.start("start-up", self._open_and_start, may_end=True)
+            while not self._stop_asked and not self._thread_group.died.wait(POLL_EVERY_S):
                 pass
             code = self._end()
         if self._open_error is not None:
@@ -126,7 +126,7 @@ class Agent:
         """Opening a hypervisor may take many seconds, in which the process must still hear a signal to stop."""
         try:
             self._context.driver.open()
-            self._context.patience.call(self._sit_down)
+            self._context.retry.call(self._own_host)
             self._register()
         except (DriverError, AgentAlreadyRunning, HostRefused) as error:
             self._open_error = error
@@ -137,68 +137,71 @@ class Agent:
     def _register(self) -> None:
         """Say what this host is, for the first time. Raises HostRefused: the hypervisor is another host's."""
         try:
-            self._context.patience.call(self._upkeep.register)
+            self._context.retry.call(self._upkeep.register)
         except Conflict as error:
             raise HostRefused(error.message) from error
 
-    def _sit_down(self) -> None:
+    def _own_host(self) -> None:
         guests = frozenset(guest.uuid for guest in self._context.driver.guests())
         try:
-            self._take_seat(agent_id(self._context.state_dir), guests)
+            self._claim_host(agent_id(self._context.state_dir), guests)
         except Conflict as error:
             raise AgentAlreadyRunning(error.message) from error
 
     def _beat(self) -> None:
-        """Alive, and still the only one. Who keeps the seat needs no guests as evidence."""
+        """Alive, and still the only one. Who stays the owner needs no guests as evidence."""
         try:
-            self._take_seat(agent_id(self._context.state_dir), frozenset())
+            self._claim_host(agent_id(self._context.state_dir), frozenset())
         except Conflict as error:
-            raise SeatLost(error.message) from error
+            raise HostOwnershipLost(error.message) from error
         self._upkeep.heartbeat()
 
     def _start_up(self) -> None:
         """Be alive, recover, and only then take work and tell power states."""
         context = self._context
-        context.patience.call(lambda: self._void_earlier_leases(context.host + OWNER_SEPARATOR))
+        context.retry.call(lambda: self._void_earlier_leases(context.host + OWNER_SEPARATOR))
         log.info("host %s is registered", context.host)
         self._start_vital_threads()
         guests = {guest.uuid for guest in context.driver.guests()}
-        placed = context.patience.call(lambda: context.conductor.instances_on_host(host=context.host))
-        strangers = guests - {instance.uuid for instance in placed}
-        context.patience.call(lambda: recover(context))
+        placed = context.retry.call(lambda: context.conductor.instances_on_host(host=context.host))
+        orphan_guests = guests - {instance.uuid for instance in placed}
+        context.retry.call(lambda: recover(context))
         self._start_workers()
-        self._start_reporters(Orphans(context, kept_because=self._kept_because(len(strangers))))
+        self._start_reporters(Orphans(context, not_removed_because=self._not_removed_because(len(orphan_guests))))
 
-    def _kept_because(self, strangers: int) -> str:
-        """Why strange guests are not removed by this agent; empty when they are."""
-        node = self._standing.registration.compute_node_uuid
-        known = node_is_known(self._context.state_dir, node, strangers=strangers)
+    def _not_removed_because(self, orphan_guests: int) -> str:
+        """Why orphan guests are not removed by this agent; empty when they are."""
+        node = self._registration_state.registration.compute_node_uuid
+        known = node_is_known(self._context.state_dir, node, orphan_guests=orphan_guests)
         if not known:
             log.error(
                 "the control plane calls this node %s, which this state directory does not know, and %d guests here "
                 "are strangers to it: is it the right database? No guest is removed by this agent",
                 node,
-                strangers,
+                orphan_guests,
             )
-            return KEPT_BY_DOUBT
-        return "" if self._context.options.reap_orphans else KEPT_BY_OPTION
+            return NOT_REMOVED_BY_DOUBT
+        return "" if self._context.options.reap_orphans else NOT_REMOVED_BY_OPTION
 
     def _start_vital_threads(self) -> None:
-        self._periodic("heartbeat", self._beat, lambda: self._standing.registration.report_interval_s)
-        self._periodic("leases", self._upkeep.renew_leases, lambda: self._standing.registration.lease_s / 3)
-        self._crew.start("watchdog", self._watch)
+        self._periodic("heartbeat", self._beat, lambda: self._registration_state.registration.report_interval_s)
+        self._periodic("leases", self._upkeep.renew_leases, lambda: self._registration_state.registration.lease_s / 3)
+        self._thread_group.start("watchdog", self._watch)
 
     def _start_workers(self) -> None:
         options = self._context.options
-        for lane, count in ((Lane.BUILDS, options.max_concurrent_builds), (Lane.ACTIONS, options.concurrent_actions)):
+        for queue_name, count in (
+            (WorkQueue.BUILDS, options.max_concurrent_builds),
+            (WorkQueue.ACTIONS, options.concurrent_actions),
+        ):
             for number in range(count):
-                worker = Worker(self._context, lane, self._request_scope)
-                self._crew.start(f"{WORK_PREFIX}{lane.value}-{number}", worker.run)
+                worker = Worker(self._context, queue_name, self._request_scope)
+                self._thread_group.start(f"{WORK_PREFIX}{queue_name.value}-{number}", worker.run)
 
     def _start_reporters(self, orphans: Orphans) -> None:
         options, upkeep = self._context.options, self._upkeep
-        self._periodic("doorbells", upkeep.listen, lambda: 0.0, most_s=options.doorbell_wait_s)
-        self._periodic("own-work", upkeep.look_for_work, lambda: options.reconcile_interval_s)
+        self._periodic("wakeups", upkeep.wait_for_wakeups, lambda: 0.0, max_s=options.wakeup_wait_s)
+        self._periodic("own-work", upkeep.poll_for_work, lambda: options.reconcile_interval_s)
         self._periodic("power", PowerSync(self._context).tick, lambda: options.power_sync_interval_s)
         self._periodic("console", ConsoleShipper(self._context).tick, lambda: options.console_interval_s)
         self._periodic("resources", lambda: upkeep.report_resources(orphans), lambda: options.resource_interval_s)
@@ -211,7 +214,7 @@ class Agent:
         tick: Callable[[], None],
         interval_s: Callable[[], float],
         *,
-        most_s: float = 0.0,
+        max_s: float = 0.0,
         wake: threading.Event | None = None,
     ) -> None:
         periodic = Periodic(
@@ -219,38 +222,38 @@ class Agent:
             name=name,
             tick=tick,
             interval_s=interval_s,
-            tick_takes_s=most_s,
+            tick_takes_s=max_s,
             stopping=self._stopping,
-            pulses=self._pulses,
+            heartbeats=self._heartbeats,
             wake=wake,
         )
-        self._crew.start(name, periodic.run)
+        self._thread_group.start(name, periodic.run)
 
     def _watch(self) -> None:
         while not self._stopping.is_set():
-            self._pulses.check(allowance_s=self._context.options.watchdog_s)
+            self._heartbeats.check(allowance_s=self._context.options.watchdog_s)
             self._context.pause(WATCHDOG_EVERY_S)
 
     def _end(self) -> int:
         options = self._context.options
-        died = self._crew.died.is_set()
+        died = self._thread_group.died.is_set()
         self._stopping.set()
         self._context.changes.happened.set()
         self._context.inbox.close(readers=max(options.max_concurrent_builds, options.concurrent_actions))
         if died:
-            log.critical("the agent ends: %s", self._crew.cause)
+            log.critical("the agent ends: %s", self._thread_group.cause)
             return 1
-        if self._crew.wait_for(WORK_PREFIX, seconds=options.shutdown_s - CLOSE_S):
+        if self._thread_group.wait_for(WORK_PREFIX, seconds=options.shutdown_s - CLOSE_S):
             self._close_driver()
         else:
             log.warning("work is cut off; it is given back, to be taken again after the next start")
-        self._crew.start("give-back", lambda: give_all_back(self._context), may_end=True)
-        self._crew.wait_for("give-back", seconds=CLOSE_S)
+        self._thread_group.start("give-back", lambda: give_all_back(self._context), may_end=True)
+        self._thread_group.wait_for("give-back", seconds=CLOSE_S)
         return 0
 
     def _close_driver(self) -> None:
-        self._crew.start("close", self._close_quietly, may_end=True)
-        self._crew.wait_for("close", seconds=CLOSE_S)
+        self._thread_group.start("close", self._close_quietly, may_end=True)
+        self._thread_group.wait_for("close", seconds=CLOSE_S)
 
     def _close_quietly(self) -> None:
         try:

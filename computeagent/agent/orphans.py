@@ -13,17 +13,17 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.instance_mutex import quiet_turn
+from computeagent.agent.instance_mutex import instance_mutex_try
 from computeagent.protocol.guests import GuestOnHypervisor
 
 log = logging.getLogger(__name__)
 
 NODE_FILE = "compute_id"
-KEPT_BY_OPTION = "The agent was started with --keep-orphans"
-KEPT_BY_DOUBT = "The agent's state directory belongs to another compute node than this control plane's"
+NOT_REMOVED_BY_OPTION = "The agent was started with --keep-orphans"
+NOT_REMOVED_BY_DOUBT = "The agent's state directory belongs to another compute node than this control plane's"
 
 
-def node_is_known(state_dir: Path, compute_node_uuid: str, *, strangers: int) -> bool:
+def node_is_known(state_dir: Path, compute_node_uuid: str, *, orphan_guests: int) -> bool:
     """Whether this is the control plane that the guests here belong to; remembers it when there is no doubt.
 
     As Nova's compute_id file: the node's uuid of earlier runs must be the one the control plane answers with. With
@@ -33,48 +33,52 @@ def node_is_known(state_dir: Path, compute_node_uuid: str, *, strangers: int) ->
     recorded = path.read_text().strip() if path.exists() else ""
     if recorded == compute_node_uuid:
         return True
-    if strangers:
+    if orphan_guests:
         return False
     path.write_text(compute_node_uuid + "\n")
     return True
 
 
 class Orphans:
-    """Tells and removes. `look` is called by one thread. `kept_because`: why none is removed; empty when they are."""
+    """Tells and removes. `report_and_remove` is called by one thread. `not_removed_because`: why none is removed; empty
+    when they are.
+    """
 
-    def __init__(self, context: AgentContext, *, kept_because: str = "") -> None:
+    def __init__(self, context: AgentContext, *, not_removed_because: str = "") -> None:
         self._context = context
-        self._kept_because = kept_because
+        self._not_removed_because = not_removed_because
         # None: not told since the start, when rows of an earlier run may have to go.
-        self._told: frozenset[str] | None = None
+        self._reported: frozenset[str] | None = None
 
-    def look(self, guests: Iterable[GuestOnHypervisor], placed_here: Iterable[str]) -> list[str]:
+    def report_and_remove(self, guests: Iterable[GuestOnHypervisor], placed_here: Iterable[str]) -> list[str]:
         """The orphans now. `guests` must have been read before `placed_here`, so that a new guest is no orphan."""
         placed = set(placed_here)
-        strangers = {guest.uuid: guest for guest in guests if guest.uuid not in placed}
-        if not strangers and self._told is not None and not self._told:
+        orphan_guests = {guest.uuid: guest for guest in guests if guest.uuid not in placed}
+        if not orphan_guests and self._reported is not None and not self._reported:
             return []
-        if fresh := strangers.keys() - (self._told or frozenset()):
+        if fresh := orphan_guests.keys() - (self._reported or frozenset()):
             log.warning("guests that no instance of this host explains: %s", ", ".join(sorted(fresh)))
-        removed = {uuid for uuid in self._tell(strangers.values()) if uuid in strangers and self._remove(uuid)}
+        removed = {
+            uuid for uuid in self._report(orphan_guests.values()) if uuid in orphan_guests and self._remove(uuid)
+        }
         if removed:
             # Told at once, so that the removal is booked now and not a minute later.
-            self._tell(guest for uuid, guest in strangers.items() if uuid not in removed)
-        return sorted(strangers)
+            self._report(guest for uuid, guest in orphan_guests.items() if uuid not in removed)
+        return sorted(orphan_guests)
 
-    def _tell(self, strangers: Iterable[GuestOnHypervisor]) -> list[str]:
+    def _report(self, orphan_guests: Iterable[GuestOnHypervisor]) -> list[str]:
         """Those that the control plane would have removed."""
-        told = list(strangers)
-        due = self._context.conductor.strange_guests(
-            host=self._context.host, guests=told, kept_because=self._kept_because
+        reported = list(orphan_guests)
+        due = self._context.conductor.orphan_guests(
+            host=self._context.host, guests=reported, not_removed_because=self._not_removed_because
         )
-        self._told = frozenset(guest.uuid for guest in told)
+        self._reported = frozenset(guest.uuid for guest in reported)
         return due
 
     def _remove(self, uuid: str) -> bool:
         """Under the guest's turn and lock, so that no build of the same instance is under way; False: it stays."""
         context = self._context
-        with quiet_turn(context.turns, uuid, resume=context.inbox.put_back) as entered:
+        with instance_mutex_try(context.instance_mutex, uuid, resume=context.inbox.put_back) as entered:
             if not entered:
                 return False
             try:

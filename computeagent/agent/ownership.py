@@ -9,11 +9,11 @@ from controlplane.kernel.errors import Conflict
 from controlplane.kernel.ids import parse_uuid
 
 ID_FILE = "agent_id"
-TakeSeat = Callable[[str, frozenset[str]], object]
+ClaimHost = Callable[[str, frozenset[str]], object]
 """Given the agent's id and the uuids of its guests: be the one agent of this host. Raises Conflict, Unavailable."""
 
 
-class SeatLost(Exception):
+class HostOwnershipLost(Exception):
     """Another agent serves this host now. Not an expected failure of a tick: this process must end."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.retry import backoff_s, jittered_s
-from computeagent.agent.threads import Pulses
+from computeagent.agent.threads import ThreadHeartbeats
 from computeagent.drivers.base import DriverError
 from controlplane.kernel.errors import KilonovaError, Unavailable
 
@@ -32,7 +32,7 @@ class Periodic:
         tick: Callable[[], None],
         interval_s: Callable[[], float],
         stopping: threading.Event,
-        pulses: Pulses,
+        heartbeats: ThreadHeartbeats,
         tick_takes_s: float = 0.0,
         wake: threading.Event | None = None,
     ) -> None:
@@ -41,7 +41,7 @@ class Periodic:
         self._tick = tick
         self._interval_s = interval_s
         self._stopping = stopping
-        self._pulses = pulses
+        self._heartbeats = heartbeats
         self._tick_takes_s = tick_takes_s
         self._wake = wake
         self._failures = 0
@@ -49,7 +49,7 @@ class Periodic:
     def run(self) -> None:
         """The thread's body."""
         while not self._stopping.is_set():
-            self._pulses.beat(self._name, next_within_s=self._interval_s() + self._tick_takes_s)
+            self._heartbeats.beat(self._name, next_within_s=self._interval_s() + self._tick_takes_s)
             self._tick_once()
             self._rest()
 

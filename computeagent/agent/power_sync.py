@@ -19,26 +19,26 @@ class PowerSync:
 
     def __init__(self, context: AgentContext) -> None:
         self._context = context
-        self._told: dict[str, GuestFacts] = {}
+        self._reported: dict[str, GuestFacts] = {}
         self._full_at: float | None = None
-        self._last_mark = 0
+        self._last_checkpoint = 0
 
     def tick(self) -> None:
         """Send the changes, and once a minute everything."""
         context = self._context
-        mark = context.turns.mark()
+        checkpoint = context.instance_mutex.checkpoint()
         seen = self._read()
         self._forget_stale()
-        news = {
+        changes = {
             uuid: facts
             for uuid, facts in seen.items()
-            if self._told.get(uuid) != facts and context.turns.undisturbed_since(mark, uuid)
+            if self._reported.get(uuid) != facts and context.instance_mutex.undisturbed_since(checkpoint, uuid)
         }
-        if news:
-            context.conductor.power_states(host=context.host, facts=news)
-        self._told = {uuid: facts for uuid, facts in {**self._told, **news}.items() if uuid in seen}
-        self._last_mark = mark
-        context.turns.forget_until(mark)
+        if changes:
+            context.conductor.power_states(host=context.host, facts=changes)
+        self._reported = {uuid: facts for uuid, facts in {**self._reported, **changes}.items() if uuid in seen}
+        self._last_checkpoint = checkpoint
+        context.instance_mutex.forget_until(checkpoint)
 
     def _read(self) -> dict[str, GuestFacts]:
         """What can be read; a guest that cannot (a hung QEMU holds its lock) says nothing of the others."""
@@ -57,11 +57,11 @@ class PowerSync:
 
     def _forget_stale(self) -> None:
         for uuid in self._context.changes.take_missing():
-            self._told.pop(uuid, None)
+            self._reported.pop(uuid, None)
         if self._is_full_due():
-            self._told = {}
-        quiet = self._context.turns.undisturbed_since
-        self._told = {uuid: facts for uuid, facts in self._told.items() if quiet(self._last_mark, uuid)}
+            self._reported = {}
+        quiet = self._context.instance_mutex.undisturbed_since
+        self._reported = {uuid: facts for uuid, facts in self._reported.items() if quiet(self._last_checkpoint, uuid)}
 
     def _is_full_due(self) -> bool:
         now = self._context.clock()

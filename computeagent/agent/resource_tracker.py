@@ -39,7 +39,7 @@ def usage_of(guest: GuestSpec) -> Usage:
     return Usage(guest.vcpus, guest.memory_mib, guest.root_gib + guest.ephemeral_gib + swap_gib)
 
 
-def refusal(guest: GuestSpec, report: HostReport) -> str:
+def guest_refusal(guest: GuestSpec, report: HostReport) -> str:
     """Why the guest cannot be on this machine whatever else is on it; empty when it can."""
     wanted = usage_of(guest)
     placed = guest.numa_topology
@@ -63,9 +63,9 @@ def limit_refusal(limits: Mapping[str, float], together: Usage) -> str:
     """
     amounts = {"memory_mb": together.memory_mib, "vcpu": together.vcpus, "disk_gb": together.disk_gib}
     return "; ".join(
-        f"limit {name}: {amounts[name]} with this instance, at most {most:g}"
-        for name, most in limits.items()
-        if name in amounts and amounts[name] > most
+        f"limit {name}: {amounts[name]} with this instance, at most {maximum:g}"
+        for name, maximum in limits.items()
+        if name in amounts and amounts[name] > maximum
     )
 
 
@@ -86,7 +86,7 @@ class ResourceTracker:
             raise GuestContradicts(guest.fault)
         if complaints := topology_complaints(guest, report):
             raise HostTopologyChanged("; ".join(complaints))
-        if reason := refusal(guest, report):
+        if reason := guest_refusal(guest, report):
             raise ComputeResourcesUnavailable(reason)
         with self._lock:
             if limits:

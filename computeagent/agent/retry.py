@@ -14,12 +14,12 @@ def jittered_s(seconds: float) -> float:
     return seconds * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load, guards nothing
 
 
-def backoff_s(failures: int, *, first_s: float = 0.2, most_s: float = 10.0) -> float:
+def backoff_s(failures: int, *, first_s: float = 0.2, max_s: float = 10.0) -> float:
     """How long to rest after the n-th failure in a row (n >= 1)."""
-    return jittered_s(min(most_s, first_s * 2.0 ** min(failures - 1, 16)))
+    return jittered_s(min(max_s, first_s * 2.0 ** min(failures - 1, 16)))
 
 
-class Patience:
+class Retry:
     """Repeats a call for as long as it ends in `Unavailable` and the agent is not being stopped."""
 
     def __init__(self, *, stopping: Callable[[], bool], pause: Callable[[float], object]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import CleanupFailed, Refused, StepFailed, failure_of
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.steps import StepEnd
 from controlplane.kernel.errors import Fenced
@@ -28,12 +28,12 @@ class _Over:
     error: str
 
 
-class Steps:
+class StepRecorder:
     """Brackets the steps of one held piece of work, and carries its writes. For one thread."""
 
-    def __init__(self, context: AgentContext, hold: Hold) -> None:
+    def __init__(self, context: AgentContext, held: HeldLease) -> None:
         self._context = context
-        self._hold = hold
+        self._hold = held
         self._over: list[_Over] = []
 
     @contextmanager
@@ -57,7 +57,7 @@ class Steps:
         self._end(name, began)
         reach(f"computeagent.agent.{self._hold.order.kind}.{name}:finished")
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Write down now what ended, where nothing else is to be written. Raises Fenced."""
         self.write(lambda ended: self._record(ended, ""))
 
@@ -67,7 +67,7 @@ class Steps:
         `verb` is given the steps that ended and were not told yet; whatever it writes tells them.
         """
         try:
-            self._context.patience.call(lambda: self._write_once(verb))
+            self._context.retry.call(lambda: self._write_once(verb))
         except Fenced:
             self._hold.fence()
             raise

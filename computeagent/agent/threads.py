@@ -9,10 +9,10 @@ log = logging.getLogger(__name__)
 
 
 class ThreadSilent(Exception):
-    """A periodic thread has not been heard of for too long; it hangs in a call that will not return."""
+    """A periodic thread has sent no heartbeat for too long; it hangs in a call that will not return."""
 
 
-class Crew:
+class ThreadGroup:
     """Starts threads and notices their deaths."""
 
     def __init__(self, stopping: threading.Event) -> None:
@@ -51,7 +51,7 @@ class Crew:
                 self.died.set()
 
 
-class Pulses:
+class ThreadHeartbeats:
     """When each periodic thread was last heard of."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

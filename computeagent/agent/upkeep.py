@@ -1,4 +1,4 @@
-"""The ticks of the agent's periodic threads: heartbeat, leases, doorbells, own work, resources, usage."""
+"""The ticks of the agent's periodic threads: heartbeat, leases, wake-ups, own work, resources, usage."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ MAX_LOST_AT_ONCE = 3
 """Guests that vanish between two listings and are still believed to be gone."""
 
 
-class Standing:
+class RegistrationState:
     """How the control plane answered last: intervals, and whether the host is disabled."""
 
     def __init__(self) -> None:
@@ -44,30 +44,32 @@ class Standing:
 class Upkeep:
     """One method per periodic thread; each is one tick."""
 
-    def __init__(self, context: AgentContext, standing: Standing) -> None:
+    def __init__(self, context: AgentContext, registration_state: RegistrationState) -> None:
         self._context = context
-        self._standing = standing
+        self._registration_state = registration_state
         # From the count to the end of its write, so that no older count is written over a newer one.
-        self._telling_usage = threading.Lock()
-        self._told_usage: HostUsage | None = None
+        self._usage_lock = threading.Lock()
+        self._reported_usage: HostUsage | None = None
 
     def register(self) -> None:
         """Report what this host is and has, and how much of it is taken."""
         context = self._context
         report = context.reports.fresh()
-        with self._telling_usage:
+        with self._usage_lock:
             usage = self._usage()
-            self._standing.set(context.conductor.register(host=context.host, report=with_usage(report, usage)))
-            self._told_usage = usage
+            self._registration_state.set(
+                context.conductor.register(host=context.host, report=with_usage(report, usage))
+            )
+            self._reported_usage = usage
 
     def report_usage(self) -> None:
         """Tell how much is taken, if that is another amount than was told last."""
         context = self._context
-        with self._telling_usage:
+        with self._usage_lock:
             usage = self._usage()
-            if usage != self._told_usage:
+            if usage != self._reported_usage:
                 context.conductor.usage(host=context.host, usage=usage)
-                self._told_usage = usage
+                self._reported_usage = usage
 
     def _usage(self) -> HostUsage:
         return usage_of_host(self._context.tracker.used(), self._context.driver.guests())
@@ -75,16 +77,16 @@ class Upkeep:
     def report_resources(self, orphans: Orphans) -> None:
         """Count from zero, look for orphans, tell which guests are missing, register again."""
         context = self._context
-        mark = context.turns.mark()
+        checkpoint = context.instance_mutex.checkpoint()
         guests = context.driver.guests()
         here = {guest.uuid for guest in guests}
         placed = context.conductor.instances_on_host(host=context.host)
         context.tracker.rebuild(instance.guest for instance in placed)
-        orphans.look(guests, [instance.uuid for instance in placed])
-        self._tell_missing([instance for instance in placed if instance.uuid not in here], mark)
+        orphans.report_and_remove(guests, [instance.uuid for instance in placed])
+        self._report_missing([instance for instance in placed if instance.uuid not in here], checkpoint)
         self.register()
 
-    def _tell_missing(self, missing: list[InstanceOnHost], mark: int) -> None:
+    def _report_missing(self, missing: list[InstanceOnHost], checkpoint: int) -> None:
         """Power states speak of guests that are there; one that vanished has to be named by its instance.
 
         What follows is that the guest is started again, so a listing alone is no evidence: the driver is asked for
@@ -101,7 +103,9 @@ class Upkeep:
                 ", ".join(sorted(lost)),
             )
             return
-        gone = [uuid for uuid in lost if self._is_gone(uuid) and context.turns.undisturbed_since(mark, uuid)]
+        gone = [
+            uuid for uuid in lost if self._is_gone(uuid) and context.instance_mutex.undisturbed_since(checkpoint, uuid)
+        ]
         if not gone:
             return
         nothing = GuestFacts(power_state=PowerState.NOSTATE)
@@ -121,31 +125,31 @@ class Upkeep:
     def heartbeat(self) -> None:
         """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
         try:
-            self._standing.set(self._context.conductor.heartbeat(host=self._context.host))
+            self._registration_state.set(self._context.conductor.heartbeat(host=self._context.host))
         except NotFound as error:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()
 
     def renew_leases(self) -> None:
         """Prolong every lease held; what is fenced stops at its next look."""
-        for hold in self._context.holds.all():
-            if hold.is_fenced:
+        for held in self._context.held_leases.all():
+            if held.is_fenced:
                 continue
             try:
-                self._context.conductor.renew(lease=hold.lease)
+                self._context.conductor.renew(lease=held.lease)
             except Fenced as error:
-                hold.fence()
-                if hold in self._context.holds.all():  # else it has just ended
-                    log.warning("%s of %s is fenced: %s", hold.order.kind, hold.guest.uuid, error.message)
+                held.fence()
+                if held in self._context.held_leases.all():  # else it has just ended
+                    log.warning("%s of %s is fenced: %s", held.order.kind, held.guest.uuid, error.message)
 
-    def listen(self) -> None:
-        """Wait for doorbells, and pass them on."""
+    def wait_for_wakeups(self) -> None:
+        """Wait for wake-ups, and pass them on."""
         context = self._context
-        for ring in context.conductor.doorbells(host=context.host, timeout_s=context.options.doorbell_wait_s):
-            context.inbox.put(ring)
+        for wakeup in context.conductor.wakeups(host=context.host, timeout_s=context.options.wakeup_wait_s):
+            context.inbox.put(wakeup)
 
-    def look_for_work(self) -> None:
-        """Ask for work that nobody holds: what a lost doorbell or a crash left behind."""
-        for ring in self._context.conductor.waiting_work(host=self._context.host):
-            if self._context.inbox.put(ring):
+    def poll_for_work(self) -> None:
+        """Ask for work that nobody holds: what a lost wake-up or a crash left behind."""
+        for wakeup in self._context.conductor.waiting_work(host=self._context.host):
+            if self._context.inbox.put(wakeup):
                 self._context.counts.add("found")

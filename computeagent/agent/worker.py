@@ -8,11 +8,11 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.dispatch import HANDLERS
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.handover import give_back
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.retry import backoff_s
-from computeagent.agent.work_queues import Lane
-from computeagent.protocol.work import Ring, WorkOrder
+from computeagent.agent.work_queues import WorkQueue
+from computeagent.protocol.work import WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
 from controlplane.kernel.log_context import log_scope
 
@@ -24,65 +24,65 @@ RequestScope = Callable[[str], AbstractContextManager[object]]
 class Worker:
     """Serves until the inbox closes. No failure of one item ends it: the work stays written down, to be found again."""
 
-    def __init__(self, context: AgentContext, lane: Lane, request_scope: RequestScope) -> None:
+    def __init__(self, context: AgentContext, queue_name: WorkQueue, request_scope: RequestScope) -> None:
         self._context = context
-        self._lane = lane
+        self._queue_name = queue_name
         self._request_scope = request_scope
 
     def run(self) -> None:
         """The thread's body."""
-        while (item := self._context.inbox.next(self._lane)) is not None:
-            if isinstance(item, Hold):
+        while (item := self._context.inbox.next(self._queue_name)) is not None:
+            if isinstance(item, HeldLease):
                 self._serve(item)
             else:
                 self._answer(item)
 
-    def _answer(self, ring: Ring) -> None:
-        order = self._take(ring)
+    def _answer(self, wakeup: WorkWakeup) -> None:
+        order = self._take(wakeup)
         if order is None:
-            self._context.inbox.forget(ring.work_id)
+            self._context.inbox.forget(wakeup.work_id)
         else:
-            self._serve(self._context.holds.add(order))
+            self._serve(self._context.held_leases.add(order))
 
-    def _take(self, ring: Ring) -> WorkOrder | None:
+    def _take(self, wakeup: WorkWakeup) -> WorkOrder | None:
         context = self._context
         try:
-            return context.conductor.take(host=context.host, work_id=ring.work_id, owner=context.owner)
+            return context.conductor.take(host=context.host, work_id=wakeup.work_id, owner=context.owner)
         except Unavailable:
             context.counts.add("unavailable")
             context.pause(backoff_s(1))
         except KilonovaError:
             context.counts.add("take_failed")
-            log.exception("work %s could not be taken", ring.work_id)
+            log.exception("work %s could not be taken", wakeup.work_id)
         return None
 
-    def _serve(self, hold: Hold) -> None:
-        if not self._context.turns.enter_or_park(hold):
-            log.info("instance %s is busy: %s waits for its turn", hold.guest.uuid, hold.order.kind)
+    def _serve(self, held: HeldLease) -> None:
+        if not self._context.instance_mutex.enter_or_park(held):
+            log.info("instance %s is busy: %s waits for its turn", held.guest.uuid, held.order.kind)
             return
         try:
-            about = log_scope(work_id=hold.lease.work_id, instance=hold.guest.uuid)
-            with self._request_scope(hold.order.request_id), about:
-                self._do(hold)
+            about = log_scope(work_id=held.lease.work_id, instance=held.guest.uuid)
+            with self._request_scope(held.order.request_id), about:
+                self._do(held)
         finally:
-            self._let_go(hold)
+            self._let_go(held)
 
-    def _let_go(self, hold: Hold) -> None:
+    def _let_go(self, held: HeldLease) -> None:
         context = self._context
-        context.holds.drop(hold)
-        context.inbox.forget(hold.lease.work_id)
-        for parked in context.turns.leave(hold.guest.uuid):
+        context.held_leases.drop(held)
+        context.inbox.forget(held.lease.work_id)
+        for parked in context.instance_mutex.leave(held.guest.uuid):
             context.inbox.put_back(parked)
 
-    def _do(self, hold: Hold) -> None:
+    def _do(self, held: HeldLease) -> None:
         """Run the handler under the instance's lock. What it leaves unsaid is taken again when the lease is over."""
-        work = f"{hold.order.kind} of {hold.guest.uuid} (attempt {hold.lease.attempt})"
+        work = f"{held.order.kind} of {held.guest.uuid} (attempt {held.lease.attempt})"
         counts = self._context.counts
         try:
-            hold.check()
-            with instance_lock(self._context.state_dir, hold.guest.uuid):
+            held.check()
+            with instance_lock(self._context.state_dir, held.guest.uuid):
                 log.info("%s begins", work)
-                HANDLERS[hold.order.kind](self._context, hold)
+                HANDLERS[held.order.kind](self._context, held)
             counts.add("done")
         except Fenced as error:
             counts.add("fenced")
@@ -90,8 +90,8 @@ class Worker:
         except (InstanceBusy, CleanupFailed, Unavailable) as error:
             counts.add("left")
             log.warning("%s is left for later: %s", work, error.message)
-            if self._context.patience.is_stopping:
-                give_back(self._context, hold)
+            if self._context.retry.is_stopping:
+                give_back(self._context, held)
         except Exception:  # a poisonous item must not take the other guests' work with it
             counts.add("broken")
             log.exception("%s broke off", work)

@@ -12,7 +12,7 @@ from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.steps import FailureClass
 
 ImageSource = Callable[[], Iterator[bytes]]
-Progress = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 class DriverError(Exception):

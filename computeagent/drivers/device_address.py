@@ -10,7 +10,7 @@ from controlplane.kernel.errors import Invalid
 
 FIELD = "device_spec"
 PARTS = ("domain", "bus", "slot", "function")
-_MOST = {"domain": 0xFFFF, "bus": 0xFF, "slot": 0x1F, "function": 0x7}
+_MAX = {"domain": 0xFFFF, "bus": 0xFF, "slot": 0x1F, "function": 0x7}
 _WIDTH = {"domain": 4, "bus": 2, "slot": 2, "function": 1}
 ANY = "*"
 
@@ -67,15 +67,15 @@ def _regex(value: Mapping[str, str]) -> AddressPattern:
 def _part(name: str, text: str) -> str:
     if text == ANY:
         return ANY
-    return hexadecimal(name, text, _MOST[name], _WIDTH[name])
+    return hexadecimal(name, text, _MAX[name], _WIDTH[name])
 
 
-def hexadecimal(name: str, text: str, most: int, width: int) -> str:
+def hexadecimal(name: str, text: str, maximum: int, width: int) -> str:
     """The number in lower case with leading zeros. Raises Invalid."""
     try:
         number = int(text, 16)
     except ValueError as error:
         raise Invalid(f"{name} {text!r} is no hexadecimal number", field=FIELD) from error
-    if not 0 <= number <= most:
-        raise Invalid(f"{name} {text} is above {most:X}", field=FIELD)
+    if not 0 <= number <= maximum:
+        raise Invalid(f"{name} {text} is above {maximum:X}", field=FIELD)
     return f"{number:0{width}x}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from computeagent.drivers.device_address import ANY, FIELD, AddressPattern, hexadecimal, parse_pattern
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
 
@@ -23,7 +23,7 @@ class DeviceSpec:
     devname: str = ""
     tags: tuple[tuple[str, str], ...] = ()
 
-    def matches(self, device: PciDevice) -> bool:
+    def matches(self, device: PciDeviceRecord) -> bool:
         """Whether the device is meant: by ids, and by network name or address.
 
         The exact address of a card, or its network name, means the card's virtual functions as well.
@@ -34,7 +34,7 @@ class DeviceSpec:
             return self.devname in (device.devname, device.parent_devname)
         return self.address is None or self._is_at(device, self.address)
 
-    def _is_at(self, device: PciDevice, pattern: AddressPattern) -> bool:
+    def _is_at(self, device: PciDeviceRecord, pattern: AddressPattern) -> bool:
         if pattern.matches(device.address):
             return True
         return pattern.is_single and bool(device.parent_address) and pattern.matches(device.parent_address)
@@ -50,12 +50,12 @@ def parse_device_specs(entries: Iterable[Mapping[str, Any]]) -> tuple[DeviceSpec
     return tuple(_spec(dict(entry)) for entry in entries)
 
 
-def spec_of(device: PciDevice, specs: Iterable[DeviceSpec]) -> DeviceSpec | None:
+def spec_of(device: PciDeviceRecord, specs: Iterable[DeviceSpec]) -> DeviceSpec | None:
     """The first rule that means the device; None: guests may not have it."""
     return next((spec for spec in specs if spec.matches(device)), None)
 
 
-def devices_chosen(found: Iterable[PciDevice], specs: Sequence[DeviceSpec]) -> tuple[PciDevice, ...]:
+def devices_chosen(found: Iterable[PciDeviceRecord], specs: Sequence[DeviceSpec]) -> tuple[PciDeviceRecord, ...]:
     """Of a machine's devices those that guests may have, with Nova's label and the tags of the rule that means them."""
     pairs = ((device, spec_of(device, specs)) for device in found)
     return tuple(

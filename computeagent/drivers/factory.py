@@ -11,7 +11,7 @@ from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 
 NO_OPTIONS = HostOptions()
-MOST_FAKE_PARTS = 64
+MAX_FAKE_PARTS = 64
 SCHEMES = ("fake", "test", "qemu", "qemu+ssh", "qemu+tls", "qemu+tcp", "qemu+unix")
 
 
@@ -71,10 +71,10 @@ def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides, op
             vcpus=sizes.vcpus if overrides.vcpus is None else overrides.vcpus,
             memory_mib=sizes.memory_mib if overrides.memory_mib is None else overrides.memory_mib,
             disk_gib=sizes.disk_gib if overrides.disk_gib is None else overrides.disk_gib,
-            numa_cells=_amount(uri, query, "numa_cells", sizes.numa_cells, least=0),
-            threads=_amount(uri, query, "threads", sizes.threads, least=1),
-            gpus=_amount(uri, query, "gpus", sizes.gpus, least=0),
-            nics=_amount(uri, query, "nics", sizes.nics, least=0),
+            numa_cells=_amount(uri, query, "numa_cells", sizes.numa_cells, minimum=0),
+            threads=_amount(uri, query, "threads", sizes.threads, minimum=1),
+            gpus=_amount(uri, query, "gpus", sizes.gpus, minimum=0),
+            nics=_amount(uri, query, "nics", sizes.nics, minimum=0),
         ),
         latency_s=latency_s,
         state_file=None if query.get("memory") == "1" else state_dir / "fake_guests.json",
@@ -82,8 +82,8 @@ def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides, op
     )
 
 
-def _amount(uri: str, query: dict[str, str], name: str, default: int, *, least: int) -> int:
+def _amount(uri: str, query: dict[str, str], name: str, default: int, *, minimum: int) -> int:
     text = query.get(name, str(default))
-    if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= MOST_FAKE_PARTS:
-        raise DriverError(f"{uri}: {name} must be a whole number from {least} to {MOST_FAKE_PARTS}")
+    if not (text.isascii() and text.isdecimal()) or not minimum <= int(text) <= MAX_FAKE_PARTS:
+        raise DriverError(f"{uri}: {name} must be a whole number from {minimum} to {MAX_FAKE_PARTS}")
     return int(text)

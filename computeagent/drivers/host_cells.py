@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions, ReservedPages
-from computeagent.protocol.topology import HostCell, HostTopology, Pages
+from computeagent.protocol.topology import HostTopology, NUMACell, NUMAPages
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ def _pages(memory_mib: int, huge: tuple[tuple[int, int], ...]) -> tuple[tuple[in
     return (4, max(0, small_kib) // 4), *huge
 
 
-def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> HostCell:
+def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> NUMACell:
     ids = frozenset(cpu.id for cpu in cell.cpus)
     sockets = {cpu.socket for cpu in cell.cpus}
     offered = ids & (shared | pinnable)
-    return HostCell(
+    return NUMACell(
         id=cell.id,
         cpuset=ids & shared,
         pcpuset=ids & pinnable,
@@ -88,7 +88,7 @@ def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[in
         # Devices can be near a socket only where a cell has one.
         socket=sockets.pop() if len(sockets) == 1 else None,
         siblings=_siblings(cell, offered),
-        mempages=tuple(Pages(size, total) for size, total in sorted(cell.pages)),
+        mempages=tuple(NUMAPages(size, total) for size, total in sorted(cell.pages)),
     )
 
 
@@ -100,7 +100,7 @@ def _siblings(cell: MachineCell, offered: frozenset[int]) -> tuple[frozenset[int
     return tuple(sorted(filter(None, cores), key=min))
 
 
-def _with_reserved(cells: tuple[HostCell, ...], reserved: tuple[ReservedPages, ...]) -> tuple[HostCell, ...]:
+def _with_reserved(cells: tuple[NUMACell, ...], reserved: tuple[ReservedPages, ...]) -> tuple[NUMACell, ...]:
     by_id = {cell.id: cell for cell in cells}
     for each in reserved:
         cell = by_id.get(each.cell)
@@ -109,6 +109,6 @@ def _with_reserved(cells: tuple[HostCell, ...], reserved: tuple[ReservedPages, .
             raise DriverError(
                 f"pages of {each.size_kib} KiB are to be reserved on cell {each.cell}, which this machine does not have"
             )
-        kept = replace(pages, reserved=each.count)
-        by_id[cell.id] = replace(cell, mempages=tuple(kept if one is pages else one for one in cell.mempages))
+        reduced = replace(pages, reserved=each.count)
+        by_id[cell.id] = replace(cell, mempages=tuple(reduced if one is pages else one for one in cell.mempages))
     return tuple(by_id[cell.id] for cell in cells)

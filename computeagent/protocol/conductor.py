@@ -1,7 +1,7 @@
 """The Protocol of what an agent may ask of the control plane: verbs with dataclasses in and out.
 
 The only door between a hypervisor and the rest. `servers.agent_api` implements it in-process; another
-transport can take its place without a change in the agent. Every verb that writes takes the `Lease` of its work
+transport can take its place without a change in the agent. Every verb that writes takes the `AgentLease` of its work
 and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
 once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB, disk GiB, times are
 seconds; UUIDs travel as text.
@@ -17,11 +17,11 @@ from typing import Protocol
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.steps import BuildFailure, StepEnd
-from computeagent.protocol.work import Lease, Ring, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkOrder, WorkWakeup
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyVerdict:
+class GroupVerdict:
     """Answer of the late server group check; `reason` names members and limit when not allowed."""
 
     allowed: bool
@@ -43,42 +43,42 @@ class Conductor(Protocol):
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
 
-    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
+    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
         """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
 
-    def waiting_work(self, *, host: str) -> list[Ring]:
+    def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """All work of this host that nobody holds a valid lease on: what to look at after a start."""
 
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
         """Take the work: attempt + 1 and a lease. None when it is done, cancelled, leased, or another host's."""
 
-    def renew(self, *, lease: Lease) -> None:
+    def renew(self, *, lease: AgentLease) -> None:
         """Prolong the lease. Raises Fenced."""
 
-    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
+    def record_steps(self, *, lease: AgentLease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """These steps are over and, unless empty, `begins` begins: event rows, task_state and lease. Raises Fenced."""
 
-    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+    def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """Late server group check: may this instance be on this host?"""
 
-    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
         """The bytes of the image of this work's instance."""
 
-    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""
 
-    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
+    def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """The build failed and the host released everything: next alternate, or ERROR. Raises Fenced."""
 
-    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """Start, stop or reboot is done and this is the power state now. Raises Fenced."""
 
     def action_failed(
-        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
     ) -> None:
         """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced."""
 
-    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
+    def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
         """Nothing of the guest is left on the host: allocations, mappings and rows may go. Raises Fenced."""
 
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -90,14 +90,16 @@ class Conductor(Protocol):
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""
 
-    def give_back(self, *, lease: Lease, reason: str) -> None:
+    def give_back(self, *, lease: AgentLease, reason: str) -> None:
         """The agent ends and the work is not done: anybody may take it at once, no attempt is lost. Raises Fenced."""
 
-    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
+    def orphan_guests(
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    ) -> list[str]:
         """All guests here that no instance explains, each time all of them; empty when there is none (any more).
 
-        `kept_because` says why this agent removes none, if so. The answer: those whose time has come; each must be
-        asked for by `release_guest` under its lock before it is removed.
+        `not_removed_because` says why this agent removes none, if so. The answer: those whose time has come; each must
+        be asked for by `release_guest` under its lock before it is removed.
         """
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.topology import HostTopology
 
 
@@ -35,7 +35,7 @@ class HostReport:
     stats: dict[str, object] = field(default_factory=dict)
     metrics: dict[str, object] = field(default_factory=dict)
     numa_topology: HostTopology | None = None
-    pci_devices: tuple[PciDevice, ...] = ()
+    pci_devices: tuple[PciDeviceRecord, ...] = ()
     dedicated_vcpus: int = 0
 
 

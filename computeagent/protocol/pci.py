@@ -42,7 +42,7 @@ class DeviceState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PciDevice:
+class PciDeviceRecord:
     """One device. `parent_address` is the card's of a virtual function, `devname` the name of its network interface,
     and `parent_devname` that of its card's; `numa_node` None: the host does not say.
 

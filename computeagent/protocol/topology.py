@@ -17,7 +17,7 @@ PAGE_WORDS = {"small": SMALL_PAGES, "large": LARGE_PAGES, "any": ANY_PAGES}
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class NUMAPages:
     """Pages of one size in one cell. `reserved` are kept from guests."""
 
     size_kib: int
@@ -37,7 +37,7 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class HostCell:
+class NUMACell:
     """One NUMA cell. `cpuset` are the CPUs offered shared (VCPU), `pcpuset` those offered pinned (PCPU).
 
     `cpu_usage` counts shared vCPUs placed here. `siblings` are the threads of each core; a CPU in none of them is a
@@ -53,7 +53,7 @@ class HostCell:
     memory_used_mib: int = 0
     pinned_cpus: frozenset[int] = frozenset()
     siblings: tuple[frozenset[int], ...] = ()
-    mempages: tuple[Pages, ...] = ()
+    mempages: tuple[NUMAPages, ...] = ()
     physnets: frozenset[str] = frozenset()
     tunneled: bool = False
 
@@ -94,12 +94,12 @@ class HostCell:
         """Whether any core has more than one thread."""
         return any(len(threads) > 1 for threads in self.siblings)
 
-    def pages(self, size_kib: int) -> Pages | None:
+    def pages(self, size_kib: int) -> NUMAPages | None:
         """The pages of one size, if the cell has that size."""
         return next((each for each in self.mempages if each.size_kib == size_kib), None)
 
     @property
-    def smallest_pages(self) -> Pages | None:
+    def smallest_pages(self) -> NUMAPages | None:
         """The pages of the smallest size, if the host reports pages."""
         return min(self.mempages, key=lambda each: each.size_kib, default=None)
 
@@ -119,15 +119,15 @@ class HostCell:
 class HostTopology:
     """All cells of a host, in the order it reports them."""
 
-    cells: tuple[HostCell, ...]
+    cells: tuple[NUMACell, ...]
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def __iter__(self) -> Iterator[HostCell]:
+    def __iter__(self) -> Iterator[NUMACell]:
         return iter(self.cells)
 
-    def cell(self, cell_id: int) -> HostCell | None:
+    def cell(self, cell_id: int) -> NUMACell | None:
         """The cell of this id."""
         return next((each for each in self.cells if each.id == cell_id), None)
 
@@ -166,7 +166,7 @@ class EmulatorThreads(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GuestCell:
+class GuestCellTuning:
     """One NUMA cell of a guest: `cpuset` are its shared vCPUs, `pcpuset` its pinned ones.
 
     `page_size` is in KiB or a symbol, None for no wish. The last three are set by a fit: the host cell, pairs of
@@ -209,13 +209,13 @@ class GuestCell:
 class GuestTopology:
     """All cells of a guest. CPU and thread policies are the same in all of them."""
 
-    cells: tuple[GuestCell, ...]
+    cells: tuple[GuestCellTuning, ...]
     emulator_threads: EmulatorThreads | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def __iter__(self) -> Iterator[GuestCell]:
+    def __iter__(self) -> Iterator[GuestCellTuning]:
         return iter(self.cells)
 
     @property

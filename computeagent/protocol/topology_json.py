@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCell,
+    GuestCellTuning,
     GuestTopology,
-    HostCell,
     HostTopology,
-    Pages,
+    NUMACell,
+    NUMAPages,
     ThreadPolicy,
 )
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
@@ -53,7 +53,7 @@ def guest_from_dict(data: Mapping[str, Any]) -> GuestTopology:
         raise Invalid(f"this is no topology of a guest: {error!r}") from error
 
 
-def _host_cell(cell: HostCell) -> Json:
+def _host_cell(cell: NUMACell) -> Json:
     return {
         "id": cell.id,
         "cpuset": format_cpus(cell.cpuset),
@@ -74,13 +74,13 @@ def _host_cell(cell: HostCell) -> Json:
     }
 
 
-def _pages(pages: Pages) -> list[int]:
+def _pages(pages: NUMAPages) -> list[int]:
     """Size in KiB, total, used, reserved."""
     return [pages.size_kib, pages.total, pages.used, pages.reserved]
 
 
-def _read_host_cell(data: Mapping[str, Any]) -> HostCell:
-    return HostCell(
+def _read_host_cell(data: Mapping[str, Any]) -> NUMACell:
+    return NUMACell(
         id=data["id"],
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),
@@ -90,13 +90,13 @@ def _read_host_cell(data: Mapping[str, Any]) -> HostCell:
         memory_used_mib=data.get("memory_used_mib", 0),
         pinned_cpus=parse_cpus(data.get("pinned_cpus", "")),
         siblings=tuple(map(parse_cpus, data.get("siblings", ()))),
-        mempages=tuple(Pages(*numbers) for numbers in data.get("mempages", ())),
+        mempages=tuple(NUMAPages(*numbers) for numbers in data.get("mempages", ())),
         physnets=frozenset(data.get("physnets", ())),
         tunneled=data.get("tunneled", False),
     )
 
 
-def _guest_cell(cell: GuestCell) -> Json:
+def _guest_cell(cell: GuestCellTuning) -> Json:
     return {
         "id": cell.id,
         "cpuset": format_cpus(cell.cpuset),
@@ -115,9 +115,9 @@ def _guest_cell(cell: GuestCell) -> Json:
     }
 
 
-def _read_guest_cell(data: Mapping[str, Any]) -> GuestCell:
+def _read_guest_cell(data: Mapping[str, Any]) -> GuestCellTuning:
     policy, threads = data.get("cpu_policy"), data.get("thread_policy")
-    return GuestCell(
+    return GuestCellTuning(
         id=int(data["id"]),
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),

@@ -18,15 +18,15 @@ class WorkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
-    """A doorbell: look at this work. Says nothing else; may be late, lost or doubled."""
+class WorkWakeup:
+    """A wake-up: look at this work. Says nothing else; may be late, lost or doubled."""
 
     kind: WorkKind
     work_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WorkContext:
     """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
 
     `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
@@ -41,18 +41,18 @@ class Errand:
     has_devices: bool = False
 
 
-NO_ERRAND = Errand()
+NO_WORK_CONTEXT = WorkContext()
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class AgentLease:
     """The right to act on one piece of work; `attempt` is the fencing token."""
 
     work_id: str
     attempt: int
     owner: str
     lease_s: float
-    errand: Errand = NO_ERRAND
+    work_context: WorkContext = NO_WORK_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class WorkOrder:
     instance is in a server group, so a build has to ask for the late group check.
     """
 
-    lease: Lease
+    lease: AgentLease
     kind: WorkKind
     guest: GuestSpec
     request_id: str

@@ -38,7 +38,7 @@ def page(action: str) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P
                 require(caller, action)
                 return view(request, caller, *args, **kwargs)
             except KilonovaError as error:
-                return refusal(request, error)
+                return refusal_page(request, error)
 
         return guarded
 
@@ -72,7 +72,7 @@ HEADINGS = {
 }
 
 
-def refusal(request: HttpRequest, error: KilonovaError) -> HttpResponse:
+def refusal_page(request: HttpRequest, error: KilonovaError) -> HttpResponse:
     """A refusal as a page, with the status an API call would get."""
     status = status_of(error)
     heading = HEADINGS.get(status, "That is not possible")

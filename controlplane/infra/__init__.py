@@ -1,1 +1,1 @@
-"""The ground floor in Django: compare-and-set, leases, work rows, doorbells, errors to HTTP, paging."""
+"""The ground floor in Django: compare-and-set, leases, work rows, wake-ups, errors to HTTP, paging."""

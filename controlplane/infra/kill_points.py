@@ -15,7 +15,7 @@ from django.db.backends.signals import connection_created
 
 from controlplane.kernel.kill_points import reach
 
-HOUSES = ("servers", "scheduling", "placement", "computeagent", "controlplane")
+APPS = ("servers", "scheduling", "placement", "computeagent", "controlplane")
 CARRIERS = frozenset({"controlplane.infra.db"})
 """Modules that end transactions for others, who give the point its name."""
 WRITES = ("INSERT", "UPDATE", "DELETE")
@@ -61,7 +61,7 @@ def current_function(frame: FrameType | None) -> str:
     while frame is not None:
         decorated = _decorated(frame)
         module = decorated.__module__ if decorated else str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in HOUSES and module not in {__name__, *CARRIERS}:
+        if module.partition(".")[0] in APPS and module not in {__name__, *CARRIERS}:
             return f"{module}.{decorated.__qualname__ if decorated else frame.f_code.co_qualname}"
         frame = frame.f_back
     return "other"

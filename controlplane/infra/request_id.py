@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
 
-from controlplane.infra.request_log import request_told
+from controlplane.infra.request_log import record_request
 from controlplane.kernel.ids import is_request_id, new_request_id
 
 HEADER = "X-OpenStack-Request-Id"
@@ -41,5 +41,5 @@ class RequestIdMiddleware:
             began = time.perf_counter()
             response = self.get_response(request)
             response[HEADER] = current_request_id()
-            request_told(request, response, began=began)
+            record_request(request, response, began=began)
             return response

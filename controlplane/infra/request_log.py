@@ -10,7 +10,7 @@ READS = frozenset({"GET", "HEAD", "OPTIONS"})
 """What changes nothing is told at DEBUG: pages ask again every second."""
 
 
-def request_told(request: HttpRequest, response: HttpResponse, *, began: float) -> None:
+def record_request(request: HttpRequest, response: HttpResponse, *, began: float) -> None:
     """Verb, path and status, and the seconds since `began`, of `time.perf_counter`. No query: it may hold anything."""
     level = logging.DEBUG if request.method in READS else logging.INFO
     if log.isEnabledFor(level):

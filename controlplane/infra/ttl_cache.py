@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class KeptAnswer(Generic[T]):
+class TtlCache(Generic[T]):
     """Of one process; its threads share it. Who asks while it is made waits for it. A failure is not kept."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -53,13 +53,13 @@ class KillPoints:
         if self._stands_aside:
             return
         if point not in self._known:
-            self._tell(point)
+            self._announce(point)
         action = self._claim(file_name(point))
         if action:
             verb, _, argument = action.partition(" ")
             ACTIONS[verb](argument)
 
-    def _tell(self, point: str) -> None:
+    def _announce(self, point: str) -> None:
         self._known.add(point)
         self._seen_here.mkdir(parents=True, exist_ok=True)
         (self._seen_here / file_name(point)).touch()

@@ -10,14 +10,14 @@ from controlplane.launcher.options import HypervisorKind
 
 SIMULATED_VCPUS = 16
 SIMULATED_MEMORY_MIB = 65536
-KEPT_MEMORY_MIB = 1024  # for the machine itself and the control plane
-LEAST_MEMORY_MIB = 512
+RESERVED_MEMORY_MIB = 1024  # for the machine itself and the control plane
+MIN_MEMORY_MIB = 512
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class HostShare:
     """What one of several hypervisors on a machine reports as its own."""
 
     vcpus: int
@@ -33,7 +33,7 @@ class Hypervisor:
     uri: str
     state_dir: Path
     image_cache: Path
-    share: Share | None = None
+    share: HostShare | None = None
 
 
 def hypervisors_prepare(kind: HypervisorKind, *, count: int, state_dir: Path) -> list[Hypervisor]:
@@ -54,15 +54,15 @@ def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hyper
     return Hypervisor(host=host, uri=uri, state_dir=base.parent / "agents" / host, image_cache=cache, share=share)
 
 
-def machine_share(count: int, *, disk_of: Path) -> Share:
+def machine_share(count: int, *, disk_of: Path) -> HostShare:
     """This machine divided by `count`, so that its memory and disk are not promised twice.
 
     vCPUs share time and are not divided.
     """
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB
     disk_gib = shutil.disk_usage(disk_of).free // GIB
-    return Share(
+    return HostShare(
         vcpus=os.cpu_count() or 1,
-        memory_mib=max((memory_mib - KEPT_MEMORY_MIB) // count, LEAST_MEMORY_MIB),
+        memory_mib=max((memory_mib - RESERVED_MEMORY_MIB) // count, MIN_MEMORY_MIB),
         disk_gib=max(disk_gib // count, 1),
     )

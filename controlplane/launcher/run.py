@@ -25,7 +25,7 @@ from controlplane.launcher.seed import (
 )
 from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import POLL_S, ChildDied, Supervisor
-from controlplane.launcher.web_door import require_free_port, why_not_ready
+from controlplane.launcher.web_probe import require_free_port, why_not_ready
 from controlplane.launcher.welcome import Welcome
 
 READY_POLL_S = 0.3
@@ -155,7 +155,7 @@ def _run(
 
 def _wait_until_ready(options: UpOptions, supervisor: Supervisor, announcer: Announcer, stop: StopRequest) -> None:
     """Without hypervisors of this machine, hosts and images come later, from people."""
-    started = told = time.monotonic()
+    started = announced = time.monotonic()
     later = frozenset() if options.hypervisors else frozenset({"hosts", "images"})
     what = "a VM can be created" if options.hypervisors else "hypervisors may come"
     with announcer.step(f"Waiting until {what}") as doing:
@@ -163,9 +163,9 @@ def _wait_until_ready(options: UpOptions, supervisor: Supervisor, announcer: Ann
             if stop:
                 raise StoppedEarly
             doing("; ".join(reasons))
-            if time.monotonic() - told > SLOW_START_S:
-                told = time.monotonic()
-                announcer.warn(f"not ready after {told - started:.0f} s: {'; '.join(reasons)}")
+            if time.monotonic() - announced > SLOW_START_S:
+                announced = time.monotonic()
+                announcer.warn(f"not ready after {announced - started:.0f} s: {'; '.join(reasons)}")
             supervisor.tick()
             time.sleep(READY_POLL_S)
 

@@ -12,6 +12,6 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         """Declare the periodic tasks; models cannot be imported before all apps are loaded."""
-        from controlplane.notifications.jobs import chores_register  # noqa: PLC0415
+        from controlplane.notifications.jobs import periodic_tasks_register  # noqa: PLC0415
 
-        chores_register()
+        periodic_tasks_register()

@@ -19,10 +19,10 @@ from django.db.models.functions import Now
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Fenced
 from controlplane.notifications.conf import notification_options
-from controlplane.notifications.http_client import Answer
+from controlplane.notifications.http_client import WebhookResponse
 from controlplane.notifications.models import OPEN_DELIVERIES, Delivery, DeliveryAttempt, DeliveryState, Webhook
 
-FIRST_WAIT_S, MOST_WAIT_S = 5.0, 3600.0
+FIRST_WAIT_S, MAX_WAIT_S = 5.0, 3600.0
 EVENT_REFUSED = frozenset({400, 409, 413, 415, 422})
 """Statuses that say something about one event, and nothing about the next."""
 
@@ -65,7 +65,7 @@ def delivery_take(*, webhook_id: UUID, owner: str) -> TakenDelivery | None:
     return TakenDelivery(before, before.attempt + 1) if won else None
 
 
-def delivery_finish(*, taken: TakenDelivery, answer: Answer) -> bool:
+def delivery_finish(*, taken: TakenDelivery, answer: WebhookResponse) -> bool:
     """Write down what an attempt brought; gives whether it was delivered. Raises Fenced if it was taken from us."""
     is_last = taken.attempt >= taken.row.max_attempts
     with transaction.atomic():
@@ -80,7 +80,7 @@ def delivery_finish(*, taken: TakenDelivery, answer: Answer) -> bool:
             duration_ms=answer.duration_ms,
             status=answer.status,
             error=answer.problem,
-            answer=answer.beginning,
+            answer=answer.body_start,
         )
     if not changed:
         raise Fenced(f"attempt {taken.attempt} of delivery {taken.row.pk} is no longer the owner")
@@ -102,12 +102,12 @@ def deliveries_expire() -> int:
     )
 
 
-def wait_s(attempt: int) -> float:
+def retry_wait_s(attempt: int) -> float:
     """Seconds from a failed attempt to the next: 5, 10, 20 ... an hour."""
-    return min(MOST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, 20))
+    return min(MAX_WAIT_S, FIRST_WAIT_S * 2.0 ** min(attempt - 1, 20))
 
 
-def _outcome(taken: TakenDelivery, answer: Answer, *, is_last: bool) -> dict[str, object]:
+def _outcome(taken: TakenDelivery, answer: WebhookResponse, *, is_last: bool) -> dict[str, object]:
     if answer.is_accepted:
         return {"state": DeliveryState.DONE, "finished_at": Now(), "error": ""}
     if is_last:
@@ -119,7 +119,7 @@ def _outcome(taken: TakenDelivery, answer: Answer, *, is_last: bool) -> dict[str
 
 def _wait_s(taken: TakenDelivery) -> float:
     tried = taken.attempt - (taken.row.max_attempts - notification_options().attempts)
-    return wait_s(max(1, tried))
+    return retry_wait_s(max(1, tried))
 
 
 def _due() -> QuerySet[Delivery]:

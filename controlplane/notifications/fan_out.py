@@ -16,17 +16,17 @@ from controlplane.notifications.webhooks import is_wanted, webhook_queue_resume,
 BATCH = 500
 
 
-def events_offer() -> int:
+def events_fan_out() -> int:
     """Make the deliveries of events that were not offered yet; gives how many events. Safe in many processes at once.
 
     A webhook gets what happened since it was made, nothing older.
     """
     with transaction.atomic():
-        rows = list(Notification.objects.filter(offered_at__isnull=True).order_by("created_at")[:BATCH])
+        rows = list(Notification.objects.filter(fanned_out_at__isnull=True).order_by("created_at")[:BATCH])
         if not rows:
             return 0
         _deliveries_make(rows, list(webhooks_enabled()))
-        Notification.objects.filter(pk__in=[row.pk for row in rows]).update(offered_at=Now())
+        Notification.objects.filter(pk__in=[row.pk for row in rows]).update(fanned_out_at=Now())
     return len(rows)
 
 

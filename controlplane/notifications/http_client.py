@@ -16,16 +16,16 @@ from urllib.parse import urlsplit
 
 from controlplane.notifications.addresses import addresses_resolve
 
-MOST_READ = 500
+MAX_READ_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebhookResponse:
     """What a receiver said. `status` None: it could not be reached, and `problem` says why."""
 
     status: int | None
     problem: str
-    beginning: str
+    body_start: str
     duration_ms: int
 
     @property
@@ -34,22 +34,22 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300
 
 
-def post(
+def http_post(
     *, url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, allowed_networks: Sequence[str] = ()
-) -> Answer:
+) -> WebhookResponse:
     """Send it; a redirect is an answer like any other that is not 2xx, since a signed body goes nowhere else.
 
     `timeout_s` is for the whole exchange; looking up the name counts, and ends by the resolver's own limit.
     """
     started = time.monotonic()
-    status, problem, beginning = None, "", ""
+    status, problem, body_start = None, "", ""
     try:
-        status, beginning = _exchange(url, body, headers, timeout_s, allowed_networks)
+        status, body_start = _exchange(url, body, headers, timeout_s, allowed_networks)
         if not 200 <= status < 300:
             problem = f"the receiver answered {status}"
     except (OSError, http.client.HTTPException, ssl.SSLError, ValueError) as error:
         problem = f"{type(error).__name__}: {error}"[:500]
-    return Answer(status, problem, beginning, int((time.monotonic() - started) * 1000))
+    return WebhookResponse(status, problem, body_start, int((time.monotonic() - started) * 1000))
 
 
 def _exchange(
@@ -69,7 +69,7 @@ def _exchange(
             connection.sock = _BoundedSocket(sock, until)
             connection.request("POST", target, body=body, headers=dict(headers))
             response = connection.getresponse()
-            return response.status, _text(response.read1(MOST_READ))
+            return response.status, _text(response.read1(MAX_READ_BYTES))
     except TimeoutError as error:
         raise TimeoutError(f"no answer within {timeout_s:g} s") from error
 
@@ -134,4 +134,4 @@ def _left_s(until: float) -> float:
 
 
 def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace").replace("\x00", "")[:MOST_READ]
+    return data.decode("utf-8", "replace").replace("\x00", "")[:MAX_READ_BYTES]

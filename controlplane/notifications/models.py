@@ -28,7 +28,7 @@ class Notification(UuidKeyed):
     project_id = models.UUIDField(null=True, blank=True)
     happened_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-    offered_at = models.DateTimeField(
+    fanned_out_at = models.DateTimeField(
         null=True, blank=True, help_text="When its deliveries were made, one for each webhook that wants it."
     )
 
@@ -38,7 +38,7 @@ class Notification(UuidKeyed):
             models.Index(fields=["event_type", "created_at"], name="notification_event"),
             models.Index(fields=["request_id"], name="notification_request"),
             # Few among many: what no webhook was offered yet.
-            models.Index(fields=["created_at"], condition=Q(offered_at__isnull=True), name="notification_unoffered"),
+            models.Index(fields=["created_at"], condition=Q(fanned_out_at__isnull=True), name="notification_unoffered"),
         ]
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Webhook(UuidKeyed, Timestamped):
     events = models.JSONField(
         default=list, help_text='Patterns of event types, such as ["scheduler.*", "*.error"]; ["*"] is every event.'
     )
-    sealed_secret = models.TextField(help_text="Encrypted; nobody is shown it again.")
+    encrypted_secret = models.TextField(help_text="Encrypted; nobody is shown it again.")
     enabled = models.BooleanField(default=True)
     retry_at = models.DateTimeField(
         null=True, blank=True, help_text="Nothing is sent before: the receiver failed, and events keep their order."

@@ -9,8 +9,8 @@ from django.db import transaction
 
 from controlplane.infra.request_id import current_request_id
 from controlplane.notifications.conf import notification_options
-from controlplane.notifications.envelope import Event, message
 from controlplane.notifications.models import Notification
+from controlplane.notifications.serializer import Event, message
 from controlplane.notifications.webhooks import is_wanted, patterns_wanted
 
 log = logging.getLogger("notifications")

@@ -11,15 +11,15 @@ from controlplane.kernel.errors import Invalid
 PURPOSE = b"kilonova webhook secrets"
 
 
-def seal(secret: str) -> str:
+def secret_encrypt(secret: str) -> str:
     """The secret in a form that is safe in tables, dumps and logs."""
     return _box().encrypt(secret.encode()).decode()
 
 
-def unseal(sealed: str) -> str:
-    """The inverse. Raises Invalid when it was sealed under another SECRET_KEY."""
+def secret_decrypt(encrypted: str) -> str:
+    """The inverse. Raises Invalid when it was immutable under another SECRET_KEY."""
     try:
-        return _box().decrypt(sealed.encode()).decode()
+        return _box().decrypt(encrypted.encode()).decode()
     except InvalidToken as error:
         raise Invalid("The secret was stored under another SECRET_KEY: set it anew.", field="secret") from error
 

@@ -18,31 +18,31 @@ from controlplane.notifications.deliveries import (
     delivery_take,
     webhooks_due,
 )
-from controlplane.notifications.envelope import body
-from controlplane.notifications.fan_out import events_offer
-from controlplane.notifications.http_client import Answer, post
+from controlplane.notifications.fan_out import events_fan_out
+from controlplane.notifications.http_client import WebhookResponse, http_post
 from controlplane.notifications.models import Delivery
-from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.secret_encryption import secret_decrypt
+from controlplane.notifications.serializer import body
 from controlplane.notifications.signature import SIGNATURE_HEADER, signature
 
 log = logging.getLogger(__name__)
 
-MOST_THREADS = 8
-MOST_AT_ONCE = 500
+MAX_THREADS = 8
+MAX_AT_ONCE = 500
 
 
 def notifications_deliver() -> None:
     """One round: make deliveries of new events, give up old ones, and see that what is due is being sent."""
-    events_offer()
+    events_fan_out()
     deliveries_expire()
-    _COURIERS.start_for(webhooks_due())
+    _SENDERS.start_for(webhooks_due())
 
 
 def webhook_drain(webhook_id: UUID) -> int:
     """Send what is due to one webhook, oldest first, until nothing is or it fails; gives how many were accepted."""
     sent = 0
-    while sent < MOST_AT_ONCE:
-        taken = delivery_take(webhook_id=webhook_id, owner=f"courier {getpid()}")
+    while sent < MAX_AT_ONCE:
+        taken = delivery_take(webhook_id=webhook_id, owner=f"sender {getpid()}")
         if taken is None or not _delivered(taken):
             break
         sent += 1
@@ -64,12 +64,12 @@ def _delivered(taken: TakenDelivery) -> bool:
         return is_done
 
 
-def _send(row: Delivery, attempt: int) -> Answer:
+def _send(row: Delivery, attempt: int) -> WebhookResponse:
     content, now = body(row.notification), int(time.time())
     try:
-        secret = unseal(row.webhook.sealed_secret)
+        secret = secret_decrypt(row.webhook.encrypted_secret)
     except Invalid as error:
-        return Answer(None, error.message, "", 0)
+        return WebhookResponse(None, error.message, "", 0)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "kilonova-webhook/1",
@@ -81,7 +81,7 @@ def _send(row: Delivery, attempt: int) -> Answer:
     if row.notification.request_id.startswith("req-"):
         headers[HEADER] = row.notification.request_id
     options = notification_options()
-    return post(
+    return http_post(
         url=row.webhook.url,
         body=content,
         headers=headers,
@@ -90,7 +90,7 @@ def _send(row: Delivery, attempt: int) -> Answer:
     )
 
 
-class _Couriers:
+class _Senders:
     """Threads of this process, one for a webhook; a process that was forked begins with none."""
 
     def __init__(self) -> None:
@@ -103,20 +103,20 @@ class _Couriers:
             if self._pid != getpid():
                 self._pid, self._busy = getpid(), set()
             free = [each for each in webhook_ids if each not in self._busy]
-            begin = free[: max(0, MOST_THREADS - len(self._busy))]
+            begin = free[: max(0, MAX_THREADS - len(self._busy))]
             self._busy.update(begin)
         for webhook_id in begin:
-            threading.Thread(target=self._work, args=(webhook_id,), name="webhook-courier", daemon=True).start()
+            threading.Thread(target=self._work, args=(webhook_id,), name="webhook-sender", daemon=True).start()
 
     def _work(self, webhook_id: UUID) -> None:
         try:
             webhook_drain(webhook_id)
         except Exception:
-            log.exception("the courier of webhook %s failed; what is due is sent later", webhook_id)
+            log.exception("the sender of webhook %s failed; what is due is sent later", webhook_id)
         finally:
             connection.close()
             with self._lock:
                 self._busy.discard(webhook_id)
 
 
-_COURIERS = _Couriers()
+_SENDERS = _Senders()

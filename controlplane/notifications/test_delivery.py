@@ -10,8 +10,8 @@ from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict
 from controlplane.notifications.conf import notification_options
-from controlplane.notifications.envelope import publisher
 from controlplane.notifications.models import Delivery, Notification
+from controlplane.notifications.serializer import publisher
 from controlplane.notifications.webhooks import webhook_get, webhook_queue_resume
 
 TRIAL = "webhook.test"
@@ -40,7 +40,7 @@ def webhook_try(*, webhook_id: UUID) -> Delivery:
             payload=payload,
             request_id=current_request_id(),
             happened_at=timezone.now(),
-            offered_at=timezone.now(),  # to nobody else
+            fanned_out_at=timezone.now(),  # to nobody else
         )
         made = Delivery.objects.create(
             notification=event,

@@ -15,11 +15,11 @@ from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
 from controlplane.notifications.addresses import is_allowed, refusal
 from controlplane.notifications.conf import notification_options
 from controlplane.notifications.models import Webhook
-from controlplane.notifications.secret_encryption import seal
+from controlplane.notifications.secret_encryption import secret_encrypt
 
 REMEMBERED_S = 2.0
-LEAST_SECRET, MOST_SECRET = 16, 200
-MOST_PATTERNS = 50
+MIN_SECRET_CHARS, MAX_SECRET_CHARS = 16, 200
+MAX_PATTERNS = 50
 
 
 class _Wanted:
@@ -70,7 +70,9 @@ def webhook_get(*, webhook_id: UUID) -> Webhook:
 def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, enabled: bool = True) -> Webhook:
     """Subscribe. Raises InvalidFields naming every field that is wrong, Conflict for a name that is taken."""
     _check({"name": name, "url": url, "events": events, "secret": secret})
-    row = Webhook(name=name.strip(), url=url, events=list(events), sealed_secret=seal(secret), enabled=enabled)
+    row = Webhook(
+        name=name.strip(), url=url, events=list(events), encrypted_secret=secret_encrypt(secret), enabled=enabled
+    )
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -89,7 +91,7 @@ def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
         changes.pop("secret", None)
     _check({name: value for name, value in changes.items() if name != "enabled"})
     if "secret" in changes:
-        changes["sealed_secret"] = seal(changes.pop("secret"))
+        changes["encrypted_secret"] = secret_encrypt(changes.pop("secret"))
     if "events" in changes:
         changes["events"] = list(changes["events"])
     if not Webhook.objects.filter(pk=webhook_id).update(**changes, retry_at=None, updated_at=Now()):
@@ -153,12 +155,12 @@ def _address_problem(host: str) -> str:
 
 
 def _events_problem(events: object) -> str:
-    if not isinstance(events, list | tuple) or not 1 <= len(events) <= MOST_PATTERNS:
-        return f'A list of 1 to {MOST_PATTERNS} patterns of event types; ["*"] is every event.'
+    if not isinstance(events, list | tuple) or not 1 <= len(events) <= MAX_PATTERNS:
+        return f'A list of 1 to {MAX_PATTERNS} patterns of event types; ["*"] is every event.'
     fits = all(isinstance(each, str) and each.strip() == each and 0 < len(each) <= 100 for each in events)
     return "" if fits else "Each pattern has 1 to 100 characters, such as scheduler.*"
 
 
 def _secret_problem(secret: object) -> str:
-    fits = isinstance(secret, str) and LEAST_SECRET <= len(secret) <= MOST_SECRET
-    return "" if fits else f"A secret has {LEAST_SECRET} to {MOST_SECRET} characters."
+    fits = isinstance(secret, str) and MIN_SECRET_CHARS <= len(secret) <= MAX_SECRET_CHARS
+    return "" if fits else f"A secret has {MIN_SECRET_CHARS} to {MAX_SECRET_CHARS} characters."

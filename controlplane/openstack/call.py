@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from controlplane.openstack.faults import Fault, bad_request
+from controlplane.openstack.faults import ApiFault, bad_request
 from controlplane.openstack.schemas import CompiledSchema
 
 # The only way to write it: JSON may not have the bare character, nor orjson accept it.
@@ -43,7 +43,7 @@ class Call:
     def check_json(self) -> None:
         """For a method that takes a body in some versions only. Raises Fault 415."""
         if self.request.content_type != "application/json":
-            raise Fault(
+            raise ApiFault(
                 415, f"The media type {self.request.content_type or 'None'} is not supported, use application/json"
             )
 

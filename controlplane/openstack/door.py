@@ -12,7 +12,7 @@ from django.http.request import UnreadablePostError
 from controlplane.kernel.errors import KilonovaError, NotFound
 from controlplane.openstack.call import Call
 from controlplane.openstack.cors import cors_headers, preflight
-from controlplane.openstack.faults import Fault, bad_request, not_found
+from controlplane.openstack.faults import ApiFault, bad_request, not_found
 from controlplane.openstack.microversions import (
     HEADER,
     Microversions,
@@ -31,7 +31,7 @@ C = TypeVar("C")
 class FaultResponse(Protocol):
     """Gives a fault the shape that the service's clients read. `minor` is None where the version is not known yet."""
 
-    def __call__(self, fault: Fault, *, minor: int | None, accept: str, method: str) -> HttpResponse: ...
+    def __call__(self, fault: ApiFault, *, minor: int | None, accept: str, method: str) -> HttpResponse: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +75,25 @@ class Door(Generic[C]):
             response["Vary"] = HEADER.lower()
         return response
 
-    def _fault_of(self, error: Exception) -> Fault:
+    def _fault_of(self, error: Exception) -> ApiFault:
         match error:
-            case Fault():
+            case ApiFault():
                 fault = error
             case VersionUnreadableError():
                 fault = bad_request(str(error))
             case VersionNotServedError():
-                fault = Fault(406, str(error))
+                fault = ApiFault(406, str(error))
             case NotFound():
                 fault = not_found(error.message)
             case KilonovaError():
-                fault = Fault(409 if error.retryable else 400, error.message)
+                fault = ApiFault(409 if error.retryable else 400, error.message)
             case RequestDataTooBig():
-                fault = Fault(413, str(error))
+                fault = ApiFault(413, str(error))
             case UnreadablePostError():
                 fault = bad_request("The body could not be read.")
             case _:
                 log.error("the %s API failed", self.name, exc_info=error)
-                fault = Fault(500, "This is a mistake of the server, which has logged it under this request id.")
+                fault = ApiFault(500, "This is a mistake of the server, which has logged it under this request id.")
         return fault
 
     def _dispatched(self, request: HttpRequest, path: str, caller: C | None, minor: int) -> HttpResponse:
@@ -105,9 +105,9 @@ class Door(Generic[C]):
         route, parameters = found
         endpoint = route.methods.get(request.method or "")
         if endpoint is None:
-            raise Fault(405, "The method specified is not allowed for this resource.", allow=route.allow)
+            raise ApiFault(405, "The method specified is not allowed for this resource.", allow=route.allow)
         if minor < endpoint.since:
-            raise Fault(endpoint.missing, allow=route.allow if endpoint.missing == 405 else "")
+            raise ApiFault(endpoint.missing, allow=route.allow if endpoint.missing == 405 else "")
         _check_form(request, endpoint)
         if endpoint.access is not None and caller is not None:
             self.require_access(caller, endpoint.access)
@@ -133,6 +133,6 @@ def _check_characters(request: HttpRequest, path: str) -> None:
 
 def _check_form(request: HttpRequest, endpoint: Endpoint) -> None:
     if endpoint.gives and request.META.get("HTTP_ACCEPT", "*/*") not in ("*/*", JSON) and not request.accepts(JSON):
-        raise Fault(406, f"Only {JSON} is provided")
+        raise ApiFault(406, f"Only {JSON} is provided")
     if endpoint.takes and request.content_type != JSON:
-        raise Fault(415, f"The media type {request.content_type or 'None'} is not supported, use {JSON}")
+        raise ApiFault(415, f"The media type {request.content_type or 'None'} is not supported, use {JSON}")

@@ -1,7 +1,7 @@
 """What goes wrong at an OpenStack door, before the service gives it the shape that its clients read."""
 
 
-class Fault(Exception):
+class ApiFault(Exception):
     """An answer that is an error. `code` is one of the service's own codes; `allow` is the Allow header of a 405."""
 
     def __init__(self, status: int, detail: str = "", *, code: str = "", allow: str = "") -> None:
@@ -12,16 +12,16 @@ class Fault(Exception):
         self.allow = allow
 
 
-def bad_request(detail: str, code: str = "") -> Fault:
+def bad_request(detail: str, code: str = "") -> ApiFault:
     """400: the request cannot be accepted, whatever the state of the world."""
-    return Fault(400, detail, code=code)
+    return ApiFault(400, detail, code=code)
 
 
-def not_found(detail: str = "", code: str = "") -> Fault:
+def not_found(detail: str = "", code: str = "") -> ApiFault:
     """404: there is no such resource, or not for this caller."""
-    return Fault(404, detail, code=code)
+    return ApiFault(404, detail, code=code)
 
 
-def conflict(detail: str, code: str = "") -> Fault:
+def conflict(detail: str, code: str = "") -> ApiFault:
     """409: the state of the world speaks against it."""
-    return Fault(409, detail, code=code)
+    return ApiFault(409, detail, code=code)

@@ -59,7 +59,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "controlplane.infra.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "controlplane.infra.fast_path.ThinDoors",
+    "controlplane.infra.fast_path.FastPathMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -74,7 +74,7 @@ MIDDLEWARE = [
 ]
 
 # Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.
-THIN_DOORS = {"/placement": "placement.openstack.door.serve"}
+FAST_PATHS = {"/placement": "placement.openstack.dispatcher.serve"}
 
 ROOT_URLCONF = "controlplane.urls"
 WSGI_APPLICATION = "controlplane.wsgi.application"
@@ -100,7 +100,7 @@ DATABASE_URL = env.text(
     f"sqlite:///{STATE_DIR / 'kilonova.sqlite3'}",
     "The database: sqlite:///FILE or postgres://...",
 )
-REDIS_URL = env.text("REDIS_URL", "", "Redis for doorbells (redis://...). Empty: doorbells go through the database.")
+REDIS_URL = env.text("REDIS_URL", "", "Redis for wake-ups (redis://...). Empty: wake-ups go through the database.")
 
 
 def database(url: str) -> dict[str, Any]:
@@ -167,7 +167,7 @@ REST_FRAMEWORK = {
         "django_filters.rest_framework.DjangoFilterBackend",
         "rest_framework.filters.OrderingFilter",
     ],
-    "DEFAULT_PAGINATION_CLASS": "controlplane.infra.api.pagination.Pages",
+    "DEFAULT_PAGINATION_CLASS": "controlplane.infra.api.pagination.StandardPagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "controlplane.infra.api.errors.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -190,14 +190,14 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# django-q2 carries doorbells only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
+# django-q2 carries wake-ups only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
 # because the work row is the truth. `retry` stays above every wait that `timeout` and the read-ahead can add up to.
 Q_CLUSTER = {
     "name": "kilonova",
     "ALT_CLUSTERS": {},
     "orm": "default",
-    "broker_class": "controlplane.work.queue_broker.DoorbellBroker",
-    "workers": env.integer("CONDUCTOR_WORKERS", 2, "Processes of the conductor that do work.", least=1),
+    "broker_class": "controlplane.work.queue_broker.WakeupBroker",
+    "workers": env.integer("CONDUCTOR_WORKERS", 2, "Processes of the conductor that do work.", minimum=1),
     "queue_limit": 1,
     "bulk": 1,
     "timeout": 300,
@@ -215,43 +215,49 @@ Q_CLUSTER = {
 LOGGING = watching.LOGGING
 
 KILONOVA: dict[str, Any] = {
-    "REPORT_INTERVAL_S": env.number("REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", least=0.1),
+    "REPORT_INTERVAL_S": env.number("REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", minimum=0.1),
     "SERVICE_DOWN_TIME_S": env.number(
         "SERVICE_DOWN_TIME_S",
         60.0,
         "An agent silent for longer than this many seconds counts as down.",
-        least=0.5,
+        minimum=0.5,
     ),
     "MAX_ATTEMPTS": env.integer(
-        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included, where no policy is active.", least=1
+        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included, where no policy is active.", minimum=1
     ),
-    "LEASE_S": env.number("LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", least=1.0),
+    "LEASE_S": env.number("LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", minimum=1.0),
     "RECONCILE_INTERVAL_S": env.number(
-        "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", least=0.1
+        "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", minimum=0.1
     ),
     "BUILD_DEADLINE_S": env.number(
         "BUILD_DEADLINE_S",
         1800.0,
         "Seconds after which a build that has not ended becomes ERROR.",
-        least=10.0,
+        minimum=10.0,
     ),
-    "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", least=60.0),
+    "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", minimum=60.0),
     "IMAGE_DIR": Path(env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")),
-    "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", least=1),
+    "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", minimum=1),
     "TRUSTED_PROXIES": env.integer(
         "TRUSTED_PROXIES", 0, "Proxies before the web server whose X-Forwarded-For is believed."
     ),
     "INITIAL_CPU_ALLOCATION_RATIO": env.number(
-        "INITIAL_CPU_ALLOCATION_RATIO", 4.0, "vCPUs promised per physical one, for hosts that register anew.", least=0.1
+        "INITIAL_CPU_ALLOCATION_RATIO",
+        4.0,
+        "vCPUs promised per physical one, for hosts that register anew.",
+        minimum=0.1,
     ),
     "INITIAL_RAM_ALLOCATION_RATIO": env.number(
         "INITIAL_RAM_ALLOCATION_RATIO",
         1.0,
         "Memory promised per MiB there is, for new hosts.",
-        least=0.1,
+        minimum=0.1,
     ),
     "INITIAL_DISK_ALLOCATION_RATIO": env.number(
-        "INITIAL_DISK_ALLOCATION_RATIO", 1.0, "Disk promised per GiB there is, for hosts that register anew.", least=0.1
+        "INITIAL_DISK_ALLOCATION_RATIO",
+        1.0,
+        "Disk promised per GiB there is, for hosts that register anew.",
+        minimum=0.1,
     ),
     "RESERVED_HOST_CPUS": env.integer("RESERVED_HOST_CPUS", 0, "vCPUs of each host that instances never get."),
     "RESERVED_HOST_MEMORY_MIB": env.integer(
@@ -297,16 +303,16 @@ KILONOVA: dict[str, Any] = {
         "QUOTA_RECHECK", True, "Whether a batch that found hosts ends in ERROR if its project is over quota by then."
     ),
     "UPLOAD_STALE_S": env.number(
-        "UPLOAD_STALE_S", 3600.0, "Seconds after which the file of a cut-off image upload is removed.", least=1.0
+        "UPLOAD_STALE_S", 3600.0, "Seconds after which the file of a cut-off image upload is removed.", minimum=1.0
     ),
     "CLAIM_ROUNDS": env.integer(
-        "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", least=1
+        "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", minimum=1
     ),
     "DECISION_MAX_BYTES": env.integer(
         "DECISION_MAX_BYTES",
         8192,
         "Bytes that the stored trace of one decision may take; above it the trace is cut to what matters most.",
-        least=1024,
+        minimum=1024,
     ),
     "DECISION_SNAPSHOT_BYTES": env.integer(
         "DECISION_SNAPSHOT_BYTES",
@@ -317,10 +323,10 @@ KILONOVA: dict[str, Any] = {
         "DECISION_SNAPSHOT_DAYS",
         7.0,
         "Days for which the fleets that decisions saw are kept, for replays; 0: as long as the decisions.",
-        least=0.0,
+        minimum=0.0,
     ),
     "DECISION_RETENTION_DAYS": env.number(
-        "DECISION_RETENTION_DAYS", 30.0, "Days for which decisions are kept; 0: for ever.", least=0.0
+        "DECISION_RETENTION_DAYS", 30.0, "Days for which decisions are kept; 0: for ever.", minimum=0.0
     ),
     "DECISION_RETENTION_COUNT": env.integer(
         "DECISION_RETENTION_COUNT", 100_000, "How many of the newest decisions are kept; 0: any number."
@@ -339,10 +345,10 @@ KILONOVA: dict[str, Any] = {
         "ATTESTATION_CA_FILE", "", "Certificates that vouch for the attestation service; empty: the system's."
     ),
     "ATTESTATION_LIFETIME_S": env.number(
-        "ATTESTATION_LIFETIME_S", 60.0, "Seconds for which what the attestation service found counts.", least=0.0
+        "ATTESTATION_LIFETIME_S", 60.0, "Seconds for which what the attestation service found counts.", minimum=0.0
     ),
     "ATTESTATION_TIMEOUT_S": env.number(
-        "ATTESTATION_TIMEOUT_S", 5.0, "Seconds that the attestation service may take to answer.", least=0.1
+        "ATTESTATION_TIMEOUT_S", 5.0, "Seconds that the attestation service may take to answer.", minimum=0.1
     ),
     "PLACEMENT_TEST_IDENTITY": env.choice(
         "PLACEMENT_TEST_IDENTITY",
@@ -358,7 +364,7 @@ KILONOVA: dict[str, Any] = {
         "Whether a limited answer is a random sample of the candidates instead of the first ones.",
     ),
     "MAX_ALLOCATION_CANDIDATES": env.integer(
-        "MAX_ALLOCATION_CANDIDATES", -1, "Candidates made for one request at most; -1: no such cap.", least=-1
+        "MAX_ALLOCATION_CANDIDATES", -1, "Candidates made for one request at most; -1: no such cap.", minimum=-1
     ),
     "ALLOCATION_CANDIDATES_STRATEGY": env.choice(
         "ALLOCATION_CANDIDATES_STRATEGY",
@@ -379,16 +385,10 @@ KILONOVA: dict[str, Any] = {
         "NOTIFICATION_LOG", True, "Whether each notification that is written goes to the log as well."
     ),
     "NOTIFICATION_TIMEOUT_S": env.number(
-        "NOTIFICATION_TIMEOUT_S", 10.0, "Seconds that a webhook's receiver may take to answer.", least=0.1
+        "NOTIFICATION_TIMEOUT_S", 10.0, "Seconds that a webhook's receiver may take to answer.", minimum=0.1
     ),
     "NOTIFICATION_ATTEMPTS": env.integer(
-        "NOTIFICATION_ATTEMPTS", 12, "How often an event is sent to a webhook before it is given up.", least=1
-    ),
-    "NOTIFICATION_DEADLINE_S": env.number(
-        "NOTIFICATION_DEADLINE_S", 86400.0, "Seconds after which an event is not sent any more.", least=1.0
-    ),
-    "NOTIFICATION_RETENTION_DAYS": env.number(
-        "NOTIFICATION_RETENTION_DAYS", 7.0, "Days for which notifications are kept; 0: for ever.", least=0.0
+        "NOTIFICATION_ATTEMPTS", 12, "How often an event is sent to a webhook before it is given up.", minimum=1
     ),
     "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
     **HOST_SETTINGS,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from controlplane.settings.base import *
 
-LEAST_SECRET = 50
+MIN_SECRET_CHARS = 50
 
 
-def _kept_secret() -> str:
+def _stored_secret() -> str:
     """The key of this state directory, made once; two processes that race agree on the first one's.
 
     A start that was cut off while it wrote leaves no key or a part of one: the next start makes it.
@@ -19,7 +19,7 @@ def _kept_secret() -> str:
     with os.fdopen(handle, "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         key = file.read()
-        if len(key) < LEAST_SECRET:
+        if len(key) < MIN_SECRET_CHARS:
             file.seek(0)
             file.truncate()
             file.write(key := secrets.token_urlsafe(64))
@@ -40,7 +40,7 @@ def _own_database(name: str) -> None:
 
 
 STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
-SECRET_KEY = SECRET_KEY or _kept_secret()
+SECRET_KEY = SECRET_KEY or _stored_secret()
 if DATABASES["default"]["ENGINE"].endswith("sqlite3") and str(DATABASES["default"]["NAME"]).startswith("/"):
     _own_database(str(DATABASES["default"]["NAME"]))
 STATIC_ROOT = STATE_DIR / "static"

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class EnvSetting:
     """One declared setting: where its value comes from and what it means."""
 
     name: str
@@ -27,11 +27,11 @@ class Setting:
     help: str
 
 
-DECLARED: dict[str, Setting] = {}
+DECLARED: dict[str, EnvSetting] = {}
 
 
 def _read(name: str, kind: str, default: T, parse: Callable[[str], T], help_text: str) -> T:
-    DECLARED[name] = Setting(name=name, kind=kind, default=str(default), help=help_text)
+    DECLARED[name] = EnvSetting(name=name, kind=kind, default=str(default), help=help_text)
     raw = os.environ.get(name)
     if raw is None or raw == "":
         return default
@@ -51,14 +51,14 @@ def text(name: str, default: str, help_text: str) -> str:
     return _read(name, "text", default, str, help_text)
 
 
-def integer(name: str, default: int, help_text: str, *, least: int = 0) -> int:
-    """A whole number, not below `least`."""
-    return _read(name, f"a whole number >= {least}", default, lambda raw: _at_least(int(raw), least), help_text)
+def integer(name: str, default: int, help_text: str, *, minimum: int = 0) -> int:
+    """A whole number, not below `minimum`."""
+    return _read(name, f"a whole number >= {minimum}", default, lambda raw: _not_below(int(raw), minimum), help_text)
 
 
-def number(name: str, default: float, help_text: str, *, least: float = 0.0) -> float:
-    """A number, not below `least`."""
-    return _read(name, f"a number >= {least:g}", default, lambda raw: _at_least(float(raw), least), help_text)
+def number(name: str, default: float, help_text: str, *, minimum: float = 0.0) -> float:
+    """A number, not below `minimum`."""
+    return _read(name, f"a number >= {minimum:g}", default, lambda raw: _not_below(float(raw), minimum), help_text)
 
 
 def boolean(name: str, default: bool, help_text: str) -> bool:
@@ -68,7 +68,7 @@ def boolean(name: str, default: bool, help_text: str) -> bool:
 
 def words(name: str, default: tuple[str, ...], help_text: str) -> tuple[str, ...]:
     """Words separated by commas; order is kept."""
-    DECLARED[name] = Setting(name, "words separated by commas", ",".join(default), help_text)
+    DECLARED[name] = EnvSetting(name, "words separated by commas", ",".join(default), help_text)
     raw = os.environ.get(name, "")
     return tuple(word.strip() for word in raw.split(",") if word.strip()) or default
 
@@ -98,9 +98,9 @@ def _one_of(raw: str, values: tuple[str, ...]) -> str:
 N = TypeVar("N", int, float)
 
 
-def _at_least(value: N, least: N) -> N:
-    if value < least:
-        raise ValueError(f"below {least}")
+def _not_below(value: N, minimum: N) -> N:
+    if value < minimum:
+        raise ValueError(f"below {minimum}")
     return value
 
 

@@ -28,26 +28,26 @@ HOST_SETTINGS: dict[str, Any] = {
         86400.0,
         "Seconds without a use after which an agent removes a base image that none of its machine's guests is made "
         "of; 0: never.",
-        least=0.0,
+        minimum=0.0,
     ),
-    "STRANGE_GUEST_GRACE_S": env.number(
-        "STRANGE_GUEST_GRACE_S",
+    "ORPHAN_GUEST_GRACE_S": env.number(
+        "ORPHAN_GUEST_GRACE_S",
         60.0,
         "Seconds that a guest which no instance explains is listed before its host's agent removes it.",
-        least=0.0,
+        minimum=0.0,
     ),
     "DRIFT_GRACE_S": env.number(
         "DRIFT_GRACE_S",
         60.0,
         "Seconds that other drift between instances, guests and allocations must last before it is put right by "
         "itself.",
-        least=0.0,
+        minimum=0.0,
     ),
     "DRIFT_MAX_FINDINGS": env.integer(
         "DRIFT_MAX_FINDINGS",
         10000,
         "Findings at which one look for drift stops; those are listed, and the page says that there are more.",
-        least=1,
+        minimum=1,
     ),
     "BUILD_FAILURES_DISABLE": env.integer(
         "BUILD_FAILURES_DISABLE",
@@ -59,6 +59,6 @@ HOST_SETTINGS: dict[str, Any] = {
         1800.0,
         "Seconds without another one after which a host's failed builds count half; below the limit, a host that "
         "they disabled is enabled again. 0: they count until a build works.",
-        least=0.0,
+        minimum=0.0,
     ),
 }

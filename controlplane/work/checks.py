@@ -14,13 +14,13 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Django's name for it
 
-from controlplane.work.conf import PULSE_LIMIT_S
+from controlplane.work.conf import HEARTBEAT_LIMIT_S
 
-BROKER = "controlplane.work.queue_broker.DoorbellBroker"
+BROKER = "controlplane.work.queue_broker.WakeupBroker"
 HARD_KILL_S = 3  # django-q2 ends a worker so many seconds after its timeout
 REDIS_SCHEMES = ("redis", "rediss", "unix")
 ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
-LEAST_SQLITE_TIMEOUT_S = 5
+MIN_SQLITE_TIMEOUT_S = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class QueueSettings:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether rows, and doorbells without Redis, are in an SQLite database."""
+        """Whether rows, and wake-ups without Redis, are in an SQLite database."""
         return bool(self.database.get("ENGINE") == ENGINES[1])
 
     @property
-    def least_retry(self) -> float:
+    def min_retry(self) -> float:
         """Seconds that a job may wait behind what was read ahead, and run, before it may count as lost."""
         ahead = self.number("queue_limit") + 1
         return self.number("timeout") * (1 + math.ceil(ahead / max(1, self.number("workers"))))
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SettingRule:
     """`finds` gives what is wrong, beginning with the setting's name, or nothing; `instead` is what to write."""
 
     id: str
@@ -59,7 +59,7 @@ class Rule:
     kind: Callable[..., CheckMessage] = Error
 
 
-def queue_problems(queue: QueueSettings, rules: Sequence["Rule"]) -> list[CheckMessage]:
+def queue_problems(queue: QueueSettings, rules: Sequence["SettingRule"]) -> list[CheckMessage]:
     """What these rules have against these settings."""
     found = ((rule, rule.finds(queue)) for rule in rules)
     return [rule.kind(text, hint=rule.instead(queue), id=rule.id) for rule, text in found if text]
@@ -80,10 +80,10 @@ def _key(name: str, *, wrong: Callable[[Any], bool], because: str) -> Callable[[
 
 
 def _retry(queue: QueueSettings) -> str | None:
-    if queue.number("retry") >= queue.least_retry:
+    if queue.number("retry") >= queue.min_retry:
         return None
     return (
-        f"Q_CLUSTER['retry'] ({queue.number('retry'):g} s) is below {queue.least_retry:g} s, the timeout "
+        f"Q_CLUSTER['retry'] ({queue.number('retry'):g} s) is below {queue.min_retry:g} s, the timeout "
         f"({queue.number('timeout'):g} s) and the waits that a job may have before it: a running job would be given "
         "to a second worker."
     )
@@ -91,10 +91,9 @@ def _retry(queue: QueueSettings) -> str | None:
 
 def _guard_cycle(queue: QueueSettings) -> str | None:
     cycle, timeout = queue.number("guard_cycle"), queue.number("timeout")
-    if not 0 < cycle < PULSE_LIMIT_S:
-        return (
-            f"Q_CLUSTER['guard_cycle'] ({cycle:g} s) is not between 0 and {PULSE_LIMIT_S:g} s, the guard's own pulse."
-        )
+    if not 0 < cycle < HEARTBEAT_LIMIT_S:
+        limit = f"{HEARTBEAT_LIMIT_S:g} s, the limit of the guard's own heartbeat"
+        return f"Q_CLUSTER['guard_cycle'] ({cycle:g} s) is not between 0 and {limit}."
     turns = (timeout + HARD_KILL_S) / cycle
     if abs(turns - round(turns)) < 1e-6:
         return None
@@ -125,14 +124,12 @@ def _redis_url(queue: QueueSettings) -> str | None:
 
 def _own_broker(queue: QueueSettings) -> str | None:
     extra = sorted({"redis", "django_redis", "sqs", "iron_mq", "mongo"} & set(queue.cluster))
-    return (
-        f"Q_CLUSTER[{extra[0]!r}] has no effect: doorbells go where REDIS_URL or DATABASE_URL say." if extra else None
-    )
+    return f"Q_CLUSTER[{extra[0]!r}] has no effect: wake-ups go where REDIS_URL or DATABASE_URL say." if extra else None
 
 
 def _engine(queue: QueueSettings) -> str | None:
     engine = queue.database.get("ENGINE")
-    return None if engine in ENGINES else f"DATABASE_URL leads to {engine!r}, where nobody can wait for a doorbell."
+    return None if engine in ENGINES else f"DATABASE_URL leads to {engine!r}, where nobody can wait for a wake-up."
 
 
 def _pool(queue: QueueSettings) -> str | None:
@@ -165,7 +162,7 @@ def _sqlite_options(queue: QueueSettings) -> str | None:
         for what, is_there in (
             ("transaction_mode IMMEDIATE", options.get("transaction_mode") == "IMMEDIATE"),
             ("journal_mode=WAL", "journal_mode=wal" in str(options.get("init_command", "")).lower()),
-            (f"timeout of {LEAST_SQLITE_TIMEOUT_S} s", options.get("timeout", 0) >= LEAST_SQLITE_TIMEOUT_S),
+            (f"timeout of {MIN_SQLITE_TIMEOUT_S} s", options.get("timeout", 0) >= MIN_SQLITE_TIMEOUT_S),
         )
         if not is_there
     ]
@@ -189,109 +186,111 @@ def _shorter(low: str, high: str, because: str) -> Callable[[QueueSettings], str
     return finds
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[SettingRule, ...] = (
+    SettingRule(
         "queue.E001",
         _key("name", wrong=lambda v: not (isinstance(v, str) and v), because="jobs are signed with it."),
         _write("A word that all processes share, for example 'name': 'kilonova'."),
     ),
-    Rule(
+    SettingRule(
         "queue.E002",
         _key(
             "ALT_CLUSTERS", wrong=lambda v: not isinstance(v, dict), because="Q_CLUSTER_NAME would end in a KeyError."
         ),
         _write("Write 'ALT_CLUSTERS': {}."),
     ),
-    Rule(
+    SettingRule(
         "queue.E003",
         _key("cluster_name", wrong=lambda v: v is not None, because="each process knows the queue that it serves."),
         _write("Leave it out."),
     ),
-    Rule(
+    SettingRule(
         "queue.E004",
         _key("broker_class", wrong=lambda v: v != BROKER, because="other brokers carry code to run, and lose it."),
         _write(f"Write 'broker_class': '{BROKER}'."),
     ),
-    Rule(
+    SettingRule(
         "queue.E005",
         _key("workers", wrong=lambda v: not isinstance(v, int) or v < 1, because="nobody would work."),
         _write("Set CONDUCTOR_WORKERS to 1 or more."),
     ),
-    Rule(
+    SettingRule(
         "queue.E006",
         _key("timeout", wrong=lambda v: not isinstance(v, int) or v < 1, because="a hung worker would never be ended."),
         _write("Whole seconds, more than a worker ever needs: 'timeout': 300."),
     ),
-    Rule("queue.E007", _retry, lambda queue: f"Write 'retry': {queue.least_retry:g} or more."),
-    Rule(
+    SettingRule("queue.E007", _retry, lambda queue: f"Write 'retry': {queue.min_retry:g} or more."),
+    SettingRule(
         "queue.E008",
         _key("ack_failures", wrong=lambda v: v is not True, because="a job that failed would run again for ever."),
         _write("Write 'ack_failures': True; the work row and the reconciler try again."),
     ),
-    Rule(
+    SettingRule(
         "queue.E009",
         _key("max_attempts", wrong=lambda v: v != 1, because="attempts are counted in the work row, not by the queue."),
         _write("Write 'max_attempts': 1."),
     ),
-    Rule("queue.E010", _read_ahead, _write("Write 'queue_limit': 1.")),
-    Rule("queue.E011", _guard_cycle, _write("Write 'guard_cycle': 0.5 and a timeout of whole seconds.")),
-    Rule(
+    SettingRule("queue.E010", _read_ahead, _write("Write 'queue_limit': 1.")),
+    SettingRule("queue.E011", _guard_cycle, _write("Write 'guard_cycle': 0.5 and a timeout of whole seconds.")),
+    SettingRule(
         "queue.E012",
         _key("scheduler", wrong=lambda v: v is not False, because="who may write a schedule could run any code."),
-        _write("Write 'scheduler': False; clean-ups are chores of the reconciler."),
+        _write("Write 'scheduler': False; clean-ups are periodic tasks of the reconciler."),
     ),
-    Rule(
+    SettingRule(
         "queue.E013",
         _key("sync", wrong=bool, because="work would run in the process that asked for it."),
         _write("Leave it out."),
     ),
-    Rule(
+    SettingRule(
         "queue.E014",
         _key("recycle", wrong=lambda v: not isinstance(v, int) or v < 1, because="workers would start anew each time."),
         _write("Write 'recycle': 500."),
     ),
-    Rule("queue.E015", _redis_url, _write("For example REDIS_URL=redis://127.0.0.1:6379/0; empty for no Redis.")),
-    Rule("queue.E016", _engine, _write("DATABASE_URL=postgres://USER:PASSWORD@HOST/NAME or sqlite:///FILE.")),
-    Rule("queue.E017", _pool, _write("Take 'pool' out of its OPTIONS and write 'CONN_MAX_AGE': None.")),
-    Rule("queue.E018", _sqlite_options, _write("Use controlplane.settings.base.database(), which sets them.")),
-    Rule(
+    SettingRule(
+        "queue.E015", _redis_url, _write("For example REDIS_URL=redis://127.0.0.1:6379/0; empty for no Redis.")
+    ),
+    SettingRule("queue.E016", _engine, _write("DATABASE_URL=postgres://USER:PASSWORD@HOST/NAME or sqlite:///FILE.")),
+    SettingRule("queue.E017", _pool, _write("Take 'pool' out of its OPTIONS and write 'CONN_MAX_AGE': None.")),
+    SettingRule("queue.E018", _sqlite_options, _write("Use controlplane.settings.base.database(), which sets them.")),
+    SettingRule(
         "queue.E019",
         _shorter("REPORT_INTERVAL_S", "LEASE_S", "an agent would lose its work between two signs of life."),
         lambda queue: f"Set LEASE_S to {3 * queue.ours['REPORT_INTERVAL_S']:g}, three report intervals, or more.",
     ),
-    Rule(
+    SettingRule(
         "queue.E020",
         _shorter("LEASE_S", "BUILD_DEADLINE_S", "a build cut off once could never be taken over in time."),
         lambda queue: f"Set BUILD_DEADLINE_S to {10 * queue.ours['LEASE_S']:g}, ten leases, or more.",
     ),
-    Rule(
+    SettingRule(
         "queue.E021",
         _shorter("RECONCILE_INTERVAL_S", "LEASE_S", "expired leases would be found later than they last."),
         _write("Set RECONCILE_INTERVAL_S to 2."),
     ),
-    Rule(
+    SettingRule(
         "queue.E022",
         _shorter("NOTIFICATION_TIMEOUT_S", "NOTIFICATION_DEADLINE_S", "an event would be given up in its first try."),
         _write("Set NOTIFICATION_DEADLINE_S to 86400, a day."),
     ),
-    Rule(
+    SettingRule(
         "queue.W001",
-        _key("save_limit", wrong=lambda v: v != -1, because="results of doorbells say nothing and cost writes."),
+        _key("save_limit", wrong=lambda v: v != -1, because="results of wake-ups say nothing and cost writes."),
         _write("Write 'save_limit': -1."),
         Warning,
     ),
-    Rule(
+    SettingRule(
         "queue.W002",
-        _key("poll", wrong=lambda v: v is not None, because="it has no effect; processes wait on doorbells."),
+        _key("poll", wrong=lambda v: v is not None, because="it has no effect; processes wait on wake-ups."),
         _write("Leave it out."),
         Warning,
     ),
-    Rule("queue.W003", _own_broker, _write("Leave it out; set REDIS_URL for doorbells through Redis."), Warning),
+    SettingRule("queue.W003", _own_broker, _write("Leave it out; set REDIS_URL for wake-ups through Redis."), Warning),
 )
 
-DEPLOY_RULES: tuple[Rule, ...] = (
-    Rule("queue.W004", _connections, _write("Write 'CONN_MAX_AGE': None."), Warning),
-    Rule(
+DEPLOY_RULES: tuple[SettingRule, ...] = (
+    SettingRule("queue.W004", _connections, _write("Write 'CONN_MAX_AGE': None."), Warning),
+    SettingRule(
         "queue.W005",
         _transaction_pooler,
         _write("Give conductor and agents a DATABASE_URL past the pooler, or set REDIS_URL."),

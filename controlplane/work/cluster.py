@@ -26,7 +26,7 @@ from django_q import cluster as django_q_cluster
 from django_q.conf import Conf
 from django_q.signals import pre_execute
 
-from controlplane.work.conf import PULSE_LIMIT_S
+from controlplane.work.conf import HEARTBEAT_LIMIT_S
 from controlplane.work.jobs import CANARY_FRESH_S
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-class Pulse:
+class ClusterHeartbeat:
     """What the processes of the tree tell each other, in shared memory. Times are those of the machine's stopwatch."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Pulse:
         self._answered = multiprocessing.RawValue("d", now)
         self._busy = multiprocessing.RawValue("b", 0)
 
-    def guard_turns(self, workers: Sequence[Any]) -> None:
+    def guard_rounds(self, workers: Sequence[Any]) -> None:
         """Told by the guard in each of its cycles. With all workers busy, nobody is expected to answer."""
         self._guard.value = time.monotonic()
         self._busy.value = bool(workers) and all(worker.timer.value > 0 for worker in workers)
@@ -92,13 +92,13 @@ class Pulse:
         return float(time.monotonic() - self._answered.value)
 
 
-def _crash_only_sentinel(tree: ProcessTree, pulse: Pulse) -> type[Any]:
+def _crash_only_sentinel(tree: ProcessTree, heartbeat: ClusterHeartbeat) -> type[Any]:
     class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]  # django-q2 has no types
         """Never replaces a child that a signal killed: it may have died with a lock in its hands."""
 
         def status(self) -> str:
             """Asked for once in each cycle of the guard."""
-            pulse.guard_turns(self.pool)
+            heartbeat.guard_rounds(self.pool)
             return str(super().status())
 
         def reincarnate(self, process: Any) -> None:
@@ -120,7 +120,7 @@ class CrashOnlyCluster:
     def __init__(self, *, queue: str, workers: int) -> None:
         self.queue, self.workers = queue, workers
         self.stopping = threading.Event()
-        self.pulse = Pulse()
+        self.heartbeat = ClusterHeartbeat()
 
     def run(self, periodic: list[tuple[float, Callable[[], object]]]) -> None:
         """Serve the queue; run each (seconds, call) beside it in a thread of the main process."""
@@ -133,7 +133,7 @@ class CrashOnlyCluster:
         cluster.start()
         for seconds, call in periodic:
             self._every(seconds, call)
-        self._every(1.0, lambda: self._check_pulse(tree))
+        self._every(1.0, lambda: self._check_heartbeat(tree))
         while not self.stopping.wait(0.3):
             if not cluster.sentinel.is_alive():
                 tree.end("the sentinel is gone")
@@ -146,18 +146,18 @@ class CrashOnlyCluster:
     def _prepare(self, tree: ProcessTree) -> None:
         Conf.CLUSTER_NAME = self.queue
         Conf.WORKERS = self.workers
-        django_q_cluster.Sentinel = _crash_only_sentinel(tree, self.pulse)
+        django_q_cluster.Sentinel = _crash_only_sentinel(tree, self.heartbeat)
         # The guard makes its status and saves it once a cycle. Nobody reads it, so the write to a cache is spared.
         django_q_cluster.Stat.save = lambda _stat: None
-        pre_execute.connect(self.pulse.answered, dispatch_uid=__name__)
+        pre_execute.connect(self.heartbeat.answered, dispatch_uid=__name__)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping.set()
 
-    def _check_pulse(self, tree: ProcessTree) -> None:
-        if self.pulse.guard_silent_s > PULSE_LIMIT_S:
+    def _check_heartbeat(self, tree: ProcessTree) -> None:
+        if self.heartbeat.guard_silent_s > HEARTBEAT_LIMIT_S:
             tree.end("the guard loop stands still")
-        if self.pulse.silent_s > CANARY_FRESH_S:
+        if self.heartbeat.silent_s > CANARY_FRESH_S:
             tree.end("no worker answered a canary")
 
     def _every(self, seconds: float, call: Callable[[], object]) -> None:

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-PULSE_LIMIT_S = 10.0
+HEARTBEAT_LIMIT_S = 10.0
 """How long the guard loop of the conductor may be silent before the whole tree ends."""
 
 

@@ -1,4 +1,4 @@
-"""What an operator sees of work and may do with it: ring again at once, or cancel with all that follows."""
+"""What an operator sees of work and may do with it: wake again at once, or cancel with all that follows."""
 
 import logging
 import uuid
@@ -18,7 +18,7 @@ from controlplane.work.filtersets import lapsed, overdue
 from controlplane.work.jobs import KINDS
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
-from controlplane.work.wakeups import doorbells_ring
+from controlplane.work.wakeups import wakeups_send
 from controlplane.work.work import compute_queue, work_history
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkStanding:
+class WorkStatus:
     """How a piece of work stands at one moment. `no_retry` and `no_cancel` say why not; empty where it is possible."""
 
     is_overdue: bool
@@ -91,18 +91,18 @@ def work_counts() -> WorkCounts:
     return WorkCounts(**found)
 
 
-def work_standings(works: Iterable[Work]) -> dict[uuid.UUID, WorkStanding]:
+def work_statuses(works: Iterable[Work]) -> dict[uuid.UUID, WorkStatus]:
     """Of each, by the database's clock. One query."""
     now = db_now()
-    return {work.pk: work_standing(work, now) for work in works}
+    return {work.pk: work_status(work, now) for work in works}
 
 
-def work_standing(work: Work, now: datetime) -> WorkStanding:
+def work_status(work: Work, now: datetime) -> WorkStatus:
     """How it stands at `now`, a time of the database's clock."""
     is_open = work.state in OPEN_STATES
     is_lapsed = work.state == WorkState.RUNNING and work.lease_until is not None and work.lease_until < now
     is_overdue = is_open and work.deadline_at <= now
-    return WorkStanding(
+    return WorkStatus(
         is_overdue=is_overdue,
         is_lapsed=is_lapsed,
         no_retry=_no_retry(work, is_free=is_lapsed or work.state == WorkState.WAITING, is_overdue=is_overdue),
@@ -111,7 +111,7 @@ def work_standing(work: Work, now: datetime) -> WorkStanding:
 
 
 def _no_retry(work: Work, *, is_free: bool, is_overdue: bool) -> str:
-    """The rule of whoever takes work: ringing for what nobody may take would promise something that cannot come."""
+    """The rule of whoever takes work: a wake-up for what nobody may take would promise something that cannot come."""
     if work.state not in OPEN_STATES:
         return f"It is {work.state}, and what follows from that is done. Begin anew where it was asked for."
     if is_overdue:
@@ -132,21 +132,21 @@ def _no_cancel(work: Work) -> str:
 
 
 def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
-    """Ring for it at once, when it waits or its owner's lease ran out. Nothing else changes.
+    """Wake it at once, when it waits or its owner's lease ran out. Nothing else changes.
 
     Raises NotFound, or Conflict with the reason: what has ended is never begun again, because its consequence
     (an instance in ERROR, a claim given back) is written already.
     """
     with transaction.atomic():
         work = work_get(work_id=work_id)
-        if refused := work_standing(work, db_now()).no_retry:
+        if refused := work_status(work, db_now()).no_retry:
             raise Conflict(refused)
         free = Q(state=WorkState.WAITING) | lapsed()
         rows = Work.objects.filter(free, pk=work.pk, attempt=work.attempt, deadline_at__gt=Now())
-        if not rows.filter(attempt__lt=F("max_attempts")).update(rung_at=Now(), updated_at=Now()):
+        if not rows.filter(attempt__lt=F("max_attempts")).update(woken_at=Now(), updated_at=Now()):
             raise Conflict(CHANGED)
-        doorbells_ring([(work.queue, work.kind, str(work.pk))])
-        _write_down(work, operator, f"Rung again by {operator.name}, after attempt {work.attempt}.")
+        wakeups_send([(work.queue, work.kind, str(work.pk))])
+        _write_down(work, operator, f"Woken again by {operator.name}, after attempt {work.attempt}.")
     return work_get(work_id=work_id)
 
 
@@ -157,7 +157,7 @@ def work_cancel_one(*, work_id: uuid.UUID, operator: Operator) -> Work:
     """
     with transaction.atomic():
         work = work_get(work_id=work_id)
-        if refused := work_standing(work, db_now()).no_cancel:
+        if refused := work_status(work, db_now()).no_cancel:
             raise Conflict(refused)
         reason, history = _reason(work, operator), work_history(work)
         words = f"{reason}; {history}" if history else reason

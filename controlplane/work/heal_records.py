@@ -1,4 +1,4 @@
-"""Reading the book of heals: what the control plane put right by itself."""
+"""Reading the record of heals: what the control plane put right by itself."""
 
 import uuid
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from controlplane.work.models import Heal
 
-MOST_KINDS = 100
+MAX_KINDS = 100
 
 
 def heals() -> QuerySet[Heal]:
@@ -22,4 +22,4 @@ def heals_of(*, subjects: Collection[uuid.UUID]) -> list[Heal]:
 
 def heal_kinds() -> list[str]:
     """The kinds there are entries of, by name. One query."""
-    return sorted(Heal.objects.order_by("kind").values_list("kind", flat=True).distinct()[:MOST_KINDS])
+    return sorted(Heal.objects.order_by("kind").values_list("kind", flat=True).distinct()[:MAX_KINDS])

@@ -1,4 +1,4 @@
-"""The book of heals: whoever puts something right by itself writes it here, and old entries go."""
+"""The record of heals: whoever puts something right by itself writes it here, and old entries go."""
 
 import uuid
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Seats: who alone does something for good. A seat is a lease that does not change hands by running out.
+"""Ownership: who alone does something for good. Ownership is a lease that does not change hands by running out.
 
-Silence says nothing about what its holder left behind, so whoever wants the seat of a silent holder must have a
+Silence says nothing about what its holder left behind, so whoever wants the ownership of a silent holder must have a
 reason of its own; the service that hands it over decides. Two that want it at once: one gets it.
 """
 
@@ -16,13 +16,13 @@ from controlplane.work.models import NamedLease
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ownership:
-    """Who has to hold which seat for a statement to take effect."""
+    """Who has to hold which ownership for a statement to take effect."""
 
     name: str
     owner: str
 
 
-OWNED_SQL = " AND EXISTS (SELECT 1 FROM work_namedlease AS seat WHERE seat.name = %s AND seat.owner = %s)"
+OWNED_SQL = " AND EXISTS (SELECT 1 FROM work_namedlease AS held WHERE held.name = %s AND held.owner = %s)"
 """For statements written in SQL: the parameters are `name` and `owner`."""
 
 
@@ -34,34 +34,34 @@ def owned(ownership: Ownership | None) -> Q:
 
 
 def ownership_lock(ownership: Ownership) -> bool:
-    """Whether the seat is the owner's, and it stays so until the caller's transaction ends."""
+    """Whether the ownership is the owner's, and it stays so until the caller's transaction ends."""
     rows = NamedLease.objects.select_for_update(no_key=True).filter(name=ownership.name, owner=ownership.owner)
     return rows.first() is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Who has a seat; `is_silent` when it has not been heard of for as long as it had promised."""
+class OwnershipHolder:
+    """Who has ownership; `is_silent` when it has sent no heartbeat for as long as it had promised."""
 
     owner: str
     is_silent: bool
 
 
-def seat_keep(*, name: str, owner: str, seconds: float) -> bool:
-    """Promise to be heard of within `seconds`. False when the seat is not the owner's."""
+def ownership_renew(*, name: str, owner: str, seconds: float) -> bool:
+    """Promise to be heard of within `seconds`. False when the ownership is not the owner's."""
     return bool(NamedLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
 
 
-def seat_holder(*, name: str) -> Holder | None:
-    """Who has the seat; None for one that nobody ever took."""
+def ownership_holder(*, name: str) -> OwnershipHolder | None:
+    """Who has the ownership; None for one that nobody ever took."""
     row = NamedLease.objects.filter(name=name).first()
     if row is None:
         return None
-    return Holder(row.owner, NamedLease.objects.filter(name=name, until__lte=Now()).exists())
+    return OwnershipHolder(row.owner, NamedLease.objects.filter(name=name, until__lte=Now()).exists())
 
 
-def seat_pass(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
-    """Give the seat from `before` (None: from nobody) to `owner`. False when it changed hands meanwhile."""
+def ownership_transfer(*, name: str, before: str | None, owner: str, seconds: float) -> bool:
+    """Give the ownership from `before` (None: from nobody) to `owner`. False when it changed hands meanwhile."""
     if before is not None:
         return bool(NamedLease.objects.filter(name=name, owner=before).update(owner=owner, until=now_plus(seconds)))
     try:

@@ -21,7 +21,7 @@ from controlplane.work.work import CONDUCTOR_QUEUE, compute_queue
 OTHER = "other"
 QUEUES = ("conductor", "compute")
 ENDED_STATES = (WorkState.DONE, WorkState.FAILED, WorkState.CANCELLED)
-SOLO_LEASES = {RECONCILE_LEASE: "reconciler", CANARY_LEASE: "conductor"}
+NAMED_LEASES = {RECONCILE_LEASE: "reconciler", CANARY_LEASE: "conductor"}
 """Leases that somebody holds as long as the installation is alive, and who that is."""
 
 _UNHELD = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
@@ -136,12 +136,12 @@ def _heal_family(window_s: float) -> Family:
 
 
 def _lead_family(now: datetime) -> Family:
-    rows = NamedLease.objects.filter(name__in=SOLO_LEASES).values_list("name", "until")
+    rows = NamedLease.objects.filter(name__in=NAMED_LEASES).values_list("name", "until")
     return gauge(
         "kilonova_lead_seconds",
         "Seconds until the lease of the reconciler and of the conductor's canary ends; negative: nobody has held it "
         "for so long. Missing: it was never held.",
-        (Sample((until - now).total_seconds(), {"lease": SOLO_LEASES[name]}) for name, until in sorted(rows)),
+        (Sample((until - now).total_seconds(), {"lease": NAMED_LEASES[name]}) for name, until in sorted(rows)),
     )
 
 

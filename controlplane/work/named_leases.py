@@ -1,7 +1,7 @@
 """One at a time, for thrift: a named lease on the database's clock, which passes to whoever comes when it ran out.
 
-No user of these functions may rest its correctness on it. `seats` keeps rows of the same table under names of its own,
-which never pass by running out: what rests on those is said there.
+No user of these functions may rest its correctness on it. `host_ownership` keeps rows of the same table under names of
+its own, which never pass by running out: what rests on those is said there.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The broker that django-q2 sees: doorbells in, packages made and signed inside this process tree only."""
+"""The broker that django-q2 sees: wake-ups in, packages made and signed inside this process tree only."""
 
 import logging
 import math
@@ -14,50 +14,50 @@ from django_q.signing import SignedPackage
 
 from controlplane.kernel.errors import Unavailable
 from controlplane.work.jobs import ANSWER, CANARY, CANARY_EVERY_S
-from controlplane.work.wakeups import Bell, Ring, bell_open
+from controlplane.work.wakeups import ReceivedWakeup, WakeupWaiter, waiter_open
 
 log = logging.getLogger(__name__)
 SLICE_S = 0.5  # the pusher looks at its stop event between two calls of dequeue
 BACK_OFF_S = 0.5
-MOST_TOGETHER = 16
+MAX_TOGETHER = 16
 
 
-class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
+class WakeupBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
     """Turns rings of this queue into calls of `jobs.answer_all`; unknown codes are dropped there.
 
-    What rang while the workers were busy is handed out in one package for each of them, so that the cost of a package
+    What came while the workers were busy is handed out in one package for each of them, so that the cost of a package
     (pickled, signed, sent, its end told) and of work that can be done together is paid once. A ring by itself is handed
     out at once.
     """
 
-    _bell: Bell | None = None
+    _waiter: WakeupWaiter | None = None
     _canary_at = float("-inf")
 
     def dequeue(self) -> list[tuple[str, str]] | None:
         """Wait a moment for rings. Never raises for a broker that is away: that would cost ten seconds' sleep."""
-        if self._bell is None:
-            self._bell = bell_open(self.list_key)
+        if self._waiter is None:
+            self._waiter = waiter_open(self.list_key)
         try:
-            rings = self._bell.wait(SLICE_S)
+            wakeups = self._waiter.wait(SLICE_S)
         except Unavailable as error:
-            log.warning("no doorbells for now: %s", error)
+            log.warning("no wake-ups for now: %s", error)
             time.sleep(BACK_OFF_S)
             return None
-        return [_package(share) for share in [*self._canary(), *_shares(rings, Conf.WORKERS)]] or None
+        return [_package(share) for share in [*self._canary(), *_shares(wakeups, Conf.WORKERS)]] or None
 
-    def _canary(self) -> list[Sequence[Ring]]:
+    def _canary(self) -> list[Sequence[ReceivedWakeup]]:
         """Now and then a ring of our own: it takes the way of all others through the tree, and somebody must answer."""
         if time.monotonic() - self._canary_at < CANARY_EVERY_S:
             return []
         self._canary_at = time.monotonic()
-        return [[Ring(CANARY, "conductor")]]
+        return [[ReceivedWakeup(CANARY, "conductor")]]
 
     def enqueue(self, task: str) -> str:
-        """Not a way in: work is a row, and its doorbell is rung by `doorbell_ring`."""
-        raise NotImplementedError("write a work row and ring its doorbell")
+        """Not a way in: work is a row, and its wake-up is sent by `wakeup_send`."""
+        raise NotImplementedError("write a work row and ring its wake-up")
 
     def acknowledge(self, task_id: str) -> None:
-        """Nothing to do: the doorbell was answered when it was taken."""
+        """Nothing to do: the wake-up was answered when it was taken."""
 
     delete = fail = acknowledge
 
@@ -66,7 +66,7 @@ class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
         return 0
 
     def lock_size(self) -> int:
-        """No doorbell is ever locked."""
+        """No wake-up is ever locked."""
         return 0
 
     def ping(self) -> bool:
@@ -75,30 +75,30 @@ class DoorbellBroker(Broker):  # type: ignore[misc]  # django-q2 has no types
 
     def info(self) -> str:
         """For django-q2's own pages."""
-        return "doorbells"
+        return "wakeups"
 
     @staticmethod
     def get_connection(list_key: str = Conf.PREFIX) -> Any:
-        """None is shared: a bell is opened by the process that waits on it."""
+        """None is shared: a waiter is opened by the process that waits on it."""
         return None
 
 
-def _shares(rings: Sequence[Ring], workers: int) -> list[Sequence[Ring]]:
-    """Evenly for the workers, none of more than MOST_TOGETHER."""
-    size = min(MOST_TOGETHER, math.ceil(len(rings) / max(1, workers))) or 1
-    return [rings[at : at + size] for at in range(0, len(rings), size)]
+def _shares(wakeups: Sequence[ReceivedWakeup], workers: int) -> list[Sequence[ReceivedWakeup]]:
+    """Evenly for the workers, none of more than MAX_TOGETHER."""
+    size = min(MAX_TOGETHER, math.ceil(len(wakeups) / max(1, workers))) or 1
+    return [wakeups[at : at + size] for at in range(0, len(wakeups), size)]
 
 
-def _package(rings: Sequence[Ring]) -> tuple[str, str]:
+def _package(wakeups: Sequence[ReceivedWakeup]) -> tuple[str, str]:
     name, identifier = task_tag()
     task = {
         "id": identifier,
-        "name": f"{rings[0].code}:{name}",
+        "name": f"{wakeups[0].code}:{name}",
         "func": ANSWER,
-        "args": ([(ring.code, ring.ref) for ring in rings],),
+        "args": ([(wakeup.code, wakeup.ref) for wakeup in wakeups],),
         "kwargs": {},
         "started": timezone.now(),
         "ack_failure": True,
         "save": False,
     }
-    return f"{rings[0].code}:{rings[0].ref}", SignedPackage.dumps(task)
+    return f"{wakeups[0].code}:{wakeups[0].ref}", SignedPackage.dumps(task)

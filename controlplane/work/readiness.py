@@ -19,7 +19,7 @@ from controlplane.work.metrics import conductor_queue_age_s
 from controlplane.work.models import NamedLease
 from controlplane.work.named_leases import lease_is_held
 
-RECONCILER_PATIENCE_S = 30.0
+RECONCILER_SILENT_S = 30.0
 """How long after its lease the reconciler is still believed to be there: a long round of clean-ups outlasts it."""
 
 REDIS_TIMEOUT_S = 2.0
@@ -44,13 +44,13 @@ class Check:
     reason: str = ""
 
 
-Look = Callable[[], str]
+ReadinessCheck = Callable[[], str]
 """Says why it is not fine; empty when it is. May raise an error of the database."""
 
 
-def checks_run(looks: dict[str, Look]) -> list[Check]:
+def checks_run(named_checks: dict[str, ReadinessCheck]) -> list[Check]:
     """Look at each, by name. A failure of the database in one is that check's answer."""
-    return [_check(name, look) for name, look in looks.items()]
+    return [_check(name, check) for name, check in named_checks.items()]
 
 
 def checks_skipped(names: list[str], reason: str) -> list[Check]:
@@ -58,15 +58,15 @@ def checks_skipped(names: list[str], reason: str) -> list[Check]:
     return [Check(name, CheckState.SKIPPED, reason) for name in names]
 
 
-def ground_looks() -> dict[str, Look]:
+def infra_checks() -> dict[str, ReadinessCheck]:
     """What the ground floor looks at, once the database answers. Redis only where it is configured."""
-    looks: dict[str, Look] = {
+    named_checks: dict[str, ReadinessCheck] = {
         "migrations": migrations_missing,
         "conductor": _conductor_missing,
         "reconciler": _reconciler_missing,
         "queue_age": _queue_too_old,
     }
-    return looks | ({"redis": _redis_missing} if settings.REDIS_URL else {})
+    return named_checks | ({"redis": _redis_missing} if settings.REDIS_URL else {})
 
 
 def database_missing() -> str:
@@ -91,9 +91,9 @@ def migrations_missing() -> str:
     return ""
 
 
-def _check(name: str, look: Look) -> Check:
+def _check(name: str, check: ReadinessCheck) -> Check:
     try:
-        reason = look()
+        reason = check()
     except DatabaseFailure as error:
         reason = f"{name} cannot be told: {type(error).__name__}"
     return Check(name, CheckState.FAILED if reason else CheckState.OK, reason)
@@ -104,7 +104,7 @@ def _conductor_missing() -> str:
 
 
 def _reconciler_missing() -> str:
-    rows = NamedLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_PATIENCE_S))
+    rows = NamedLease.objects.filter(name=RECONCILE_LEASE, until__gt=now_plus(-RECONCILER_SILENT_S))
     return "" if rows.exists() else "no reconciler has been seen lately"
 
 

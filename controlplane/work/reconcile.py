@@ -1,4 +1,6 @@
-"""The reconciler: rings again for what stands still, and ends what passed its deadline or ran out of attempts."""
+"""The reconciler: sends the wake-up again for what stands still, and ends what passed its deadline or ran out of
+attempts.
+"""
 
 import logging
 import uuid
@@ -13,108 +15,111 @@ from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.log_context import log_scope
 from controlplane.work.heals import OVERDUE_WORK, heal_record
-from controlplane.work.jobs import CHORES, KINDS, RECONCILE_LEASE, Chore, worker_name
+from controlplane.work.jobs import KINDS, PERIODIC_TASKS, RECONCILE_LEASE, PeriodicTask, worker_name
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.named_leases import lease_renew, leases_held
-from controlplane.work.wakeups import doorbells_ring
+from controlplane.work.wakeups import wakeups_send
 from controlplane.work.work import work_history
 
 log = logging.getLogger(__name__)
-RING_AGAIN_S = 3.0
+RESEND_AFTER_S = 3.0
 BATCH = 200
 _OPEN = "state IN ('waiting', 'running')"  # as the index of open work says it
-# The rules are those of `ring_again` and `end_overdue`, which look again, and of the leases of the chores.
-_TURN = """
+# The rules are those of `wakeups_resend` and `end_overdue`, which look again, and of the leases of the periodic tasks.
+_ROUND_SQL = """
 UPDATE work_namedlease SET owner = %s, until = {later} WHERE name = %s AND (owner = %s OR until < {now})
 RETURNING EXISTS (SELECT 1 FROM work_work
                    WHERE {open} AND (state = 'waiting' OR lease_until < {now}) AND attempt < max_attempts
-                     AND deadline_at > {now} AND (rung_at IS NULL OR rung_at < {later})),
+                     AND deadline_at > {now} AND (woken_at IS NULL OR woken_at < {later})),
           EXISTS (SELECT 1 FROM work_work
                    WHERE {open} AND (deadline_at <= {now} OR (attempt >= max_attempts
                      AND (state = 'waiting' OR lease_until < {now})))),
-          {chores}
+          {tasks}
 """
-_HELD = "EXISTS (SELECT 1 FROM work_namedlease AS chore WHERE chore.name = %s AND chore.until > {now})"
+_HELD = "EXISTS (SELECT 1 FROM work_namedlease AS task WHERE task.name = %s AND task.until > {now})"
 
 
-def reconcile_turn(*, owner: str, seconds: float) -> None:
+def reconcile_round(*, owner: str, seconds: float) -> None:
     """One turn of a process that reconciles while it holds the lease, for `seconds` from now, and only what is due.
 
     Most turns find nothing to do: they cost one statement, which renews the lease and looks at all of it.
     """
     due = _due(owner, seconds)
     if due is None and lease_renew(name=RECONCILE_LEASE, owner=owner, seconds=seconds):
-        due = _Due(True, True, tuple(CHORES.values()))
+        due = _Due(True, True, tuple(PERIODIC_TASKS.values()))
     if due is None:
         return
-    if due.ring:
-        ring_again()
+    if due.wakeup:
+        wakeups_resend()
     if due.end:
         end_overdue()
-    if due.chores:
-        chores_run(due.chores)
+    if due.tasks:
+        periodic_tasks_run(due.tasks)
 
 
 class _Due(NamedTuple):
-    """`chores`: those that may have something to do."""
+    """`tasks`: those that may have something to do."""
 
-    ring: bool
+    wakeup: bool
     end: bool
-    chores: tuple[Chore, ...]
+    tasks: tuple[PeriodicTask, ...]
 
 
 def _due(owner: str, seconds: float) -> _Due | None:
     """What is due, for whoever holds the lease from now on; None when that is somebody else, or nobody ever did."""
-    chores = list(CHORES.values())
+    tasks = list(PERIODIC_TASKS.values())
     held = _HELD.format(now=now_sql())
-    asked = ", ".join(f"(({chore.asks or '1 = 1'}) AND NOT {held})" for chore in chores)
-    text = _TURN.strip().format(now=now_sql(), later=later_sql(), open=_OPEN, chores=asked or "NULL")
-    names = [chore.lease for chore in chores]
+    asked = ", ".join(f"(({task.asks or '1 = 1'}) AND NOT {held})" for task in tasks)
+    text = _ROUND_SQL.strip().format(now=now_sql(), later=later_sql(), open=_OPEN, tasks=asked or "NULL")
+    names = [task.lease for task in tasks]
     with connection.cursor() as cursor:
-        cursor.execute(text, [owner, later_value(seconds), RECONCILE_LEASE, owner, later_value(-RING_AGAIN_S), *names])
+        cursor.execute(
+            text, [owner, later_value(seconds), RECONCILE_LEASE, owner, later_value(-RESEND_AFTER_S), *names]
+        )
         row = cursor.fetchone()
     if row is None:
         return None
-    due = tuple(chore for chore, is_due in zip(chores, row[2:], strict=False) if is_due)
+    due = tuple(task for task, is_due in zip(tasks, row[2:], strict=False) if is_due)
     return _Due(bool(row[0]), bool(row[1]), due)
 
 
 def reconcile_once() -> tuple[int, int]:
-    """One round: (rung again, ended). Safe to run in many processes at once."""
-    return ring_again(), end_overdue()
+    """One round: (woken again, ended). Safe to run in many processes at once."""
+    return wakeups_resend(), end_overdue()
 
 
-def chores_run(chores: Sequence[Chore] | None = None) -> list[str]:
+def periodic_tasks_run(tasks: Sequence[PeriodicTask] | None = None) -> list[str]:
     """Run those of the clean-ups (all, where none are named) that are due. Returns their names.
 
     A failing one is logged and does not stop the others.
     """
-    chores = list(CHORES.values()) if chores is None else chores
+    tasks = list(PERIODIC_TASKS.values()) if tasks is None else tasks
     ran = []
-    # Asked for all at once: nearly every round finds nearly every chore done, and each try to take a lease writes.
-    held = leases_held(chore.lease for chore in chores)
-    due = [chore for chore in chores if chore.lease not in held]
-    for chore in due:
-        if lease_renew(name=chore.lease, owner=f"{worker_name()} {uuid.uuid4()}", seconds=chore.every_s):
-            ran.append(chore.name)
+    # Asked for all at once: nearly every round finds nearly every periodic task done, and each try to take a lease
+    # writes.
+    held = leases_held(task.lease for task in tasks)
+    due = [task for task in tasks if task.lease not in held]
+    for task in due:
+        if lease_renew(name=task.lease, owner=f"{worker_name()} {uuid.uuid4()}", seconds=task.every_s):
+            ran.append(task.name)
             try:
-                chore.run()
+                task.run()
             except Exception:
-                log.exception("%s failed; it runs again in %s s", chore.name, chore.every_s)
+                log.exception("%s failed; it runs again in %s s", task.name, task.every_s)
     return ran
 
 
-def ring_again() -> int:
-    """Ring for open work that nobody holds and whose last ring is older than RING_AGAIN_S."""
+def wakeups_resend() -> int:
+    """Wake open work that nobody holds and whose last ring is older than RESEND_AFTER_S."""
     free = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())
-    quiet = Q(rung_at__isnull=True) | Q(rung_at__lt=now_plus(-RING_AGAIN_S))
+    quiet = Q(woken_at__isnull=True) | Q(woken_at__lt=now_plus(-RESEND_AFTER_S))
     rows = Work.objects.filter(free, quiet, attempt__lt=F("max_attempts"), deadline_at__gt=Now())
-    still = list(rows.order_by("rung_at").values_list("id", "queue", "kind")[:BATCH])
+    still = list(rows.order_by("woken_at").values_list("id", "queue", "kind")[:BATCH])
     if still:
         with transaction.atomic():
-            Work.objects.filter(pk__in=[pk for pk, _, _ in still]).update(rung_at=Now())
-            doorbells_ring((queue, kind, str(pk)) for pk, queue, kind in still)
+            Work.objects.filter(pk__in=[pk for pk, _, _ in still]).update(woken_at=Now())
+            wakeups_send((queue, kind, str(pk)) for pk, queue, kind in still)
     return len(still)
 
 

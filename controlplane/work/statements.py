@@ -25,11 +25,11 @@ _MINE = """id = held.column1 AND attempt = held.column2 AND kind = held.column3 
    AND state = 'running' AND lease_until > {now}"""
 _FREE = """(state = 'waiting' OR (state = 'running' AND lease_until < {now}))
    AND deadline_at > {now} AND attempt < max_attempts"""
-# Of several, what somebody else holds a lock of is left: they take it, end it, or ring for it anew.
+# Of several, what somebody else holds a lock of is left: they take it, end it, or wake it anew.
 _WHICH = "IN (SELECT id FROM work_work WHERE id IN ({ids}) ORDER BY id FOR UPDATE SKIP LOCKED)"
 _INSERT = """
 INSERT INTO work_work (id, queue, kind, subject, max_attempts, request_id, arguments, deadline_at,
-                        state, attempt, lease_owner, step, outcome, rung_at, created_at, updated_at)
+                        state, attempt, lease_owner, step, outcome, woken_at, created_at, updated_at)
 """.strip()
 _TAKE = """
 UPDATE work_work

@@ -20,7 +20,7 @@ from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.statements import Attempt, rows_fence, rows_finish, rows_insert, rows_take
-from controlplane.work.wakeups import doorbells_ring
+from controlplane.work.wakeups import wakeups_send
 
 CONDUCTOR_QUEUE = "conductor"
 
@@ -31,7 +31,7 @@ def compute_queue(host: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class WorkLease:
     """The right to act on a piece of work; `attempt` is the fencing token.
 
     `kind` and `subject` repeat the row, and every write under the lease compares them with it: whoever brings a lease
@@ -63,14 +63,14 @@ class NewWork:
 
 
 def work_create(new: NewWork) -> Work:
-    """Write the row and ring its doorbell. Call inside the transaction of the state change that calls for it.
+    """Write the row and ring its wake-up. Call inside the transaction of the state change that calls for it.
 
     Raises Conflict when the same kind of work is open for the subject.
     """
     return works_create([new])[0]
 
 
-def works_create(news: Sequence[NewWork]) -> list[Work]:
+def works_create(wakeups_wanted: Sequence[NewWork]) -> list[Work]:
     """Write many rows and ring for each, in two statements. Raises Conflict, and then wrote none."""
     request_id = current_request_id()
     rows = [
@@ -82,21 +82,21 @@ def works_create(news: Sequence[NewWork]) -> list[Work]:
             max_attempts=new.max_attempts,
             request_id=new.request_id or request_id,
         )
-        for new in news
+        for new in wakeups_wanted
     ]
     # One row is written or not; of several, those that were written go again with the others.
     is_apart = len(rows) > 1 or not transaction.get_connection().in_atomic_block
     around: AbstractContextManager[object] = transaction.atomic() if is_apart else nullcontext()
     with around:
-        if len(rows_insert(rows, deadlines_s=[new.deadline_s for new in news])) < len(rows):
+        if len(rows_insert(rows, deadlines_s=[new.deadline_s for new in wakeups_wanted])) < len(rows):
             raise Conflict("The same work is already under way.")
-        doorbells_ring((row.queue, row.kind, str(row.pk)) for row in rows)
+        wakeups_send((row.queue, row.kind, str(row.pk)) for row in rows)
     return rows
 
 
 def work_take(
     *, work_id: uuid.UUID | str, owner: str, queue: str = "", ownership: Ownership | None = None
-) -> tuple[Work, Lease] | None:
+) -> tuple[Work, WorkLease] | None:
     """Take what waits or whose lease ran out. None when somebody else has it, it ended, or it is out of attempts; and
     when `ownership` is given and does not hold.
     """
@@ -106,18 +106,18 @@ def work_take(
 
 def works_take(
     *, work_ids: Sequence[uuid.UUID | str], owner: str, queue: str = "", ownership: Ownership | None = None
-) -> list[tuple[Work, Lease]]:
+) -> list[tuple[Work, WorkLease]]:
     """Take those of them that are free, oldest first, in one statement. Of two takers of the same, one gets it.
 
-    Ids that are none are left out, as whoever can ring a doorbell can write nonsense.
+    Ids that are none are left out, as whoever can ring a wake-up can write nonsense.
     """
     ids = [found for one in work_ids if (found := _uuid(one)) is not None]
     rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue, ownership=ownership)
     oldest_first = sorted(rows, key=lambda row: (row.created_at, row.pk))
-    return [(row, Lease(row.pk, row.attempt, row.kind, row.subject, ownership)) for row in oldest_first]
+    return [(row, WorkLease(row.pk, row.attempt, row.kind, row.subject, ownership)) for row in oldest_first]
 
 
-def work_fence(*, lease: Lease, step: str | None = None) -> None:
+def work_fence(*, lease: WorkLease, step: str | None = None) -> None:
     """First statement of each transaction of an attempt: proves and prolongs the lease. Raises Fenced.
 
     On PostgreSQL it also locks the row until the transaction ends, so no other attempt begins meanwhile.
@@ -127,20 +127,22 @@ def work_fence(*, lease: Lease, step: str | None = None) -> None:
         raise _fenced(lease)
 
 
-def works_fence(*, leases: Iterable[Lease], step: str | None = None) -> set[uuid.UUID]:
+def works_fence(*, leases: Iterable[WorkLease], step: str | None = None) -> set[uuid.UUID]:
     """The same for many of the conductor's: the ids of the work whose lease still holds. Nothing may be done for the
     others.
     """
     return rows_fence(map(_attempt, leases), lease_s=settings.KILONOVA["LEASE_S"], step=step)
 
 
-def work_finish(*, lease: Lease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
+def work_finish(*, lease: WorkLease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
     """End the work, in the transaction that writes its effect. Raises Fenced."""
     if not rows_finish({_attempt(lease): outcome or {}}, state=state, ownership=lease.ownership):
         raise _fenced(lease)
 
 
-def works_finish(*, outcomes: Mapping[Lease, Mapping[str, Any]], state: WorkState = WorkState.DONE) -> set[uuid.UUID]:
+def works_finish(
+    *, outcomes: Mapping[WorkLease, Mapping[str, Any]], state: WorkState = WorkState.DONE
+) -> set[uuid.UUID]:
     """The same for many of the conductor's, each with its outcome: the ids of the work whose lease still held. The
     others are not ended.
 
@@ -150,11 +152,11 @@ def works_finish(*, outcomes: Mapping[Lease, Mapping[str, Any]], state: WorkStat
     return rows_finish(ended, state=state)
 
 
-def _attempt(lease: Lease) -> Attempt:
+def _attempt(lease: WorkLease) -> Attempt:
     return lease.work_id, lease.attempt, lease.kind, lease.subject
 
 
-def _fenced(lease: Lease) -> Fenced:
+def _fenced(lease: WorkLease) -> Fenced:
     return Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
 
 
@@ -162,8 +164,8 @@ def _uuid(value: uuid.UUID | str) -> uuid.UUID | None:
     return value if isinstance(value, uuid.UUID) else parse_uuid(value)
 
 
-def work_release(*, lease: Lease, error: str) -> None:
-    """Give it back after a failure that says nothing about the work itself; the reconciler rings for it again."""
+def work_release(*, lease: WorkLease, error: str) -> None:
+    """Give it back after a failure that says nothing about the work itself; the reconciler wakes it again."""
     _mine(lease).update(
         state=WorkState.WAITING,
         lease_until=None,
@@ -173,7 +175,7 @@ def work_release(*, lease: Lease, error: str) -> None:
     )
 
 
-def work_give_back(*, lease: Lease, reason: str) -> None:
+def work_give_back(*, lease: WorkLease, reason: str) -> None:
     """Give it back because its owner ends, not because of the work: the attempt is not counted. Raises Fenced.
 
     The number of the attempt stays used, since a number is a right to write; one more may be made instead.
@@ -183,7 +185,7 @@ def work_give_back(*, lease: Lease, reason: str) -> None:
         max_attempts=F("max_attempts") + 1,
         lease_until=None,
         lease_owner="",
-        rung_at=None,
+        woken_at=None,
         outcome={"error": reason[:2000]},
         updated_at=Now(),
     )
@@ -191,8 +193,8 @@ def work_give_back(*, lease: Lease, reason: str) -> None:
         raise _fenced(lease)
 
 
-def works_give_back(*, leases: Iterable[Lease], reason: str) -> None:
-    """Give back work that was taken and not begun, and ring for it again. As above, it costs no attempt.
+def works_give_back(*, leases: Iterable[WorkLease], reason: str) -> None:
+    """Give back work that was taken and not begun, and wake it again. As above, it costs no attempt.
 
     Of a lease that is over, nothing changes: the work is somebody else's, or about to be.
     """
@@ -201,8 +203,8 @@ def works_give_back(*, leases: Iterable[Lease], reason: str) -> None:
             with suppress(Fenced):
                 work_give_back(lease=lease, reason=reason)
                 given_back = Work.objects.filter(pk=lease.work_id)
-                given_back.update(rung_at=Now())
-                doorbells_ring(
+                given_back.update(woken_at=Now())
+                wakeups_send(
                     (queue, lease.kind, str(lease.work_id)) for queue in given_back.values_list("queue", flat=True)
                 )
 
@@ -215,7 +217,7 @@ class Package:
     (`is_over`): what is left is somebody else's to take.
     """
 
-    def __init__(self, leases: Iterable[Lease]) -> None:
+    def __init__(self, leases: Iterable[WorkLease]) -> None:
         self.leases = list(leases)
         self._began_at = self._renewed_at = time.monotonic()
 
@@ -281,7 +283,7 @@ def leases_void(*, queue: str, owner_prefix: str) -> int:
     return rows.update(lease_until=now_plus(-1))
 
 
-def _mine(lease: Lease) -> QuerySet[Work]:
+def _mine(lease: WorkLease) -> QuerySet[Work]:
     return Work.objects.filter(
         owned(lease.ownership),
         pk=lease.work_id,

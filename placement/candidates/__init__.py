@@ -8,10 +8,10 @@ from placement.candidates.query import (
     CandidateAnswer,
     CandidateQuery,
     Instead,
-    LikeChildren,
     RequestGroup,
     SearchOptions,
     Strategy,
+    SymmetryMode,
 )
 from placement.candidates.search import candidates_find, providers_matching
 
@@ -21,12 +21,12 @@ __all__ = [
     "CandidateQuery",
     "FleetColumns",
     "Instead",
-    "LikeChildren",
     "ProviderFacts",
     "Refusals",
     "RequestGroup",
     "SearchOptions",
     "Strategy",
+    "SymmetryMode",
     "candidate_refusals",
     "candidates_find",
     "columns_of",

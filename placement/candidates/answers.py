@@ -5,7 +5,7 @@ from uuid import UUID
 
 from placement.candidates.columns import FleetColumns, ProviderFacts
 from placement.candidates.query import AllocationCandidate, CandidateAnswer
-from placement.candidates.slots import Request
+from placement.candidates.request_slots import SlottedRequest
 
 Choice = Sequence[int]
 
@@ -13,7 +13,7 @@ Choice = Sequence[int]
 class CandidateBuilder:
     """Makes the candidates of one request."""
 
-    def __init__(self, columns: FleetColumns, request: Request) -> None:
+    def __init__(self, columns: FleetColumns, request: SlottedRequest) -> None:
         self._columns = columns
         self._slots = request.slots
         self._groups = _slots_by_suffix(request)
@@ -43,7 +43,7 @@ class CandidateBuilder:
         return known
 
 
-def answer_of_single_rows(columns: FleetColumns, request: Request, rows: Sequence[int]) -> CandidateAnswer:
+def answer_of_single_rows(columns: FleetColumns, request: SlottedRequest, rows: Sequence[int]) -> CandidateAnswer:
     """The answer where each of these rows serves the whole request of one group, and no row has a tree around it."""
     group = request.query.groups[0]
     suffix, amounts = group.suffix, dict(group.resources)
@@ -64,7 +64,7 @@ def tree_facts(columns: FleetColumns, rows: Iterable[int]) -> list[ProviderFacts
     return [columns.fact(member) for top in roots for member in trees.rows_of(top)]
 
 
-def _slots_by_suffix(request: Request) -> list[tuple[str, tuple[int, ...]]]:
+def _slots_by_suffix(request: SlottedRequest) -> list[tuple[str, tuple[int, ...]]]:
     found: dict[str, tuple[int, ...]] = {}
     for index, slot in enumerate(request.slots):
         found[slot.group.suffix] = (*found.get(slot.group.suffix, ()), index)

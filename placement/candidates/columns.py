@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placement.candidates.facts import SHARING_TRAIT, ProviderFacts
-from placement.candidates.keysets import Bools, KeySets
+from placement.candidates.interned_sets import Bools, InternedSets
 from placement.candidates.trees import Ints, TreeIndex, tree_index
 from placement.domain import MAX_INT, InventoryUsage
 
@@ -19,30 +19,30 @@ Int32s = NDArray[np.int32]
 
 
 class ClassColumn:
-    """The inventories of one class by row. Where a provider has none, `most` is 0, so that nothing fits."""
+    """The inventories of one class by row. Where a provider has none, `maximum` is 0, so that nothing fits."""
 
-    __slots__ = ("capacity", "is_stepped", "least", "most", "step", "total", "used")
+    __slots__ = ("capacity", "is_stepped", "maximum", "minimum", "step", "total", "used")
 
     def __init__(self, room: int) -> None:
         self.total, self.capacity, self.used = (np.zeros(room, dtype=np.int64) for _ in range(3))
-        self.least, self.most = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.int32)
+        self.minimum, self.maximum = np.zeros(room, dtype=np.int32), np.zeros(room, dtype=np.int32)
         self.step = np.ones(room, dtype=np.int32)
         self.is_stepped = False
 
     def put(self, row: int, usage: InventoryUsage | None) -> None:
         """Take the numbers of one row, or forget them."""
         if usage is None:
-            self.total[row] = self.capacity[row] = self.used[row] = self.least[row] = self.most[row] = 0
+            self.total[row] = self.capacity[row] = self.used[row] = self.minimum[row] = self.maximum[row] = 0
             self.step[row] = 1
             return
         self.total[row], self.capacity[row], self.used[row] = usage.total, usage.capacity, usage.used
-        self.least[row], self.most[row], self.step[row] = usage.min_unit, usage.max_unit, usage.step_size
+        self.minimum[row], self.maximum[row], self.step[row] = usage.min_unit, usage.max_unit, usage.step_size
         self.is_stepped |= usage.step_size != 1
 
     def grow(self, room: int) -> None:
         """Make room for more rows."""
         more = room - len(self.total)
-        for name in ("total", "capacity", "used", "least", "most"):
+        for name in ("total", "capacity", "used", "minimum", "maximum"):
             setattr(self, name, np.pad(getattr(self, name), (0, more)))
         self.step = np.pad(self.step, (0, more), constant_values=1)
 
@@ -51,8 +51,8 @@ class ClassColumn:
         if wanted > MAX_INT:
             return np.zeros(size, dtype=np.bool_)
         fits: Bools = self.used[:size] + wanted <= self.capacity[:size]
-        fits &= self.most[:size] >= wanted
-        fits &= self.least[:size] <= wanted
+        fits &= self.maximum[:size] >= wanted
+        fits &= self.minimum[:size] <= wanted
         if self.is_stepped:
             fits &= wanted % self.step[:size] == 0
         return fits
@@ -73,8 +73,8 @@ class FleetColumns:
         self.facts: list[ProviderFacts | None] = []
         self.row_of: dict[UUID, int] = {}
         self.classes: dict[str, ClassColumn] = {}
-        self.trait_sets: KeySets[str] = KeySets()
-        self.aggregate_sets: KeySets[UUID] = KeySets()
+        self.trait_sets: InternedSets[str] = InternedSets()
+        self.aggregate_sets: InternedSets[UUID] = InternedSets()
         self._traits: Int32s = np.zeros(room, dtype=np.int32)
         self._aggregates: Int32s = np.zeros(room, dtype=np.int32)
         self._alive: Bools = np.zeros(room, dtype=np.bool_)

@@ -7,12 +7,12 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal
 from placement.candidates import wording
-from placement.candidates.alone import rows_alone
 from placement.candidates.columns import FleetColumns
-from placement.candidates.narrowing import stages_of
+from placement.candidates.explain_stages import stages_of
 from placement.candidates.query import CandidateQuery
-from placement.candidates.slots import offering, request_of
-from placement.candidates.walk import TreeWalk
+from placement.candidates.request_slots import offering, request_of
+from placement.candidates.single_provider import single_provider_rows
+from placement.candidates.tree_search import TreeSearch
 
 _PASSED, _COMBINATION = -1, -2
 
@@ -70,12 +70,12 @@ class Refusals(Mapping[UUID, Refusal]):
         """Where each rule can be met, look for one choice that meets them all."""
         request = request_of(columns, self._query)
         self._broken[(self._broken == _PASSED) & ~request.anchors] = _COMBINATION
-        alone = rows_alone(columns, request)
+        single = single_provider_rows(columns, request)
         is_open = self._broken == _PASSED
-        if alone is not None:
-            is_open &= alone < 0
+        if single is not None:
+            is_open &= single < 0
         for anchor in np.flatnonzero(is_open).tolist():
-            if next(iter(TreeWalk(columns, request, anchor, False, None)), None) is None:
+            if next(iter(TreeSearch(columns, request, anchor, False, None)), None) is None:
                 self._broken[anchor] = _COMBINATION
 
 

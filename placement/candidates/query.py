@@ -62,7 +62,7 @@ class Instead:
     query: CandidateQuery
 
 
-class LikeChildren(StrEnum):
+class SymmetryMode(StrEnum):
     """What to do about children of one provider that do not differ: name every choice, or one for all."""
 
     ALL = "all"
@@ -78,13 +78,13 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How to search: settings of the operator, not wishes of the client.
+    """How to search: settings of the operator, not requests of the client.
 
     `max_candidates` ends the search, -1 never does. With a `seed` the order is random, the same for the same seed
     and fleet, and a limit is shared out evenly among the trees.
     """
 
-    like_children: str = LikeChildren.ALL
+    symmetry: str = SymmetryMode.ALL
     max_candidates: int = -1
     strategy: str = Strategy.DEPTH_FIRST
     seed: int | None = None

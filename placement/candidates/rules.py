@@ -5,31 +5,31 @@ from typing import Protocol
 
 from placement.candidates.columns import FleetColumns
 from placement.candidates.query import ISOLATE
-from placement.candidates.slots import Request
+from placement.candidates.request_slots import SlottedRequest
 
 Domains = Sequence[Sequence[int]]
 
 
-class Rule(Protocol):
+class SlotRule(Protocol):
     """A rule over the rows chosen for the slots 0, 1, ... so far."""
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
         """Whether the next slot may take `row`; False only where no complete choice could follow."""
 
-    def mark(self, slot: int, depth: int) -> object:
+    def undo_key(self, slot: int, depth: int) -> object:
         """What it means for the slots from `depth` on that `slot` sits on its row; None: nothing."""
 
-    def look(self, row: int) -> object:
+    def symmetry_key(self, row: int) -> object:
         """What it sees in a provider: rows in which all rules see the same can stand for each other."""
 
-    def rest(self, chosen: Sequence[int]) -> object:
+    def state_key(self, chosen: Sequence[int]) -> object:
         """What else the further answers of `admits` depend on."""
 
 
 class IsolateRule:
     """No two suffixed groups on one provider."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: SlottedRequest) -> None:
         self._is_suffixed = [bool(slot.group.suffix) for slot in request.slots]
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
@@ -38,21 +38,21 @@ class IsolateRule:
             return True
         return not any(row == other and self._is_suffixed[slot] for slot, other in enumerate(chosen))
 
-    def mark(self, slot: int, depth: int) -> object:
+    def undo_key(self, slot: int, depth: int) -> object:
         """Taken."""
         return self._is_suffixed[slot] or None
 
-    def look(self, row: int) -> object:
+    def symmetry_key(self, row: int) -> object:
         """Nothing."""
 
-    def rest(self, chosen: Sequence[int]) -> object:
+    def state_key(self, chosen: Sequence[int]) -> object:
         """Nothing."""
 
 
 class SumRule:
     """What several slots take of one class of one provider must fit there together, and in one piece."""
 
-    def __init__(self, columns: FleetColumns, request: Request, repeated: frozenset[str]) -> None:
+    def __init__(self, columns: FleetColumns, request: SlottedRequest, repeated: frozenset[str]) -> None:
         self._columns = columns
         self._asked = [
             {name: amount for name, amount in slot.amounts.items() if name in repeated} for slot in request.slots
@@ -69,17 +69,17 @@ class SumRule:
                 return False
         return True
 
-    def mark(self, slot: int, depth: int) -> object:
+    def undo_key(self, slot: int, depth: int) -> object:
         """What it takes of classes that are still asked for."""
         later = {name for asked in self._asked[depth:] for name in asked}
         return tuple(sorted((name, amount) for name, amount in self._asked[slot].items() if name in later)) or None
 
-    def look(self, row: int) -> object:
+    def symmetry_key(self, row: int) -> object:
         """How much there is of each class that counts."""
         names = sorted({name for asked in self._asked for name in asked})
         return tuple(self.room(row, name) for name in names)
 
-    def rest(self, chosen: Sequence[int]) -> object:
+    def state_key(self, chosen: Sequence[int]) -> object:
         """Nothing."""
 
     def room(self, row: int, name: str) -> int:
@@ -87,7 +87,7 @@ class SumRule:
         room = self._room.get((row, name))
         if room is None:
             column = self._columns.classes[name]
-            room = self._room[row, name] = min(column.free(row), int(column.most[row]))
+            room = self._room[row, name] = min(column.free(row), int(column.maximum[row]))
         return room
 
     def is_enough(self, domains: Domains) -> bool:
@@ -104,7 +104,9 @@ class SumRule:
 class SubtreeRule:
     """Of the providers of the named groups, one is above all others, or is all of them."""
 
-    def __init__(self, columns: FleetColumns, request: Request, suffixes: frozenset[str], domains: Domains) -> None:
+    def __init__(
+        self, columns: FleetColumns, request: SlottedRequest, suffixes: frozenset[str], domains: Domains
+    ) -> None:
         self._path = columns.trees.path
         self._slots = [index for index, slot in enumerate(request.slots) if slot.group.suffix in suffixes]
         self._domains = domains
@@ -120,21 +122,21 @@ class SubtreeRule:
             return True
         return any(not above.isdisjoint(self._domains[slot]) for slot in self._slots if slot > here)
 
-    def mark(self, slot: int, depth: int) -> object:
+    def undo_key(self, slot: int, depth: int) -> object:
         """That it counts, as long as somebody is to come."""
         return (slot in self._slots and any(other >= depth for other in self._slots)) or None
 
-    def look(self, row: int) -> object:
+    def symmetry_key(self, row: int) -> object:
         """Nothing."""
 
-    def rest(self, chosen: Sequence[int]) -> object:
+    def state_key(self, chosen: Sequence[int]) -> object:
         """Nothing."""
 
 
 class CoverRule:
     """The providers of the un-suffixed group have all its required traits together."""
 
-    def __init__(self, columns: FleetColumns, request: Request, domains: Domains) -> None:
+    def __init__(self, columns: FleetColumns, request: SlottedRequest, domains: Domains) -> None:
         self._columns = columns
         self._is_open = [not slot.group.suffix for slot in request.slots]
         self._required = next(slot.group.required for slot in request.slots if not slot.group.suffix)
@@ -146,18 +148,18 @@ class CoverRule:
         """Whoever is to come can bring what is missing."""
         if not self._is_open[len(chosen)]:
             return True
-        has = self.rest(chosen) | self.bits(row) | self._later[len(chosen)]
+        has = self.state_key(chosen) | self.bits(row) | self._later[len(chosen)]
         return has == self._all
 
-    def mark(self, slot: int, depth: int) -> object:
-        """Nothing: see `rest`."""
+    def undo_key(self, slot: int, depth: int) -> object:
+        """Nothing: see `state_key`."""
         return None
 
-    def look(self, row: int) -> object:
+    def symmetry_key(self, row: int) -> object:
         """Which of the required it has."""
         return self.bits(row)
 
-    def rest(self, chosen: Sequence[int]) -> int:
+    def state_key(self, chosen: Sequence[int]) -> int:
         """Which of the required are there, as bits."""
         bits = 0
         for slot, row in enumerate(chosen):
@@ -184,9 +186,9 @@ class CoverRule:
         return later
 
 
-def rules_of(columns: FleetColumns, request: Request, domains: Domains) -> list[Rule] | None:
+def slot_rules(columns: FleetColumns, request: SlottedRequest, domains: Domains) -> list[SlotRule] | None:
     """The rules that matter for this tree; None when it can be seen at once that nothing meets them."""
-    rules: list[Rule] = []
+    rules: list[SlotRule] = []
     if repeated := request.repeated:
         sums = SumRule(columns, request, repeated)
         if not sums.is_enough(domains):

@@ -6,19 +6,19 @@ from itertools import islice
 
 import numpy as np
 
-from placement.candidates.alone import rows_alone
 from placement.candidates.answers import CandidateBuilder, Choice, answer_of_single_rows, tree_facts
 from placement.candidates.columns import Bools, FleetColumns, Ints, ProviderFacts
 from placement.candidates.query import (
     CandidateAnswer,
     CandidateQuery,
-    LikeChildren,
     RequestGroup,
     SearchOptions,
     Strategy,
+    SymmetryMode,
 )
-from placement.candidates.slots import Request, offering, request_of, single_rows
-from placement.candidates.walk import TreeWalk
+from placement.candidates.request_slots import SlottedRequest, offering, request_of, single_rows
+from placement.candidates.single_provider import single_provider_rows
+from placement.candidates.tree_search import TreeSearch
 
 NOTHING = CandidateAnswer()
 _DEFAULTS = SearchOptions()
@@ -35,13 +35,13 @@ def candidates_find(
         return _found(columns, query, options)
     offers = offering(columns, query.instead.without)
     found = _found(columns, replace(query, instead=None), options, offers)
-    most = _most(query.limit, options.max_candidates)
-    left = None if most is None else most - len(found.candidates)
+    maximum = _max_of(query.limit, options.max_candidates)
+    left = None if maximum is None else maximum - len(found.candidates)
     if left is not None and left <= 0:
         return found
-    rest = _found(columns, replace(query.instead.query, limit=left), options, ~offers)
-    known = {facts.uuid: facts for facts in (*found.summaries, *rest.summaries)}  # a sharing provider serves both
-    return CandidateAnswer((*found.candidates, *rest.candidates), tuple(known.values()))
+    state_key = _found(columns, replace(query.instead.query, limit=left), options, ~offers)
+    known = {facts.uuid: facts for facts in (*found.summaries, *state_key.summaries)}  # a sharing provider serves both
+    return CandidateAnswer((*found.candidates, *state_key.candidates), tuple(known.values()))
 
 
 def _found(
@@ -51,15 +51,15 @@ def _found(
     if any(group.in_tree is not None and group.in_tree not in columns.row_of for group in query.groups):
         return NOTHING
     request = request_of(columns, query)
-    most = _most(query.limit, options.max_candidates)
-    alone = rows_alone(columns, request)
+    maximum = _max_of(query.limit, options.max_candidates)
+    single = single_provider_rows(columns, request)
     anchors = request.anchors if among is None else request.anchors & among
-    if alone is not None and columns.trees.is_flat:
-        anchors = anchors & (alone >= 0)
+    if single is not None and columns.trees.is_flat:
+        anchors = anchors & (single >= 0)
     order = _order(np.flatnonzero(anchors), options.seed)
-    if alone is not None and bool((alone[order] >= 0).all()):
-        return answer_of_single_rows(columns, request, alone[order[:most]].tolist())
-    return _walked(columns, request, options, _trees(columns, request, options, order, alone), most)
+    if single is not None and bool((single[order] >= 0).all()):
+        return answer_of_single_rows(columns, request, single[order[:maximum]].tolist())
+    return _searched(columns, request, options, _trees(columns, request, options, order, single), maximum)
 
 
 def providers_matching(columns: FleetColumns, group: RequestGroup) -> tuple[ProviderFacts, ...]:
@@ -67,7 +67,7 @@ def providers_matching(columns: FleetColumns, group: RequestGroup) -> tuple[Prov
     return tuple(columns.fact(row) for row in np.flatnonzero(single_rows(columns, group)).tolist())
 
 
-def _most(limit: int | None, max_candidates: int) -> int | None:
+def _max_of(limit: int | None, max_candidates: int) -> int | None:
     if max_candidates < 0:
         return limit
     return max_candidates if limit is None else min(limit, max_candidates)
@@ -78,24 +78,24 @@ def _order(anchors: Ints, seed: int | None) -> Ints:
 
 
 def _trees(
-    columns: FleetColumns, request: Request, options: SearchOptions, order: Ints, alone: Ints | None
+    columns: FleetColumns, request: SlottedRequest, options: SearchOptions, order: Ints, single: Ints | None
 ) -> Iterator[Iterable[Choice]]:
     """For each tree its choices, not yet made."""
     slots = len(request.slots)
     for position, anchor in enumerate(order.tolist()):
-        if alone is not None and alone[anchor] >= 0:
-            yield [[int(alone[anchor])] * slots]
+        if single is not None and single[anchor] >= 0:
+            yield [[int(single[anchor])] * slots]
         else:
             seed = None if options.seed is None else options.seed + position
-            yield TreeWalk(columns, request, anchor, options.like_children == LikeChildren.ONE, seed)
+            yield TreeSearch(columns, request, anchor, options.symmetry == SymmetryMode.ONE, seed)
 
 
-def _walked(
+def _searched(
     columns: FleetColumns,
-    request: Request,
+    request: SlottedRequest,
     options: SearchOptions,
     trees: Iterable[Iterable[Choice]],
-    most: int | None,
+    maximum: int | None,
 ) -> CandidateAnswer:
     in_turn = options.strategy == Strategy.BREADTH_FIRST or options.seed is not None
     choices = _in_turn(trees) if in_turn else (choice for tree in trees for choice in tree)
@@ -103,7 +103,7 @@ def _walked(
         choices = _once(choices, columns.sharing)
     if not request.query.nested:
         choices = (choice for choice in choices if _is_one_per_tree(columns, request, choice))
-    chosen = list(islice(choices, most))
+    chosen = list(islice(choices, maximum))
     builder = CandidateBuilder(columns, request)
     candidates = [builder.candidate(choice) for choice in chosen]
     if request.query.nested:
@@ -114,15 +114,15 @@ def _walked(
 
 def _in_turn(trees: Iterable[Iterable[Choice]]) -> Iterator[Choice]:
     """One choice of each tree, then the second of each, and so on."""
-    walks: Iterable[Iterator[Choice]] = map(iter, trees)
-    while walks:
+    searches: Iterable[Iterator[Choice]] = map(iter, trees)
+    while searches:
         left: list[Iterator[Choice]] = []
-        for walk in walks:
-            choice = next(walk, None)
+        for tree_search in searches:
+            choice = next(tree_search, None)
             if choice is not None:
-                left.append(walk)
+                left.append(tree_search)
                 yield choice
-        walks = left
+        searches = left
 
 
 def _once(choices: Iterable[Choice], sharing: Sequence[int]) -> Iterator[Choice]:
@@ -138,12 +138,12 @@ def _once(choices: Iterable[Choice], sharing: Sequence[int]) -> Iterator[Choice]
         yield choice
 
 
-def _is_one_per_tree(columns: FleetColumns, request: Request, choice: Choice) -> bool:
+def _is_one_per_tree(columns: FleetColumns, request: SlottedRequest, choice: Choice) -> bool:
     rows = set(_taken(request, [choice]))
     return len(rows) == len({int(columns.trees.root[row]) for row in rows})
 
 
-def _taken(request: Request, choices: Iterable[Choice]) -> Iterator[int]:
+def _taken(request: SlottedRequest, choices: Iterable[Choice]) -> Iterator[int]:
     """The rows that something is taken from; a group without resources takes nothing."""
     takes = [bool(slot.amounts) for slot in request.slots]
     return (row for choice in choices for row, is_taken in zip(choice, takes, strict=True) if is_taken)

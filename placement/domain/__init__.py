@@ -14,10 +14,10 @@ from placement.domain.claim import (
     demands_of,
 )
 from placement.domain.errors import ConsumerChanged, InventoryInUse, ProviderChanged
-from placement.domain.findings import Finding, FindingKind
+from placement.domain.findings import FindingKind, ProviderFinding
 from placement.domain.inventory import MAX_INT, InventorySpec, InventoryUsage, capacity_of
 from placement.domain.names import TraitOwner, is_custom, is_valid_name
-from placement.domain.shortage import CountShortage, Rule, Shortage, broken_rule, capacity_error
+from placement.domain.shortage import AmountRule, CountShortage, Shortage, broken_rule, capacity_error
 from placement.domain.shown import AllocationView, ConsumerView, ProviderKind, ProviderView
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "MAX_INT",
     "UNCHECKED",
     "AllocationView",
+    "AmountRule",
     "Amounts",
     "Claim",
     "ConsumerChanged",
@@ -33,15 +34,14 @@ __all__ = [
     "CountLimit",
     "CountShortage",
     "Demand",
-    "Finding",
     "FindingKind",
     "InventoryInUse",
     "InventorySpec",
     "InventoryUsage",
     "ProviderChanged",
+    "ProviderFinding",
     "ProviderKind",
     "ProviderView",
-    "Rule",
     "Shortage",
     "TraitOwner",
     "Unchecked",

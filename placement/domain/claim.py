@@ -83,13 +83,13 @@ class ConsumerState:
 class Demand:
     """What a whole batch asks of one inventory.
 
-    `least`, `most` and `divisor` (greatest common divisor) of the single amounts say all that min_unit, max_unit
+    `minimum`, `maximum` and `divisor` (greatest common divisor) of the single amounts say all that min_unit, max_unit
     and step_size need: every amount is a multiple of the step exactly when their divisor is.
     """
 
     total: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     divisor: int
 
 
@@ -146,4 +146,4 @@ def demands_of(claims: Iterable[Claim | ConsumerState]) -> dict[InventoryKey, De
 
 
 def _demand(amounts: list[int]) -> Demand:
-    return Demand(total=sum(amounts), least=min(amounts), most=max(amounts), divisor=gcd(*amounts))
+    return Demand(total=sum(amounts), minimum=min(amounts), maximum=max(amounts), divisor=gcd(*amounts))

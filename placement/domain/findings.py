@@ -37,7 +37,7 @@ _SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProviderFinding:
     """One broken rule with the numbers that show it. Numbers a kind does not need are 0, other fields empty."""
 
     kind: FindingKind
@@ -83,7 +83,7 @@ class InventoryFacts:
     allocated: int
 
 
-def inventory_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
+def inventory_findings(facts: Iterable[InventoryFacts]) -> list[ProviderFinding]:
     """`used` must be the sum of the allocations; and no claim may have gone over the capacity.
 
     An operator may shrink an inventory below what is used: `used_when_set` is what was used at that moment, and
@@ -98,7 +98,7 @@ def inventory_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
     return found
 
 
-def overcommitted_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
+def overcommitted_findings(facts: Iterable[InventoryFacts]) -> list[ProviderFinding]:
     """More allocated than may be, because the numbers were stated so: allowed, and worth knowing."""
     return [
         _finding(FindingKind.OVERCOMMITTED, fact)
@@ -107,8 +107,8 @@ def overcommitted_findings(facts: Iterable[InventoryFacts]) -> list[Finding]:
     ]
 
 
-def _finding(kind: FindingKind, fact: InventoryFacts) -> Finding:
-    return Finding(
+def _finding(kind: FindingKind, fact: InventoryFacts) -> ProviderFinding:
+    return ProviderFinding(
         kind=kind,
         provider_uuid=fact.provider_uuid,
         resource_class=fact.resource_class,
@@ -128,7 +128,7 @@ class TreeFacts:
     root_uuid: UUID | None
 
 
-def tree_findings(facts: Iterable[TreeFacts]) -> list[Finding]:
+def tree_findings(facts: Iterable[TreeFacts]) -> list[ProviderFinding]:
     """Every provider's root is where its parents lead: itself when it has none."""
     rows = list(facts)
     parents = {row.uuid: row.parent_uuid for row in rows}
@@ -136,10 +136,12 @@ def tree_findings(facts: Iterable[TreeFacts]) -> list[Finding]:
     for row in rows:
         right = root_of(row.uuid, parents)
         if right is None:
-            found.append(Finding(FindingKind.PARENT_LOOP, provider_uuid=row.uuid, root_uuid=row.root_uuid))
+            found.append(ProviderFinding(FindingKind.PARENT_LOOP, provider_uuid=row.uuid, root_uuid=row.root_uuid))
         elif right != row.root_uuid:
             found.append(
-                Finding(FindingKind.ROOT_WRONG, provider_uuid=row.uuid, root_uuid=row.root_uuid, right_root_uuid=right)
+                ProviderFinding(
+                    FindingKind.ROOT_WRONG, provider_uuid=row.uuid, root_uuid=row.root_uuid, right_root_uuid=right
+                )
             )
     return found
 

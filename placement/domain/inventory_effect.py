@@ -72,8 +72,8 @@ class InventoryEffect:
     def _units(self) -> list[str]:
         then, name, said = self.after, self.resource_class, []
         if then.max_unit < self.before.max_unit:
-            kept = f"; {self.larger_than_max:,} larger ones are held and stay" if self.larger_than_max else ""
-            said.append(f"Claims of more than {then.max_unit:,} {name} in one piece are refused{kept}.")
+            larger = f"; {self.larger_than_max:,} larger ones are held and stay" if self.larger_than_max else ""
+            said.append(f"Claims of more than {then.max_unit:,} {name} in one piece are refused{larger}.")
         if then.min_unit > self.before.min_unit:
             said.append(f"Claims of less than {then.min_unit:,} {name} are refused.")
         if then.step_size != self.before.step_size and then.step_size > 1:

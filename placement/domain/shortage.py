@@ -11,7 +11,7 @@ from placement.domain.claim import Demand
 from placement.domain.inventory import InventoryUsage
 
 
-class Rule(StrEnum):
+class AmountRule(StrEnum):
     """The rules an amount must keep. `no_inventory`: the provider, or its inventory of the class, is not there.
 
     `count_limit` is about consumers, not amounts: only so many that carry a key may be on the provider.
@@ -31,7 +31,7 @@ class Shortage:
 
     provider_uuid: UUID
     resource_class: str
-    rule: Rule
+    rule: AmountRule
     wanted: int
     free: int
     limit: int
@@ -39,9 +39,9 @@ class Shortage:
     def sentence(self) -> str:
         """For people: 'VCPU of provider ...: wants 4, has 1 free'."""
         subject = f"{self.resource_class} of provider {self.provider_uuid}"
-        if self.rule is Rule.NO_INVENTORY:
+        if self.rule is AmountRule.NO_INVENTORY:
             return f"{subject}: there is no such inventory (wants {self.wanted})"
-        if self.rule is Rule.CAPACITY:
+        if self.rule is AmountRule.CAPACITY:
             return f"{subject}: wants {self.wanted}, has {self.free} free"
         return f"{subject}: {self.wanted} in one piece breaks {self.rule.value} {self.limit}"
 
@@ -75,13 +75,13 @@ def broken_rule(
     where an operator shrank the inventory below what is used.
     """
     if usage is None:
-        return Shortage(provider, name, Rule.NO_INVENTORY, demand.total, 0, 0)
+        return Shortage(provider, name, AmountRule.NO_INVENTORY, demand.total, 0, 0)
     free = max(0, usage.capacity - usage.used + given_back)
     broken = (
-        (Rule.MIN_UNIT, demand.least < usage.min_unit, demand.least, usage.min_unit),
-        (Rule.MAX_UNIT, demand.most > usage.max_unit, demand.most, usage.max_unit),
-        (Rule.STEP_SIZE, demand.divisor % usage.step_size != 0, demand.divisor, usage.step_size),
-        (Rule.CAPACITY, demand.total > max(free, given_back), demand.total, free),
+        (AmountRule.MIN_UNIT, demand.minimum < usage.min_unit, demand.minimum, usage.min_unit),
+        (AmountRule.MAX_UNIT, demand.maximum > usage.max_unit, demand.maximum, usage.max_unit),
+        (AmountRule.STEP_SIZE, demand.divisor % usage.step_size != 0, demand.divisor, usage.step_size),
+        (AmountRule.CAPACITY, demand.total > max(free, given_back), demand.total, free),
     )
     for rule, is_broken, wanted, limit in broken:
         if is_broken:
@@ -115,7 +115,7 @@ def _plain(shortage: Shortage | CountShortage) -> dict[str, str | int]:
     return {
         **common,
         "resource_class": shortage.key,
-        "rule": Rule.COUNT_LIMIT.value,
+        "rule": AmountRule.COUNT_LIMIT.value,
         "key": shortage.key,
         "present": shortage.present,
     }

@@ -14,7 +14,7 @@ from controlplane.identity.domain import Caller, Role
 from controlplane.identity.policy import allows
 from controlplane.identity.selectors.token_holder import token_holder
 from controlplane.identity.services import token_used
-from controlplane.openstack.faults import Fault
+from controlplane.openstack.faults import ApiFault
 from placement.conf import placement_options
 
 
@@ -38,12 +38,12 @@ class WireCaller:
     caller: Caller | None = None
 
 
-def caller_of(request: HttpRequest) -> WireCaller:
+def wire_caller(request: HttpRequest) -> WireCaller:
     """Who sent this request; a Fault 401 when nobody is known."""
     token = request.META.get("HTTP_X_AUTH_TOKEN", "")
     found = (_tester(request, token) if placement_options().test_identity else _holder(token)) if token else None
     if found is None:
-        raise Fault(401, "A valid X-Auth-Token is required.")
+        raise ApiFault(401, "A valid X-Auth-Token is required.")
     return found
 
 
@@ -71,7 +71,7 @@ def require_access(caller: WireCaller, access: Access, *, project_id: str | None
     """Fault 403 unless the caller may. `project_id`: whose usages are asked for."""
     may = _holder_may if caller.caller is not None else _tester_may
     if not may(caller, access, project_id):
-        raise Fault(403, f"Policy does not allow {access.value} to be performed.")
+        raise ApiFault(403, f"Policy does not allow {access.value} to be performed.")
 
 
 def _holder_may(who: WireCaller, access: Access, project_id: str | None) -> bool:

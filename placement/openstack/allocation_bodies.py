@@ -41,11 +41,11 @@ def inventories_stated(bodies: Mapping[str, Body]) -> dict[UUID, tuple[int, dict
     stated: dict[UUID, tuple[int, dict[str, InventorySpec]]] = {}
     for text, body in bodies.items():
         specs = {name: _inventory(fields) for name, fields in body["inventories"].items()}
-        stated[_new_provider(text, stated)] = (whole(body["resource_provider_generation"]), specs)
+        stated[_new_provider(text, stated)] = (whole_number(body["resource_provider_generation"]), specs)
     return stated
 
 
-def whole(number: float) -> int:
+def whole_number(number: float) -> int:
     """A whole number as JSON may write it (`5`, `5.0`, `1e300`), within what a database integer holds.
 
     Whatever is cut off here is far beyond any generation.
@@ -71,7 +71,7 @@ def _generation(body: Body, minor: int) -> Generation:
     if minor < GENERATION_SINCE:
         return UNCHECKED
     generation = body["consumer_generation"]
-    return None if generation is None else whole(generation)
+    return None if generation is None else whole_number(generation)
 
 
 def _amounts(allocations: Any, minor: int) -> Amounts:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from controlplane.kernel.errors import Conflict, Invalid, KilonovaError, NoCapacity
-from controlplane.openstack.faults import Fault, bad_request, conflict
-from placement.domain import ConsumerChanged, InventoryInUse, ProviderChanged, Rule
+from controlplane.openstack.faults import ApiFault, bad_request, conflict
+from placement.domain import AmountRule, ConsumerChanged, InventoryInUse, ProviderChanged
 from placement.openstack.faults import CONCURRENT_UPDATE, INVENTORY_INUSE, RESOURCE_PROVIDER_NOT_FOUND
 
 
@@ -19,7 +19,7 @@ def written(write: Callable[[], None], *, subject: str = "") -> None:
         raise _conflict(error) from error
 
 
-def _conflict(error: KilonovaError) -> Fault:
+def _conflict(error: KilonovaError) -> ApiFault:
     if isinstance(error, InventoryInUse):
         return conflict(_in_use(error), INVENTORY_INUSE)
     if isinstance(error, NoCapacity):
@@ -54,16 +54,16 @@ def _no_capacity(error: NoCapacity) -> str:
 def _shortage(shortage: dict[str, Any]) -> str:
     where = f"'{shortage['resource_class']}' on resource provider '{shortage['provider_uuid']}'"
     wanted, rule = shortage["wanted"], shortage["rule"]
-    if rule == Rule.NO_INVENTORY:
+    if rule == AmountRule.NO_INVENTORY:
         return f"Inventory for {where} invalid: there is none."
-    if rule == Rule.CAPACITY:
+    if rule == AmountRule.CAPACITY:
         numbers = f"wanted {wanted}, free {shortage['free']}"
         return f"No allocation of {where}. The requested amount would exceed the capacity ({numbers})."
     numbers = f"{rule} {shortage['limit']}, wanted {wanted}"
     return f"No allocation of {where}. The requested amount would violate inventory constraints ({numbers})."
 
 
-def _invalid(error: Invalid, subject: str) -> Fault:
+def _invalid(error: Invalid, subject: str) -> ApiFault:
     unknown = ", ".join(error.extra.get("unknown", ()))
     if error.field == "resource_provider":
         if error.extra.get("where") == "inventories":

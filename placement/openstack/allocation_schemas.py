@@ -46,11 +46,11 @@ def closed(properties: Schema, *, optional: Schema | None = None) -> Schema:
     }
 
 
-def keyed(pattern: str, value: Schema, *, least: int = 0) -> Schema:
+def keyed(pattern: str, value: Schema, *, minimum: int = 0) -> Schema:
     """An object whose keys all have this form."""
     return {
         "type": "object",
-        "minProperties": least,
+        "minProperties": minimum,
         "patternProperties": {pattern: value},
         "additionalProperties": False,
     }
@@ -61,22 +61,22 @@ def _as_list() -> Schema:
     return {"allocations": {"type": "array", "minItems": 1, "items": entry}}
 
 
-def _as_dict(*, least: int) -> Schema:
+def _as_dict(*, minimum: int) -> Schema:
     entry = closed({"resources": _RESOURCES}, optional={"generation": {"type": "integer"}})
-    return {"allocations": keyed(UUID_KEY, entry, least=least)}
+    return {"allocations": keyed(UUID_KEY, entry, minimum=minimum)}
 
 
-_STATE_12 = closed(_as_dict(least=1) | _OWNERS)
-_STATE_13 = closed(_as_dict(least=0) | _OWNERS)
-_STATE_28 = closed(_as_dict(least=0) | _OWNERS | _GENERATION)
-_STATE_34 = closed(_as_dict(least=0) | _OWNERS | _GENERATION, optional=_MAPPINGS)
-_STATE_38 = closed(_as_dict(least=0) | _OWNERS | _GENERATION | _TYPE, optional=_MAPPINGS)
+_STATE_12 = closed(_as_dict(minimum=1) | _OWNERS)
+_STATE_13 = closed(_as_dict(minimum=0) | _OWNERS)
+_STATE_28 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION)
+_STATE_34 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION, optional=_MAPPINGS)
+_STATE_38 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION | _TYPE, optional=_MAPPINGS)
 
 
 def _quick(state: Schema) -> Recognise:
     needs = frozenset(state["required"])
-    least: int = state["properties"]["allocations"]["minProperties"]
-    return recognise_state(needs=needs, may=frozenset(state["properties"]) - needs, least=least)
+    minimum: int = state["properties"]["allocations"]["minProperties"]
+    return recognise_state(needs=needs, may=frozenset(state["properties"]) - needs, minimum=minimum)
 
 
 def _one(state: Schema) -> CompiledSchema:
@@ -84,7 +84,7 @@ def _one(state: Schema) -> CompiledSchema:
 
 
 def _many(state: Schema) -> CompiledSchema:
-    return QuickSchema(keyed(UUID_KEY, state, least=1), recognise_states(_quick(state)))
+    return QuickSchema(keyed(UUID_KEY, state, minimum=1), recognise_states(_quick(state)))
 
 
 ONE: Versions = (
@@ -104,8 +104,8 @@ _MAX_INT = 2**31 - 1
 _MAX_RATIO = 3.40282e38
 
 
-def _whole(least: int) -> Schema:
-    return {"type": "integer", "minimum": least, "maximum": _MAX_INT}
+def _whole(minimum: int) -> Schema:
+    return {"type": "integer", "minimum": minimum, "maximum": _MAX_INT}
 
 
 _INVENTORY = closed(
@@ -125,7 +125,7 @@ _PROVIDER = closed({"resource_provider_generation": {"type": "integer"}, "invent
 
 def _reshape(state: Schema) -> CompiledSchema:
     return CompiledSchema(
-        closed({"inventories": keyed(UUID_KEY, _PROVIDER, least=1), "allocations": keyed(UUID_KEY, state)})
+        closed({"inventories": keyed(UUID_KEY, _PROVIDER, minimum=1), "allocations": keyed(UUID_KEY, state)})
     )
 
 

@@ -15,8 +15,8 @@ _UUID_KEY = re.compile(r"[0-9a-fA-F-]{36}")
 _MAX_OWNER = 255
 
 
-def recognise_state(*, needs: frozenset[str], may: frozenset[str], least: int) -> Recognise:
-    """For the body of one consumer, dict form: what it `needs` and `may` have; allocations of `least` providers."""
+def recognise_state(*, needs: frozenset[str], may: frozenset[str], minimum: int) -> Recognise:
+    """For the body of one consumer, dict form: what it `needs` and `may` have; allocations of `minimum` providers."""
 
     def recognise(body: Any) -> bool:
         return (
@@ -27,7 +27,7 @@ def recognise_state(*, needs: frozenset[str], may: frozenset[str], least: int) -
             and _is_generation(body.get("consumer_generation"))
             and _is_name(body.get("consumer_type", "A"))
             and _is_mappings(body.get("mappings"), is_there="mappings" in body)
-            and _is_allocations(body["allocations"], least)
+            and _is_allocations(body["allocations"], minimum)
         )
 
     return recognise
@@ -58,8 +58,10 @@ def _is_key(value: str) -> bool:
     return _UUID_KEY.fullmatch(value) is not None
 
 
-def _is_allocations(value: Any, least: int) -> bool:
-    return type(value) is dict and len(value) >= least and all(_is_key(key) and _is_entry(value[key]) for key in value)
+def _is_allocations(value: Any, minimum: int) -> bool:
+    return (
+        type(value) is dict and len(value) >= minimum and all(_is_key(key) and _is_entry(value[key]) for key in value)
+    )
 
 
 def _is_entry(value: Any) -> bool:

@@ -101,10 +101,10 @@ def _summaries(providers: Sequence[ProviderFacts], query: CandidateQuery, minor:
         return (_pair(facts, _summary(facts, minor, classes)) for facts in providers)
     form = TREE_SINCE if minor >= TREE_SINCE else ALL_CLASSES_SINCE
     key = ("summary", form)
-    return [facts.rendered.get(key) or _kept(facts, key, form) for facts in providers]
+    return [facts.rendered.get(key) or _cached(facts, key, form) for facts in providers]
 
 
-def _kept(facts: ProviderFacts, key: tuple[str, int], minor: int) -> bytes:
+def _cached(facts: ProviderFacts, key: tuple[str, int], minor: int) -> bytes:
     text = facts.rendered[key] = _pair(facts, _summary(facts, minor, facts.inventories))
     return text
 

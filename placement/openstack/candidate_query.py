@@ -175,10 +175,10 @@ def _check_subtrees(groups: Sequence[RequestGroup], named: frozenset[str]) -> No
             QUERY_BAD_VALUE,
         )
     real = [group.suffix for group in groups]
-    strange = sorted(named.difference(real))
-    if strange:
+    unknown = sorted(named.difference(real))
+    if unknown:
         raise bad_request(
-            f"Real suffixes should be specified in `same_subtree`: {strange} not found in {real}.", QUERY_BAD_VALUE
+            f"Real suffixes should be specified in `same_subtree`: {unknown} not found in {real}.", QUERY_BAD_VALUE
         )
 
 

@@ -8,7 +8,7 @@ import orjson
 from django.http import HttpResponse
 
 from controlplane.infra.request_id import current_request_id
-from controlplane.openstack.faults import Fault
+from controlplane.openstack.faults import ApiFault
 from placement.openstack.versions import MAX_VERSION, MIN_VERSION
 
 CODE_SINCE = 23
@@ -38,7 +38,7 @@ _MEANING = {
 }
 
 
-def fault_response(fault: Fault, *, minor: int | None, accept: str, method: str = "") -> HttpResponse:
+def fault_response(fault: ApiFault, *, minor: int | None, accept: str, method: str = "") -> HttpResponse:
     """The fault as an HTTP answer. `minor` is None where the version was not known yet.
 
     JSON, except for somebody who accepts HTML and not JSON.
@@ -59,7 +59,7 @@ def fault_response(fault: Fault, *, minor: int | None, accept: str, method: str 
     return response
 
 
-def _error(fault: Fault, title: str, detail: str, minor: int | None) -> dict[str, Any]:
+def _error(fault: ApiFault, title: str, detail: str, minor: int | None) -> dict[str, Any]:
     error: dict[str, Any] = {
         "status": fault.status,
         "title": title,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.ids import parse_uuid
-from controlplane.openstack.faults import Fault, conflict, not_found
+from controlplane.openstack.faults import ApiFault, conflict, not_found
 from placement.domain import ProviderChanged
 from placement.openstack.faults import CONCURRENT_UPDATE
 from placement.selectors.providers import provider_row
@@ -25,7 +25,7 @@ def provider_uuid(text: str) -> UUID:
     return uuid
 
 
-def no_provider(text: object) -> Fault:
+def no_provider(text: object) -> ApiFault:
     """404 for this provider."""
     return not_found(f"No resource provider with uuid {text} found")
 
@@ -38,7 +38,7 @@ def provider_first(text: str, generation: int | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except Fault as fault:
+    except ApiFault as fault:
         provider = provider_row(provider_uuid(text))
         if provider is None:
             raise no_provider(text) from fault

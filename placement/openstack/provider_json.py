@@ -13,7 +13,7 @@ from placement.openstack.schema_providers import TREES_SINCE
 # What a provider links to besides itself, and since which version.
 _LINKS = ((0, "inventories"), (0, "usages"), (1, "aggregates"), (6, "traits"), (11, "allocations"))
 # The versions that changed how a provider looks.
-_LOOKS = (0, 1, 6, 11, TREES_SINCE)
+_SHAPES_SINCE = (0, 1, 6, 11, TREES_SINCE)
 
 
 class ShownProvider(Protocol):
@@ -45,9 +45,9 @@ def provider_json(call: PlacementCall, provider: ShownProvider) -> bytes:
     return orjson.dumps(data)
 
 
-def kept_provider_json(call: PlacementCall, provider: ProviderFacts) -> bytes:
+def cached_provider_json(call: PlacementCall, provider: ProviderFacts) -> bytes:
     """The same; rendered once for as long as the provider stays as it is."""
-    key = ("provider", max(look for look in _LOOKS if look <= call.minor), call.prefix)
+    key = ("provider", max(shape for shape in _SHAPES_SINCE if shape <= call.minor), call.prefix)
     found = provider.rendered.get(key)
     if found is None:
         found = provider.rendered[key] = provider_json(call, provider)

@@ -20,11 +20,11 @@ from placement.selectors.providers import (
     provider_traits_by_uuid,
     provider_views,
 )
-from placement.selectors.snapshot import FleetSnapshot, fleet_snapshot
+from placement.selectors.snapshot import ProviderSnapshot, provider_snapshot
 from placement.selectors.usage import fleet_usage
 
 __all__ = [
-    "FleetSnapshot",
+    "ProviderSnapshot",
     "allocation_list",
     "allocations_by_consumer",
     "allocations_without_inventory",
@@ -36,13 +36,13 @@ __all__ = [
     "consumer_list_of_provider",
     "consumers_older_than",
     "empty_consumers",
-    "fleet_snapshot",
     "fleet_usage",
     "inventory_facts",
     "provider_aggregates_by_uuid",
     "provider_find",
     "provider_get",
     "provider_list",
+    "provider_snapshot",
     "provider_traits_by_uuid",
     "provider_views",
     "providers_matching",

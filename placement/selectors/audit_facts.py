@@ -45,7 +45,7 @@ def empty_consumers() -> list[UUID]:
     return list(Consumer.objects.filter(~Exists(held)).values_list("uuid", flat=True))
 
 
-def tree_facts() -> list[TreeFacts]:
+def tree_audit_facts() -> list[TreeFacts]:
     """Each provider with its parent and root."""
     rows = ResourceProvider.objects.order_by("name").values_list("uuid", "parent__uuid", "root__uuid")
     return [TreeFacts(*row) for row in rows]

@@ -18,7 +18,7 @@ _SQLITE_NEXT = """
         (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval))
 """
 # Made again under the same uuid, a provider is not gone, whichever of the two stamps is higher.
-_LOOK = """
+_DELTA = """
 WITH bounds AS ({bounds})
 SELECT 'bounds' AS what, ended, own, unfinished AS word FROM bounds
 UNION ALL
@@ -38,15 +38,15 @@ SELECT 'removed', 0, removal.changed, CAST(removal.provider_uuid AS text)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FleetDelta:
     """One look at the fleet.
 
-    `mark` is for the next look; `own` the stamp of the reader's own open transaction, 0 if it wrote nothing. `lowest`
-    and `highest` are the ids of the first and the last provider there is. `changed`: {id: stamp}; `removed`: {uuid:
-    stamp}.
+    `delta_cursor` is for the next look; `own` the stamp of the reader's own open transaction, 0 if it wrote nothing.
+    `lowest` and `highest` are the ids of the first and the last provider there is. `changed`: {id: stamp}; `removed`:
+    {uuid: stamp}.
     """
 
-    mark: Cursor
+    delta_cursor: Cursor
     own: int
     lowest: int | None
     highest: int | None
@@ -54,19 +54,19 @@ class Look:
     removed: dict[UUID, int]
 
 
-def fleet_look(since: Cursor = NOTHING_NEW) -> Look:
+def fleet_delta(since: Cursor = NOTHING_NEW) -> FleetDelta:
     """What became visible since `since`; without it only where things stand. One query, index look-ups only."""
-    statement = _LOOK.format(
+    statement = _DELTA.format(
         bounds=bounds_sql(sqlite_next=_SQLITE_NEXT),
         provider_changed=changed_sql("provider.changed", since),
         removal_changed=changed_sql("removal.changed", since),
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, since_values(since) * 2)
-        return _look_of(cursor.fetchall())
+        return _delta_of(cursor.fetchall())
 
 
-def _look_of(rows: list[tuple[Any, ...]]) -> Look:
+def _delta_of(rows: list[tuple[Any, ...]]) -> FleetDelta:
     by_kind: dict[str, list[tuple[Any, Any, Any]]] = {
         "bounds": [], "seen": [], "ids": [], "changed": [], "removed": []
     }  # fmt: skip
@@ -74,8 +74,8 @@ def _look_of(rows: list[tuple[Any, ...]]) -> Look:
         by_kind[what].append((first, second, word))
     ended, own, unfinished = by_kind["bounds"][0]
     lowest, highest, _ = by_kind["ids"][0]
-    return Look(
-        mark=cursor_from(ended=ended, own=own, unfinished=unfinished, seen=by_kind["seen"][0][2]),
+    return FleetDelta(
+        delta_cursor=cursor_from(ended=ended, own=own, unfinished=unfinished, seen=by_kind["seen"][0][2]),
         own=own,
         lowest=lowest,
         highest=highest,

@@ -51,5 +51,5 @@ def inventory_effect(provider_uuid: UUID, resource_class: str, spec: InventorySp
         larger_than_max=held.filter(used__gt=spec.max_unit).count(),
     )
     after = {**usages, resource_class: effect.usage_after}
-    told = StatedAnew(provider=provider, resource_class=resource_class, before=usages, after=after)
-    return replace(effect, notes=tuple(note for source in _SOURCES.values() for note in source(told)))
+    stated = StatedAnew(provider=provider, resource_class=resource_class, before=usages, after=after)
+    return replace(effect, notes=tuple(note for source in _SOURCES.values() for note in source(stated)))

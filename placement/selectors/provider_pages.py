@@ -18,7 +18,7 @@ from placement.selectors.usage import fleet_usage
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderWish:
+class ProviderQuery:
     """Which providers are looked for. Empty: all."""
 
     name: str = ""
@@ -30,11 +30,11 @@ class ProviderWish:
     @property
     def is_any(self) -> bool:
         """Whether nothing particular is looked for."""
-        return self == ProviderWish()
+        return self == ProviderQuery()
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderRow:
+class ProviderListRow:
     """One provider of a list. `root_name` is empty for a root."""
 
     uuid: UUID
@@ -109,28 +109,28 @@ class Holding:
     amounts: dict[str, int]
 
 
-def providers_matching_wish(wish: ProviderWish) -> QuerySet[ResourceProvider]:
+def providers_matching_query(query: ProviderQuery) -> QuerySet[ResourceProvider]:
     """The providers that are looked for, by name; to be paged before `provider_rows`."""
     rows = provider_list()
-    if wish.name:
-        rows = rows.filter(name__icontains=wish.name)
-    if wish.kind:
-        rows = rows.filter(kind=wish.kind)
-    if wish.trait:
-        rows = rows.filter(trait_rows__trait__name=wish.trait)
-    if wish.resource_class:
-        rows = rows.filter(inventories__resource_class__name=wish.resource_class)
-    return rows.filter(parent=None) if wish.roots_only else rows
+    if query.name:
+        rows = rows.filter(name__icontains=query.name)
+    if query.kind:
+        rows = rows.filter(kind=query.kind)
+    if query.trait:
+        rows = rows.filter(trait_rows__trait__name=query.trait)
+    if query.resource_class:
+        rows = rows.filter(inventories__resource_class__name=query.resource_class)
+    return rows.filter(parent=None) if query.roots_only else rows
 
 
-def provider_rows(providers: Iterable[ResourceProvider]) -> list[ProviderRow]:
+def provider_rows(providers: Iterable[ResourceProvider]) -> list[ProviderListRow]:
     """These providers with usage and number of consumers."""
     shown = list(providers)
     usage = fleet_usage([row.uuid for row in shown])
     held = Allocation.objects.filter(provider__in=shown).order_by()
     counts = dict(held.values_list("provider_id").annotate(Count("consumer", distinct=True)))
     return [
-        ProviderRow(
+        ProviderListRow(
             uuid=row.uuid,
             name=row.name,
             kind=ProviderKind(row.kind),

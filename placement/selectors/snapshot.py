@@ -7,7 +7,7 @@ from uuid import UUID
 
 from controlplane.infra.change_feed import Cursor, is_unchanged, is_uncommitted_possible
 from placement.candidates import FleetColumns, ProviderFacts, columns_of
-from placement.selectors.changes import Look, fleet_look
+from placement.selectors.changes import FleetDelta, fleet_delta
 from placement.selectors.fleet_rows import FleetRows, LoadedProvider
 
 T = TypeVar("T")
@@ -19,8 +19,8 @@ _MANY = 64
 _MANY_SHARE = 4
 
 
-class FleetSnapshot:
-    """One per process (`fleet_snapshot`); safe to share between threads. What it says may be old: the claim decides.
+class ProviderSnapshot:
+    """One per process (`provider_snapshot`); safe to share between threads. What it says may be old: the claim decides.
 
     What its own open transaction wrote is seen, and looked at again until that transaction has ended one way or the
     other. What another transaction holds open does not make it load the same rows again and again.
@@ -28,7 +28,7 @@ class FleetSnapshot:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: Cursor | None = None
+        self._cursor: Cursor | None = None
         self._columns = FleetColumns()
         self._rows = FleetRows()
         self._held: dict[int, tuple[int, UUID | None]] = {}
@@ -47,50 +47,50 @@ class FleetSnapshot:
 
     def _refresh(self) -> None:
         """An unchanged fleet costs a look; changed providers alone are loaded again."""
-        if self._mark is None:
-            self._load_all(fleet_look())
+        if self._cursor is None:
+            self._load_all(fleet_delta())
             return
-        if not self._doubtful and is_unchanged(self._mark):
+        if not self._doubtful and is_unchanged(self._cursor):
             return
-        look = fleet_look(self._mark)
-        if look.mark.ended < self._mark.ended:
-            self._load_all(look)  # the counter went backwards: another database stands where ours was
+        delta = fleet_delta(self._cursor)
+        if delta.delta_cursor.ended < self._cursor.ended:
+            self._load_all(delta)  # the counter went backwards: another database stands where ours was
             return
-        self._take(look)
-        if self._is_unlike(look):
-            self._load_all(look)
+        self._apply(delta)
+        if self._is_unlike(delta):
+            self._load_all(delta)
 
-    def _load_all(self, look: Look) -> None:
+    def _load_all(self, delta: FleetDelta) -> None:
         self._held, self._doubtful, self._rows = {}, set(), FleetRows()
         loaded = self._rows.every()
         self._columns = columns_of(one.facts for one in loaded)
-        self._hold(loaded, look)
+        self._hold(loaded, delta)
         self._find_ends()
         # Where the reader's own transaction may be part of this, the next look starts anew.
-        self._mark = None if _is_uncertain(look) else look.mark
+        self._cursor = None if _is_uncertain(delta) else delta.delta_cursor
 
-    def _take(self, look: Look) -> None:
-        for uuid in look.removed.keys() & self._columns.row_of.keys():
-            self._drop(uuid, look)
-        news = {pk for pk, stamp in look.changed.items() if self._held.get(pk, _UNKNOWN)[0] != stamp}
-        news |= self._doubtful
-        if len(news) > _MANY + len(self._held) // _MANY_SHARE:
-            self._load_all(look)
-        elif news:
-            self._load(sorted(news), look)
-        if self._mark is not None and not is_uncommitted_possible():
-            self._mark = look.mark
+    def _apply(self, delta: FleetDelta) -> None:
+        for uuid in delta.removed.keys() & self._columns.row_of.keys():
+            self._drop(uuid, delta)
+        stale = {pk for pk, stamp in delta.changed.items() if self._held.get(pk, _UNKNOWN)[0] != stamp}
+        stale |= self._doubtful
+        if len(stale) > _MANY + len(self._held) // _MANY_SHARE:
+            self._load_all(delta)
+        elif stale:
+            self._load(sorted(stale), delta)
+        if self._cursor is not None and not is_uncommitted_possible():
+            self._cursor = delta.delta_cursor
 
-    def _load(self, provider_ids: list[int], look: Look) -> None:
+    def _load(self, provider_ids: list[int], delta: FleetDelta) -> None:
         loaded = list(self._rows.some(provider_ids))
         gone = self._doubtful.difference(one.id for one in loaded)
-        self._doubtful = gone if _is_uncertain(look) else set()
+        self._doubtful = gone if _is_uncertain(delta) else set()
         for pk in set(provider_ids).difference(one.id for one in loaded):
             self._forget(pk)
         is_in_order = True
         for one in loaded:
             is_in_order &= self._put(one)
-        self._hold(loaded, look)
+        self._hold(loaded, delta)
         self._find_ends()
         empty = len(self._columns) - self._columns.count
         if not is_in_order or empty > _MANY + self._columns.count // _MANY_SHARE:
@@ -106,20 +106,20 @@ class FleetSnapshot:
         self._columns.put(one.facts)
         return not is_new or one.id > self._highest
 
-    def _hold(self, loaded: Iterable[LoadedProvider], look: Look) -> None:
+    def _hold(self, loaded: Iterable[LoadedProvider], delta: FleetDelta) -> None:
         for one in loaded:
-            is_doubtful = is_uncommitted_possible() or one.stamp == look.own
+            is_doubtful = is_uncommitted_possible() or one.stamp == delta.own
             self._held[one.id] = (_UNKNOWN_STAMP if is_doubtful else one.stamp, one.facts.uuid)
             if is_doubtful:
                 self._doubtful.add(one.id)
 
-    def _drop(self, uuid: UUID, look: Look) -> None:
+    def _drop(self, uuid: UUID, delta: FleetDelta) -> None:
         pk = next((pk for pk, (_, held) in self._held.items() if held == uuid), None)
         self._columns.drop(uuid)
         if pk is not None:
             self._forget(pk)
             self._find_ends()
-            if is_uncommitted_possible() or look.removed[uuid] == look.own:
+            if is_uncommitted_possible() or delta.removed[uuid] == delta.own:
                 self._doubtful.add(pk)
 
     def _forget(self, pk: int) -> None:
@@ -135,21 +135,26 @@ class FleetSnapshot:
     def _find_ends(self) -> None:
         self._lowest, self._highest = min(self._held, default=0), max(self._held, default=0)
 
-    def _is_unlike(self, look: Look) -> bool:
+    def _is_unlike(self, delta: FleetDelta) -> bool:
         """Providers that are held are gone without a trace: the tables were emptied, or are others."""
         if not self._held:
             return False
-        return look.highest is None or look.lowest is None or look.highest < self._highest or look.lowest > self._lowest
+        return (
+            delta.highest is None
+            or delta.lowest is None
+            or delta.highest < self._highest
+            or delta.lowest > self._lowest
+        )
 
 
-def _is_uncertain(look: Look) -> bool:
+def _is_uncertain(delta: FleetDelta) -> bool:
     """Whether the reader's own open transaction has, or may have, written."""
-    return look.own != 0 or is_uncommitted_possible()
+    return delta.own != 0 or is_uncommitted_possible()
 
 
-_FLEET = FleetSnapshot()
+_FLEET = ProviderSnapshot()
 
 
-def fleet_snapshot() -> FleetSnapshot:
+def provider_snapshot() -> ProviderSnapshot:
     """This process's snapshot."""
     return _FLEET

@@ -12,7 +12,7 @@ from controlplane.kernel.errors import Conflict, NotFound
 from placement.domain import Claim, check_claims
 from placement.domain.claim import state_of
 from placement.models import Allocation, Consumer
-from placement.services.books import books_end, held_by
+from placement.services.allocation_writer import consumers_end, held_by
 from placement.services.consumers import consumers_lock
 from placement.services.locks import providers_touch
 from placement.services.replace import states_set
@@ -60,7 +60,7 @@ def _free(uuids: set[UUID]) -> int:
         held = held_by(consumer_ids)
         # As in Placement: giving back disturbs nobody who is about to write by the generation it has seen.
         providers_touch({one.provider_id for one in held}, step=0)
-        books_end(consumer_ids, held)
+        consumers_end(consumer_ids, held)
     return len(consumer_ids)
 
 

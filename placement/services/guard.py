@@ -49,8 +49,8 @@ class Change:
             self.class_id,
             asked.total - self.given_back,
             1,
-            asked.least,
-            asked.most,
+            asked.minimum,
+            asked.maximum,
             asked.divisor,
         )
 

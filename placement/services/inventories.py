@@ -132,8 +132,8 @@ def _spec_of(row: Inventory) -> InventorySpec:
 
 def _write(provider: ResourceProvider, rows: Mapping[str, Inventory], wanted: Specs, *, make_custom: bool) -> None:
     _remove(provider, [row for name, row in rows.items() if name not in wanted])
-    kept = [(row, wanted[name]) for name, row in rows.items() if name in wanted]
-    changed = [_stated_anew(row, spec) for row, spec in kept if _spec_of(row) != spec]
+    remaining = [(row, wanted[name]) for name, row in rows.items() if name in wanted]
+    changed = [_stated_anew(row, spec) for row, spec in remaining if _spec_of(row) != spec]
     Inventory.objects.bulk_update(changed, [*SPEC_FIELDS, "capacity", "used_when_set"])
     fresh = {name: spec for name, spec in wanted.items() if name not in rows}
     if fresh:

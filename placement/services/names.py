@@ -108,7 +108,7 @@ def resource_class_delete(name: str) -> None:
             raise Conflict(in_use, field="name")
         row.delete()
 
-    with _kept(in_use):
+    with _refused_in_use(in_use):
         in_transaction(work)
 
 
@@ -130,7 +130,7 @@ def trait_delete(name: str) -> None:
             raise Conflict(in_use, field="name")
         row.delete()
 
-    with _kept(in_use):
+    with _refused_in_use(in_use):
         in_transaction(work)
 
 
@@ -147,7 +147,7 @@ def _find(model: type[M], name: str) -> M:
 
 
 @contextmanager
-def _kept(in_use: str) -> Iterator[None]:
+def _refused_in_use(in_use: str) -> Iterator[None]:
     """Somebody began to use the name between our look and the end of the transaction: the foreign key says so."""
     try:
         yield

@@ -6,7 +6,7 @@ from uuid import UUID
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Invalid
 from placement.domain import ConsumerState, check_states
-from placement.services.books import Locked, books_rewrite, class_ids, held_by, names_asked
+from placement.services.allocation_writer import Locked, allocations_rewrite, class_ids, held_by, names_asked
 from placement.services.consumers import consumers_upsert, generations_check
 from placement.services.locks import providers_touch, seen_check
 from placement.services.single_claim import claimed_shortly
@@ -44,7 +44,7 @@ def _write(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
     if must_exist:
         known_check("resource_provider", provider_uuids, providers)
         known_check("resource_class", names, classes)
-    books_rewrite(states, Locked(consumers, providers, classes, held))
+    allocations_rewrite(states, Locked(consumers, providers, classes, held))
     seen_check(states, providers)  # last: who finds no room is told the numbers instead
 
 

@@ -12,7 +12,7 @@ from controlplane.kernel.errors import Invalid
 from placement.domain import ConsumerState, InventorySpec, check_states
 from placement.domain.errors import InventoryInUse, provider_changed
 from placement.models import Inventory
-from placement.services.books import Locked, books_rewrite, class_ids, held_by, names_asked
+from placement.services.allocation_writer import Locked, allocations_rewrite, class_ids, held_by, names_asked
 from placement.services.consumers import consumers_upsert, generations_check
 from placement.services.locks import Touched, providers_touch
 from placement.services.replace import known_check
@@ -63,7 +63,7 @@ def _reshape(inventories: Stated, states: Sequence[ConsumerState]) -> None:
     classes = class_ids(names)
     known_check("resource_class", names, classes)
     _state(inventories, providers, classes)
-    books_rewrite(states, Locked(consumers, providers, classes, held))
+    allocations_rewrite(states, Locked(consumers, providers, classes, held))
     _remove(inventories, providers, classes)
     _bump(inventories, providers, {one.provider_id for one in held} | {providers[uuid].id for uuid in asked})
 
@@ -93,11 +93,13 @@ def _state(inventories: Stated, providers: Mapping[UUID, Touched], classes: Mapp
 
 
 def _remove(inventories: Stated, providers: Mapping[UUID, Touched], classes: Mapping[str, int]) -> None:
-    kept = {(providers[uuid].id, classes[name]) for uuid, (_, specs) in inventories.items() for name in specs}
+    remaining = {(providers[uuid].id, classes[name]) for uuid, (_, specs) in inventories.items() for name in specs}
     uuids = {providers[uuid].id: uuid for uuid in inventories}
     rows = Inventory.objects.filter(provider_id__in=uuids).order_by("provider", "resource_class")
     going = [
-        row for row in rows.select_related("resource_class") if (row.provider_id, row.resource_class_id) not in kept
+        row
+        for row in rows.select_related("resource_class")
+        if (row.provider_id, row.resource_class_id) not in remaining
     ]
     used = [row for row in going if row.used]
     if used:

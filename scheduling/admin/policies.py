@@ -14,13 +14,13 @@ from django.utils.safestring import SafeString
 
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
-from scheduling.admin.policy_steps import step_view, steps_for
+from scheduling.admin.policy_steps import policy_admin_steps, step_view
 from scheduling.models import SchedulerPolicy, ShadowResult
 from scheduling.policies.selectors.shadow import shadow_report
 from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_delete, policy_update
 
 NEW_ONLY = ["name", "body", "comment"]
-TOLD = ["state", "author", "revision", "sealed", "activated_at", "retired_at", "shadow", "shadow_share"]
+READ_ONLY = ["state", "author", "revision", "immutable", "activated_at", "retired_at", "shadow", "shadow_share"]
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -50,22 +50,22 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[str]:
         """The name belongs to the version for good."""
-        return [] if obj is None else ["name", "steps", *TOLD, "shadow_findings"]
+        return [] if obj is None else ["name", "steps", *READ_ONLY, "shadow_findings"]
 
     def get_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[Any]:
         """Steps on top, then what can be edited, then what is told."""
         if obj is None:
             return NEW_ONLY
         guard = ["seen_revision"] if self.has_change_permission(request, obj) else []
-        return ["steps", *NEW_ONLY, *guard, *TOLD, "shadow_findings"]
+        return ["steps", *NEW_ONLY, *guard, *READ_ONLY, "shadow_findings"]
 
     def has_change_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
-        """A sealed version stays what it was: decisions name it."""
-        return (obj is None or not obj.sealed) and super().has_change_permission(request, obj)
+        """An immutable version stays what it was: decisions name it."""
+        return (obj is None or not obj.immutable) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
         """As above."""
-        return (obj is None or not obj.sealed) and super().has_delete_permission(request, obj)
+        return (obj is None or not obj.immutable) and super().has_delete_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: SchedulerPolicy, form: PolicyForm, change: bool) -> None:
         """Through the services."""
@@ -96,7 +96,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
     def steps(self, policy: SchedulerPolicy) -> SafeString:
         """Links to what can be done with this version now."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_step"
-        links = ((reverse(name, args=[policy.pk, step]), title) for step, title in steps_for(policy).items())
+        links = ((reverse(name, args=[policy.pk, step]), title) for step, title in policy_admin_steps(policy).items())
         return format_html_join(" · ", '<a href="{}">{}</a>', links)
 
     @admin.display(description="Found as shadow")

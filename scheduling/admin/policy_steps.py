@@ -12,7 +12,7 @@ from django.urls import reverse
 from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.selectors.policies import active_id, policy_get
-from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
+from scheduling.policies.selectors.preview import MAX_DECISIONS, PolicyPreview, policy_preview
 from scheduling.policies.services.policies import ANYONE
 from scheduling.policies.services.steps import (
     DELETE,
@@ -39,14 +39,14 @@ class ShareForm(forms.Form):
 class PreviewForm(forms.Form):
     """How many decisions are replayed."""
 
-    last = forms.IntegerField(min_value=1, max_value=MOST_DECISIONS, initial=50, help_text="Decisions to replay.")
+    last = forms.IntegerField(min_value=1, max_value=MAX_DECISIONS, initial=50, help_text="Decisions to replay.")
 
 
 PREVIEW = "preview"
 PREVIEW_TITLE, PREVIEW_QUESTION = "Preview", "How would the last decisions have gone? Nothing is claimed."
 
 
-def steps_for(row: SchedulerPolicy) -> dict[str, str]:
+def policy_admin_steps(row: SchedulerPolicy) -> dict[str, str]:
     """What can be done with this version now, by title: a look at the past, and the steps of its life.
 
     Deletion is the admin's own.

@@ -21,7 +21,7 @@ DEFAULT_FILTERS = (
 
 DEFAULT_SCHEDULER = "filter_scheduler"
 
-MOST_SUBSET, MOST_ATTEMPTS = 10_000, 100
+MAX_SUBSET, MAX_ATTEMPTS = 10_000, 100
 UNKNOWN, WRONG_TYPE, OUT_OF_RANGE, TWICE = "unknown_setting", "wrong_type", "out_of_range", "named_twice"
 """Reasons that an Invalid of this module carries in `extra["reason"]`."""
 
@@ -141,9 +141,9 @@ def policy_from_dict(data: Mapping[str, Any], *, version: str) -> Policy:
         scheduler=_scheduler(data.get("scheduler", DEFAULT_SCHEDULER)),
         filters=_names(data.get("filters", DEFAULT_FILTERS)),
         weighers=_weighers(data["weighers"]) if "weighers" in data else DEFAULT_WEIGHERS,
-        host_subset_size=_count(data, "host_subset_size", 1, MOST_SUBSET),
+        host_subset_size=_count(data, "host_subset_size", 1, MAX_SUBSET),
         shuffle_best_same_weighed_hosts=_flag(data, "shuffle_best_same_weighed_hosts"),
-        max_attempts=_count(data, "max_attempts", 3, MOST_ATTEMPTS),
+        max_attempts=_count(data, "max_attempts", 3, MAX_ATTEMPTS),
         options=_options(data.get("options", {})),
     )
 
@@ -239,12 +239,12 @@ def _multiplier(name: object, value: Any) -> float | None:
     return float(value)
 
 
-def _count(data: Mapping[str, Any], name: str, default: int, most: int) -> int:
+def _count(data: Mapping[str, Any], name: str, default: int, maximum: int) -> int:
     value: object = data.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int):
         raise Invalid(f"{name} is a whole number", field=name, reason=WRONG_TYPE)
-    if not 1 <= value <= most:
-        raise Invalid(f"{name} is a whole number from 1 to {most}, not {value}", field=name, reason=OUT_OF_RANGE)
+    if not 1 <= value <= maximum:
+        raise Invalid(f"{name} is a whole number from 1 to {maximum}, not {value}", field=name, reason=OUT_OF_RANGE)
     return value
 
 

@@ -18,7 +18,7 @@ from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
 from scheduling.domain.trace.explanation import Explanation, why_not
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace, TraceSelection
 from scheduling.engine.candidate_set import candidate_set
 from scheduling.engine.host_table import host_table_from_rows
 from scheduling.engine.schedule import schedule, validate_policy
@@ -41,8 +41,8 @@ __all__ = [
     "PolicyOptions",
     "ScheduleCall",
     "ScheduleRequest",
-    "Selection",
     "Trace",
+    "TraceSelection",
     "candidate_set",
     "host_table_from_rows",
     "policy_from_dict",

@@ -17,7 +17,7 @@ from scheduling.domain.columns import BoolArray
 from scheduling.domain.hosts.candidates import Amounts, CandidateSet
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.engine.candidate_set import first_candidate
 from scheduling.engine.placement import refuse_no_room, refuse_unfit
 
@@ -38,13 +38,13 @@ class Candidates:
         self._is_refused = _marks(table, found.refused)
         self.is_spread = _marks(table, found.spread)
 
-    def refuse(self, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+    def refuse(self, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
         """Hosts without a candidate; later in a batch those that have none any more."""
         if spec.index:
             return self._refuse_taken(spec, hosts)
-        hosts = self._in_scope(hosts).where_marked(self._is_refused)
-        told = refuse_unfit(spec, hosts.where_not(self.is_spread))
-        return told + _refuse_each(hosts.without(told), self._why)
+        hosts = self._in_scope(hosts).where_flagged(self._is_refused)
+        unfit = refuse_unfit(spec, hosts.where_not(self.is_spread))
+        return unfit + _refuse_each(hosts.without(unfit), self._why)
 
     def allocations(self, node: str) -> Amounts:
         """What one more instance would claim on a node that has nested or shared providers; empty for the others."""
@@ -77,13 +77,13 @@ class Candidates:
     def _why(self, node: str) -> Refusal:
         return self._found.refusals.get(UUID(node), _NO_CANDIDATE)
 
-    def _refuse_taken(self, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+    def _refuse_taken(self, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
         amounts = spec.resources.amounts
         full = refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()).where_not(self.is_spread))
         if not self._chosen:
             return full
         doubtful = self._chosen | self._served_by_scarce(amounts)
-        return full + _refuse_each(hosts.where_marked(_marks(hosts.table, doubtful)), self._why_not_again)
+        return full + _refuse_each(hosts.where_flagged(_marks(hosts.table, doubtful)), self._why_not_again)
 
     def _served_by_scarce(self, amounts: Mapping[str, int]) -> set[str]:
         """Nodes that live on a sharing provider of which this batch left too little for one more instance."""

@@ -67,7 +67,7 @@ def host_table_from_rows(rows: Iterable[HostRow], aggregates: Iterable[Aggregate
         flavor_sets=intern([row.flavor_ids for row in ordered]),
         trust_levels=intern([row.trust_level for row in ordered]),
         image_properties=intern([row.image_properties for row in ordered], key=image_property_key),
-        least_service_version=least_service_version(ordered),
+        min_service_version=min_service_version(ordered),
         numa_topologies=intern_json([row.numa_topology for row in ordered]),
         pci_pools=intern_json([row.pci_pools for row in ordered]),
         instances=tuple(row.instances for row in ordered),
@@ -105,8 +105,8 @@ def _inventory_columns(rows: Sequence[InventoryNumbers]) -> InventoryColumns:
 def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
     """The smaller of what is not promised and what the disk can surely still take."""
     free = disk.total - disk.reserved - disk.used
-    least = [row.disk_available_least_gib for row in rows]
-    bound = np.array([free[at] if each is None else each for at, each in enumerate(least)], dtype=np.int64)
+    disk_least = [row.disk_available_least_gib for row in rows]
+    bound = np.array([free[at] if each is None else each for at, each in enumerate(disk_least)], dtype=np.int64)
     return frozen(np.minimum(free, bound) * 1024)
 
 
@@ -146,7 +146,7 @@ def image_property_key(properties: Mapping[tuple[str, str], int]) -> frozenset[t
     return frozenset(properties.items()) if properties else frozenset()
 
 
-def least_service_version(rows: Sequence[HostRow]) -> int:
+def min_service_version(rows: Sequence[HostRow]) -> int:
     """One that is forced down does not hold the others back."""
     versions = (row.service.get("version") or 0 for row in rows if not row.service.get("forced_down"))
     return min(versions, default=0)

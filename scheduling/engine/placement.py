@@ -13,7 +13,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import BoolArray, IntArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import (
     DISK_GB,
     MEMORY_MB,
@@ -25,7 +25,7 @@ from scheduling.domain.request.resources import (
 from scheduling.domain.trace.trace import Lack, Nearest, Round
 
 
-def refuse_unfit(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+def refuse_unfit(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     """Aggregates, traits, then room; within a batch, where only room changes, room alone, and only where it did."""
     if spec.index:
         return refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()))
@@ -43,7 +43,7 @@ def _by_offer(resources: ResourceRequest, hosts: Hosts) -> Iterator[tuple[Resour
         yield resources, hosts
         return
     offers = offers_pcpu(hosts.table)
-    yield resources, hosts.where_marked(offers)
+    yield resources, hosts.where_flagged(offers)
     yield resources.fallback, hosts.where_not(offers)
 
 
@@ -53,7 +53,7 @@ def offers_pcpu(table: HostTable) -> BoolArray:
     return offers
 
 
-def _refuse_outside(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+def _refuse_outside(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     rules = [partial(_refuse_not_in, wanted) for wanted in spec.request.member_of]
     return refuse_in_turn(hosts, rules)
 
@@ -114,7 +114,7 @@ def _refuse_class(name: str, amount: int, hosts: Hosts) -> list[RefusalGroup]:
 def _refuse_units(name: str, amount: int, hosts: Hosts) -> list[RefusalGroup]:
     """Placement's bounds of one allocation: min_unit, max_unit, step_size."""
     inventory = hosts.table.inventory(name)
-    largest, least, step = (hosts.of(each) for each in (inventory.max_unit, inventory.min_unit, inventory.step_size))
+    largest, minimum, step = (hosts.of(each) for each in (inventory.max_unit, inventory.min_unit, inventory.step_size))
     too_much = hosts.refuse(
         amount > largest,
         RefusalReason.AMOUNT_NOT_ALLOWED,
@@ -122,12 +122,12 @@ def _refuse_units(name: str, amount: int, hosts: Hosts) -> list[RefusalGroup]:
         available=largest,
         detail=f"the most of {name} in one allocation",
     )
-    bad = np.logical_and(amount <= largest, np.logical_or(amount < least, amount % step != 0))
+    bad = np.logical_and(amount <= largest, np.logical_or(amount < minimum, amount % step != 0))
     return too_much + hosts.refuse(
         bad,
         RefusalReason.AMOUNT_NOT_ALLOWED,
         wanted=amount,
-        available=least,
+        available=minimum,
         detail=f"the least of {name} in one allocation, or its step",
     )
 

@@ -10,14 +10,14 @@ from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import plugin_guard, shown
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import BaseHostFilter, Filter, ForeignFilter
 from scheduling.filters.registry import BUILT_IN as OUR_FILTERS
 from scheduling.weighers.base import Multiplier, Weigher
 from scheduling.weighers.registry import BUILT_IN as OUR_WEIGHERS
 
 
-def filter_answer(each: Filter, spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+def filter_answer(each: Filter, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     """A filter's refusals. Raises PluginFailed, with its name, whatever it raised or answered instead."""
     with plugin_guard("filter", each.name):
         groups = each.refusals(hosts, spec)
@@ -30,7 +30,7 @@ def filter_answer(each: Filter, spec: RequestSpec, hosts: Hosts) -> list[Refusal
 
 
 def weigher_answer(
-    weigher: Weigher, hosts: Hosts, spec: RequestSpec, configured: float | None
+    weigher: Weigher, hosts: Hosts, spec: RequestSpecView, configured: float | None
 ) -> tuple[FloatArray, Multiplier]:
     """A weigher's raw values and multipliers. Raises PluginFailed, with its name, whatever it raised or answered."""
     with plugin_guard("weigher", weigher.name):

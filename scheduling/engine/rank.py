@@ -10,7 +10,7 @@ from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, total
 from scheduling.engine.plugin_answers import weigher_answer
 from scheduling.weighers.base import Weigher
@@ -40,7 +40,7 @@ class Ranker:
         self._rows: IntArray | None = None
         self._last: tuple[_Weighed | None, ...] = ()
 
-    def rank(self, hosts: Hosts, spec: RequestSpec) -> Ranking:
+    def rank(self, hosts: Hosts, spec: RequestSpecView) -> Ranking:
         """The order in which hosts are to be tried. A single host is not weighed, as in Nova."""
         if len(hosts) == 1:
             return Ranking(hosts.rows, np.zeros(1, dtype=np.float64), np.zeros(1, dtype=np.int64))
@@ -49,7 +49,7 @@ class Ranker:
         columns = tuple(each.column for each in weighed)
         return Ranking(hosts.rows, scores, self._own_order(scores), columns)
 
-    def _weighed(self, hosts: Hosts, spec: RequestSpec) -> tuple[_Weighed, ...]:
+    def _weighed(self, hosts: Hosts, spec: RequestSpecView) -> tuple[_Weighed, ...]:
         last = self._last if self._rows is hosts.rows else (None,) * len(self._weighers)
         found = tuple(
             _weigh(weigher, multiplier, hosts, spec, before)
@@ -70,7 +70,7 @@ class Ranker:
 
 
 def _weigh(
-    weigher: Weigher, configured: float | None, hosts: Hosts, spec: RequestSpec, before: _Weighed | None
+    weigher: Weigher, configured: float | None, hosts: Hosts, spec: RequestSpecView, before: _Weighed | None
 ) -> _Weighed:
     with plugin_guard("weigher", weigher.name):
         read = weigher.reads(hosts.table, spec)

@@ -18,11 +18,11 @@ from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.hosts.topologies import consume_topology
 from scheduling.domain.hosts.topology_needs import filters_wanted
 from scheduling.domain.policy import Policy
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import PCPU, ResourceRequest, resource_request
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Stage, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Stage, Trace, TraceSelection
 from scheduling.domain.trace.verdict import failure_verdict, success_verdict
 from scheduling.domain.trace.weighing import Ranking
 from scheduling.engine.candidates import Candidates
@@ -89,14 +89,14 @@ class _Run:
         self.rounds: list[Round] = []
         self.states: dict[int, HostState] = {}
         self.limits: dict[str, FloatArray] = {}
-        self.chosen: list[tuple[int, Selection]] = []
+        self.chosen: list[tuple[int, TraceSelection]] = []
 
     def trace(self) -> Trace:
         """Run all instances, then find alternates."""
         for index in range(len(self.request.instance_uuids)):
             if not self._place(index):
                 break
-        if len(self.chosen) < self.request.least_count:
+        if len(self.chosen) < self.request.min_instances:
             return self._failure()
         return self._success()
 
@@ -132,9 +132,9 @@ class _Run:
         spent = self.stopwatch() - start
         return Round(spec.instance_uuid, stages, refusals, ranking, spent)
 
-    def _spec(self, index: int) -> RequestSpec:
+    def _spec(self, index: int) -> RequestSpecView:
         # Past the batch (the ranking for alternates) the last instance stands for all.
-        return RequestSpec(
+        return RequestSpecView(
             self.request,
             self.resources,
             self.policy.options,
@@ -160,7 +160,7 @@ class _Run:
             hosts = left
         return hosts, tuple(stages), tuple(refusals)
 
-    def _stages(self, spec: RequestSpec) -> Iterator[StageRun]:
+    def _stages(self, spec: RequestSpecView) -> Iterator[StageRun]:
         """Within a batch only room, and filters whose answer can change, are asked again."""
         if not self.rounds:
             if self.claims_lost:
@@ -242,7 +242,7 @@ class _Run:
     def _with_alternates(self) -> tuple[Round | None, tuple[InstanceSelection, ...]]:
         extra, ranking = self._alternates_ranking()
         taken = {row for row, _ in self.chosen}
-        by_cell: dict[int, tuple[Selection, ...]] = {}
+        by_cell: dict[int, tuple[TraceSelection, ...]] = {}
         selections: list[InstanceSelection] = []
         for (row, selected), uuid in zip(self.chosen, self.request.instance_uuids, strict=False):
             cell = int(self.table.cells.codes[row])
@@ -260,11 +260,11 @@ class _Run:
         extra = replace(self._round(len(self.chosen)), instance_uuid="")
         return extra, extra.ranking
 
-    def _alternates(self, ranking: Ranking | None, cell: int, taken: set[int]) -> tuple[Selection, ...]:
+    def _alternates(self, ranking: Ranking | None, cell: int, taken: set[int]) -> tuple[TraceSelection, ...]:
         """The next best hosts of the same cell that no instance of the batch was given."""
         if ranking is None:
             return ()
-        found: list[Selection] = []
+        found: list[TraceSelection] = []
         for place, position in enumerate(_from_best(ranking, self.request.num_alternates + len(taken)), 1):
             row = int(ranking.rows[position])
             if row not in taken and self.table.cells.codes[row] == cell:
@@ -273,9 +273,9 @@ class _Run:
                     break
         return tuple(found)
 
-    def _selection(self, ranking: Ranking, position: int, place: int) -> Selection:
+    def _selection(self, ranking: Ranking, position: int, place: int) -> TraceSelection:
         row = int(ranking.rows[position])
-        return Selection(
+        return TraceSelection(
             host=self.table.hosts[row],
             nodename=self.table.nodes[row],
             compute_node_uuid=self.table.uuids[row],

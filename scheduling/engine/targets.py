@@ -6,11 +6,11 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.schedule_request import Destination
 
 
-def refuse_untargeted(spec: RequestSpec, hosts: Hosts) -> list[RefusalGroup]:
+def refuse_untargeted(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     """Exact matches of the destination only; none of the ignored; of the forced only those. Then the rest."""
     rules = []
     if spec.requested_destination is not None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.extra_specs_ops import match
 
@@ -23,7 +23,7 @@ class AggregateInstanceExtraSpecsFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts whose aggregates lack a key or have no fitting value, the first such key named."""
         rules = [partial(_refused, key, wanted) for key, wanted in _in_scope(spec.flavor.extra_specs)]
         return refuse_in_turn(hosts, rules)

@@ -7,7 +7,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.request.image_property_names import present_properties
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -24,7 +24,7 @@ class AggregateImagePropertiesIsolation(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
     RUN_ON_REBUILD: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts whose aggregates are for other images, naming the first such property."""
         options = spec.options
         namespace = options.aggregate_image_properties_isolation_namespace

@@ -5,7 +5,7 @@ from typing import ClassVar
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 TENANT_KEY = "filter_tenant_id"
@@ -19,7 +19,7 @@ class AggregateMultiTenancyIsolation(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts kept for other projects."""
         aggregates, project = hosts.table.aggregates, spec.project_id
 

@@ -11,7 +11,7 @@ from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import FloatArray, IntArray
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 
 Numbers = npt.NDArray[Any]
 Read = Callable[[str], float]
@@ -25,7 +25,7 @@ def finite(text: str) -> float:
     return number
 
 
-def overridden(hosts: Hosts, spec: RequestSpec, key: str, default: int | Numbers, read: Read) -> Numbers:
+def overridden(hosts: Hosts, spec: RequestSpecView, key: str, default: int | Numbers, read: Read) -> Numbers:
     """`default` (one for all, or beside these hosts) unless a host's aggregates give numbers for `key`: their least.
 
     One value that `read` does not take, and the host keeps the default, as in Nova; the trace has a remark then.
@@ -35,28 +35,28 @@ def overridden(hosts: Hosts, spec: RequestSpec, key: str, default: int | Numbers
     if not any(key in each.metadata for each in aggregates):
         return usual
     sets = hosts.table.aggregate_sets
-    least = [_least([aggregates[at] for at in members], key, read, spec) for members in sets.values]
-    given: FloatArray = np.array(least, dtype=np.float64)[hosts.of(sets.codes)]
+    minimum = [_min_of([aggregates[at] for at in members], key, read, spec) for members in sets.values]
+    given: FloatArray = np.array(minimum, dtype=np.float64)[hosts.of(sets.codes)]
     return np.where(np.isnan(given), usual, given)
 
 
-def refuse_at_limit(hosts: Hosts, held: IntArray, most: Numbers, reason: RefusalReason) -> list[RefusalGroup]:
+def refuse_at_limit(hosts: Hosts, held: IntArray, maximum: Numbers, reason: RefusalReason) -> list[RefusalGroup]:
     """Hosts that hold as many as their limit or more; a group for each limit, which is its `wanted`."""
-    full = held >= most
+    full = held >= maximum
     groups: list[RefusalGroup] = []
-    for limit in np.unique(most[full]).tolist():
-        groups += hosts.refuse(np.logical_and(full, most == limit), reason, wanted=int(limit), available=held)
+    for limit in np.unique(maximum[full]).tolist():
+        groups += hosts.refuse(np.logical_and(full, maximum == limit), reason, wanted=int(limit), available=held)
     return groups
 
 
-def _least(aggregates: list[AggregateRow], key: str, read: Read, spec: RequestSpec) -> float:
+def _min_of(aggregates: list[AggregateRow], key: str, read: Read, spec: RequestSpecView) -> float:
     """NaN where no aggregate has the key, or one has something else than a number."""
     texts = [(each.name, str(each.metadata[key])) for each in aggregates if key in each.metadata]
-    least = math.inf
+    minimum = math.inf
     for name, text in texts:
         try:
-            least = min(least, read(text))
+            minimum = min(minimum, read(text))
         except ValueError:
             spec.note(f"{key} of aggregate {name} is no number that can be used: {text!r}; the default counts")
             return math.nan
-    return least if texts else math.nan
+    return minimum if texts else math.nan

@@ -6,7 +6,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_rows import ZONE_KEY
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -15,7 +15,7 @@ class AvailabilityZoneFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts in other zones. None where no zone is asked for."""
         wanted, default = spec.availability_zone, spec.options.default_availability_zone
         if not wanted:

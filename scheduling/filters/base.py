@@ -12,7 +12,7 @@ from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import plugin_guard, shown
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.filter_properties import request_for
 
 
@@ -35,7 +35,7 @@ class Filter(ABC):
         return type(self).__name__
 
     @abstractmethod
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """The hosts it refuses, each in one group only; all others pass."""
 
 
@@ -44,15 +44,15 @@ class BaseHostFilter(Filter):
     compares hosts. Where the last parameter is called `filter_properties`, the request comes in Icehouse's older form.
     """
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool | Refusal:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool | Refusal:
         """True to let the host pass; False, or a Refusal with the numbers, to refuse it."""
         raise NotImplementedError
 
-    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpec) -> Iterable[HostState]:
+    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpecView) -> Iterable[HostState]:
         """Those of these host states that pass."""
         return (state for state in filter_obj_list if _is_passed(self.host_passes(state, spec_obj)))
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """One group for each distinct refusal."""
         return refusals_by_host(self, self.name, hosts, spec)
 
@@ -61,7 +61,7 @@ class BaseHostFilter(Filter):
 class HasHostPasses(Protocol):
     """Anything that answers for one host; it need not inherit from us."""
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool | Refusal:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool | Refusal:
         """True to let the host pass."""
 
 
@@ -69,7 +69,7 @@ class HasHostPasses(Protocol):
 class HasFilterAll(Protocol):
     """Anything that answers for all hosts at once, with those that pass."""
 
-    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpec) -> Iterable[HostState]:
+    def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpecView) -> Iterable[HostState]:
         """Those of these host states that pass."""
 
 
@@ -87,13 +87,13 @@ class ForeignFilter(Filter):
         """The name of the wrapped class."""
         return type(self._wrapped).__name__
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """One group for each distinct refusal."""
         return refusals_by_host(self._wrapped, self.name, hosts, spec)
 
 
 def refusals_by_host(
-    plugin: HasHostPasses | HasFilterAll, name: str, hosts: Hosts, spec: RequestSpec
+    plugin: HasHostPasses | HasFilterAll, name: str, hosts: Hosts, spec: RequestSpecView
 ) -> list[RefusalGroup]:
     """Ask a filter in Nova's form about these hosts. Raises PluginFailed when it raises or answers something else."""
     if isinstance(plugin, HasFilterAll) and getattr(type(plugin), "filter_all", None) is not BaseHostFilter.filter_all:
@@ -112,7 +112,7 @@ def refusals_by_host(
     return [RefusalGroup(_staged(refusal, hosts.stage), _rows(rows)) for refusal, rows in groups.items()]
 
 
-def _refused_of_all(plugin: HasFilterAll, name: str, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+def _refused_of_all(plugin: HasFilterAll, name: str, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
     """Those that a `filter_all` leaves out. What it gives back must be of what it was given."""
     states = {id(state): row for row in hosts.rows.tolist() for state in (hosts.state(row),)}
     with plugin_guard("filter", name):

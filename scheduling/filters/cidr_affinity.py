@@ -8,7 +8,7 @@ import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 ADDRESS_HINT, PREFIX_HINT, DEFAULT_PREFIX = "build_near_host_ip", "cidr", "/24"
@@ -19,7 +19,7 @@ class SimpleCIDRAffinityFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts elsewhere or without address; all, if the hints name no network; none without the hint."""
         near = spec.get_scheduler_hint(ADDRESS_HINT)
         if not near:

@@ -12,7 +12,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.hosts.host_state import OWN_ATTRIBUTES
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.extra_specs_ops import match
 from scheduling.filters.host_attributes import attribute_column
@@ -37,7 +37,7 @@ class ComputeCapabilitiesFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that lack a capability or have another value, the first such key named."""
         rules = [partial(_refused, *each) for each in _requirements(spec.flavor.extra_specs)]
         return refuse_in_turn(hosts, rules)

@@ -1,9 +1,11 @@
-"""vCPUs by flavor and overcommit, as before Placement kept the books. Source: Nova until 19; by aggregate until 21."""
+"""vCPUs by flavor and overcommit, as before Placement counted. Source: Nova until 19; by aggregate until
+21.
+"""
 
 from typing import ClassVar
 
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.overcommit import aggregate_ratio, refuse_short, vcpu_room
 
@@ -15,7 +17,7 @@ class CoreFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""
         vcpu = hosts.table.inventory("VCPU")
         return refuse_short(hosts.where(hosts.of(vcpu.total) > 0), vcpu_room(hosts.table, spec, vcpu.allocation_ratio))
@@ -26,7 +28,7 @@ class AggregateCoreFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that are too small, then those that are too full."""
         vcpu = hosts.table.inventory("VCPU")
         ratio = aggregate_ratio(hosts, spec, RATIO_KEY, vcpu.allocation_ratio)

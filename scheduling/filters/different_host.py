@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -14,7 +14,7 @@ class DifferentHostFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that hold one of them, naming it."""
         unwanted = spec.scheduler_hints.get("different_host", ())
         return refuse_in_turn(hosts, [partial(_holding, uuid) for uuid in unwanted])

@@ -5,7 +5,7 @@ from typing import ClassVar
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.overcommit import wanted_disk_mb
 
@@ -15,7 +15,7 @@ class ExactRamFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts with more or less free."""
         refused = _refuse_unequal(hosts, hosts.table.free_ram_mb, spec.memory_mb, "MB of memory")
         hosts.without(refused).set_limit("memory_mb", hosts.table.inventory("MEMORY_MB").total)
@@ -27,7 +27,7 @@ class ExactCoreFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts with more or less free."""
         total = hosts.table.inventory("VCPU").total
         silent = hosts.refuse(
@@ -44,7 +44,7 @@ class ExactDiskFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts with more or less free."""
         refused = _refuse_unequal(hosts, hosts.table.free_disk_mb, wanted_disk_mb(spec), "MB of disk")
         hosts.without(refused).set_limit("disk_gb", hosts.table.inventory("DISK_GB").total)

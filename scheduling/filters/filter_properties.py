@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from scheduling.domain.request.request_context import RequestContext
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 
 PARAMETER = "filter_properties"
 
 
-def request_for(method: Callable[..., object], spec: RequestSpec) -> RequestSpec | dict[str, Any]:
+def request_for(method: Callable[..., object], spec: RequestSpecView) -> RequestSpecView | dict[str, Any]:
     """What to hand to this method of a filter: the older form if its last parameter is named so, else the request."""
     return filter_properties(spec) if _takes_properties(getattr(method, "__func__", method)) else spec
 
@@ -21,7 +21,7 @@ def _takes_properties(function: Callable[..., object]) -> bool:
     return PARAMETER in inspect.signature(function).parameters
 
 
-def filter_properties(spec: RequestSpec) -> dict[str, Any]:
+def filter_properties(spec: RequestSpecView) -> dict[str, Any]:
     """Nova's keys; each caller gets a mapping of its own, which it may change."""
     request, flavor = spec.request, _instance_type(spec)
     group = spec.instance_group
@@ -41,7 +41,7 @@ def filter_properties(spec: RequestSpec) -> dict[str, Any]:
     }
 
 
-def _instance_type(spec: RequestSpec) -> dict[str, Any]:
+def _instance_type(spec: RequestSpecView) -> dict[str, Any]:
     flavor = spec.flavor
     return {
         "flavorid": flavor.flavorid,
@@ -55,7 +55,7 @@ def _instance_type(spec: RequestSpec) -> dict[str, Any]:
     }
 
 
-def _request_spec(spec: RequestSpec, flavor: dict[str, Any]) -> dict[str, Any]:
+def _request_spec(spec: RequestSpecView, flavor: dict[str, Any]) -> dict[str, Any]:
     image = spec.image
     return {
         "image": {

@@ -12,7 +12,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request.image_property_names import present_value
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 _COMPARE = {
@@ -27,7 +27,7 @@ _COMPARE = {
 _PREDICATE = re.compile(r"^\s*(>=|<=|==|!=|=|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*$")
 
 Triples = tuple[tuple[str, str, str], ...]
-Rule = Callable[[Hosts], list[RefusalGroup]]
+ImageRule = Callable[[Hosts], list[RefusalGroup]]
 
 
 class ImagePropertiesFilter(Filter):
@@ -38,13 +38,13 @@ class ImagePropertiesFilter(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
     RUN_ON_REBUILD: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that cannot run the image, with what it asks for."""
         return refuse_in_turn(hosts, _rules(spec.image.properties, spec.options.image_properties_default_architecture))
 
 
-def _rules(properties: Mapping[str, Any], default_architecture: str | None) -> list[Rule]:
-    rules: list[Rule] = []
+def _rules(properties: Mapping[str, Any], default_architecture: str | None) -> list[ImageRule]:
+    rules: list[ImageRule] = []
     triple = _wanted_triple(properties, default_architecture)
     if any(triple):
         rules.append(partial(_refuse_triple, triple))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
 
@@ -16,10 +16,10 @@ class IoOpsFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above the limit."""
-        most, under_way = spec.options.max_io_ops_per_host, hosts.of(hosts.table.num_io_ops)
-        return hosts.refuse(under_way >= most, RefusalReason.IO_OPS, wanted=most, available=under_way)
+        maximum, under_way = spec.options.max_io_ops_per_host, hosts.of(hosts.table.num_io_ops)
+        return hosts.refuse(under_way >= maximum, RefusalReason.IO_OPS, wanted=maximum, available=under_way)
 
 
 class AggregateIoOpsFilter(Filter):
@@ -27,7 +27,7 @@ class AggregateIoOpsFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above their own limit."""
-        most = overridden(hosts, spec, LIMIT_KEY, spec.options.max_io_ops_per_host, int)
-        return refuse_at_limit(hosts, hosts.of(hosts.table.num_io_ops), most, RefusalReason.IO_OPS)
+        maximum = overridden(hosts, spec, LIMIT_KEY, spec.options.max_io_ops_per_host, int)
+        return refuse_at_limit(hosts, hosts.of(hosts.table.num_io_ops), maximum, RefusalReason.IO_OPS)

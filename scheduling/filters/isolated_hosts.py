@@ -7,7 +7,7 @@ import numpy as np
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import BoolArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -20,7 +20,7 @@ class IsolatedHostsFilter(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
     RUN_ON_REBUILD: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """For an isolated image the hosts that are not; for another one, if restricted, those that are."""
         image, options = spec.image.id, spec.options
         inside = _isolated(hosts, frozenset(options.isolated_hosts))

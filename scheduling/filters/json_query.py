@@ -11,7 +11,7 @@ import numpy as np
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.host_attributes import attribute_column
 
@@ -44,7 +44,7 @@ class JsonFilter(Filter):
     does. Nova fails a request whose query it cannot read or compare; here it fits no host, and the refusal says why.
     """
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts of which the query is not true."""
         text = spec.get_scheduler_hint(HINT)
         if not text:
@@ -95,10 +95,10 @@ def _value(argument: Any, attributes: Attributes) -> Any:
         return evaluate(argument, attributes)
     if not isinstance(argument, str):
         return argument
-    return _looked_up(argument, attributes) if argument.startswith("$") else argument or None
+    return _value_at(argument, attributes) if argument.startswith("$") else argument or None
 
 
-def _looked_up(variable: str, attributes: Attributes) -> Any:
+def _value_at(variable: str, attributes: Attributes) -> Any:
     name, *path = variable[1:].split(".")
     found = attributes.get(name)
     for key in path:

@@ -5,7 +5,7 @@ import numpy as np
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.columns import BoolArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.schedule_request import GroupSnapshot
 from scheduling.filters.base import Filter
 
@@ -15,7 +15,7 @@ POLICY = "legacy"
 class GroupAffinityFilter(Filter):
     """All members of a legacy group on the group's hosts; a group without hosts yet may start anywhere."""
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that are not among the group's."""
         group = _legacy_group(spec)
         if group is None:
@@ -26,7 +26,7 @@ class GroupAffinityFilter(Filter):
 class GroupAntiAffinityFilter(Filter):
     """Each member of a legacy group on a host of its own: none of those the group has. No `max_server_per_host`."""
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """The group's hosts, with how many members they hold."""
         group = _legacy_group(spec)
         if group is None:
@@ -36,7 +36,7 @@ class GroupAntiAffinityFilter(Filter):
         return hosts.refuse(_of_group(hosts, group), RefusalReason.GROUP_ANTI_AFFINITY, wanted=1, available=members)
 
 
-def _legacy_group(spec: RequestSpec) -> GroupSnapshot | None:
+def _legacy_group(spec: RequestSpecView) -> GroupSnapshot | None:
     group = spec.instance_group
     return group if group is not None and group.policy == POLICY and group.hosts else None
 

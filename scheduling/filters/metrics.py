@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -14,7 +14,7 @@ class MetricsFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that lack one, naming all they lack."""
         needed = frozenset(spec.options.metrics_weight_setting)
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.aggregate_numbers import overridden, refuse_at_limit
 from scheduling.filters.base import Filter
 
@@ -16,10 +16,10 @@ class NumInstancesFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above the limit."""
-        most, held = spec.options.max_instances_per_host, hosts.of(hosts.table.num_instances)
-        return hosts.refuse(held >= most, RefusalReason.NUM_INSTANCES, wanted=most, available=held)
+        maximum, held = spec.options.max_instances_per_host, hosts.of(hosts.table.num_instances)
+        return hosts.refuse(held >= maximum, RefusalReason.NUM_INSTANCES, wanted=maximum, available=held)
 
 
 class AggregateNumInstancesFilter(Filter):
@@ -27,7 +27,7 @@ class AggregateNumInstancesFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts at or above their own limit."""
-        most = overridden(hosts, spec, LIMIT_KEY, spec.options.max_instances_per_host, int)
-        return refuse_at_limit(hosts, hosts.of(hosts.table.num_instances), most, RefusalReason.NUM_INSTANCES)
+        maximum = overridden(hosts, spec, LIMIT_KEY, spec.options.max_instances_per_host, int)
+        return refuse_at_limit(hosts, hosts.of(hosts.table.num_instances), maximum, RefusalReason.NUM_INSTANCES)

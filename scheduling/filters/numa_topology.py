@@ -8,9 +8,9 @@ from computeagent.protocol.topology import GuestTopology
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.hosts.topologies import pools_of, topology_of
+from scheduling.domain.hosts.topologies import pools_of_table, topology_of
 from scheduling.domain.hosts.topology_needs import CPU_LIMIT, RAM_LIMIT
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import MEMORY_MB, VCPU
 from scheduling.filters.base import Filter
 from scheduling.filters.joint_columns import beside, constant, interned_floats, joint
@@ -28,7 +28,7 @@ class NUMATopologyFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts on which the guest does not fit, each with what is short in the cell that came closest."""
         guest = spec.numa_topology
         if guest is None:
@@ -45,12 +45,14 @@ class NUMATopologyFilter(Filter):
         return groups
 
 
-def _judge(guest: GuestTopology, spec: RequestSpec, seen: Seen) -> Refusal | None:
+def _judge(guest: GuestTopology, spec: RequestSpecView, seen: Seen) -> Refusal | None:
     topology, pools, cpu_ratio, ram_ratio = seen
     host = topology_of(topology)
     if host is None:
         return Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, wanted=len(guest))
     pack = spec.options.packing_host_numa_cells_allocation_strategy
-    needs = FitNeeds(Limits(cpu_ratio, ram_ratio), spec.pci_requests, pools_of(pools), spec.request.networks, pack)
+    needs = FitNeeds(
+        Limits(cpu_ratio, ram_ratio), spec.pci_requests, pools_of_table(pools), spec.request.networks, pack
+    )
     found = fit(host, guest, needs)
     return found if isinstance(found, Refusal) else None

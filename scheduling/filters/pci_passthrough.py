@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.hosts.topologies import pools_of
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.hosts.topologies import pools_of_table
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.support import refuse_pci
@@ -18,7 +18,7 @@ class PciPassthroughFilter(Filter):
 
     judges_hosts_alone: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts with too few devices, with the numbers."""
         if not spec.pci_requests:
             return []
@@ -26,4 +26,4 @@ class PciPassthroughFilter(Filter):
 
 
 def _judge(requests: tuple[PciRequest, ...], pools: Sequence[Mapping[str, Any]]) -> Refusal | None:
-    return refuse_pci(pools_of(pools), requests)
+    return refuse_pci(pools_of_table(pools), requests)

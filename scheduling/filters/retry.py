@@ -4,14 +4,14 @@ import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
 class RetryFilter(Filter):
     """The pair of host and node is not among those that the request says were tried."""
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that were tried."""
         tried, table = frozenset(spec.retry), hosts.table
         rows = table.rows_of_hosts(host for host, _ in tried).tolist()

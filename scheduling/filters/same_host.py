@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 
@@ -13,7 +13,7 @@ class SameHostFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts that hold none of them."""
         wanted = spec.scheduler_hints.get("same_host", ())
         if not wanted:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 TRUST_KEY = "trust:trusted_host"
@@ -19,7 +19,7 @@ class TrustedFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts of another level."""
         wanted = spec.flavor.extra_specs.get(TRUST_KEY)
         if not wanted:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 
 FLAVOR_KEY = "instance_type"
@@ -14,7 +14,7 @@ FLAVOR_KEY = "instance_type"
 class TypeAffinityFilter(Filter):
     """All instances on the host have the flavor asked for, by id, or there are none. Source: Nova until 16."""
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts with instances of other flavors."""
         wanted = spec.flavor.id
 
@@ -32,7 +32,7 @@ class AggregateTypeAffinityFilter(Filter):
 
     run_filter_once_per_request: ClassVar[bool] = True
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         """Hosts kept for other flavors."""
         aggregates, wanted = hosts.table.aggregates, spec.flavor.name
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class HostFacts:
+class HostInstances:
     """Instances on one host. `instance_uuids` need only hold those that hints or the server group speak of.
 
     `flavor_ids` are the flavors of all of them; TypeAffinityFilter alone needs them. `image_properties` counts each
@@ -26,12 +26,12 @@ class FleetFacts:
     `trust_levels` are those of compute nodes by name; TrustedFilter alone needs them, for flavors that ask for trust.
     """
 
-    hosts: Mapping[str, HostFacts] = field(default_factory=dict)
+    hosts: Mapping[str, HostInstances] = field(default_factory=dict)
     trust_levels: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, host: str) -> HostFacts:
+    def of(self, host: str) -> HostInstances:
         """The facts of one host."""
         return self.hosts.get(host, NOTHING)
 
 
-NOTHING = HostFacts()
+NOTHING = HostInstances()

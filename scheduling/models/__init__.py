@@ -7,7 +7,7 @@ from scheduling.models.compute_node import ComputeNode
 from scheduling.models.decision import DecisionInstance, DecisionOutcome, SchedulingDecision
 from scheduling.models.decision_index import DecisionReason, DecisionRefusedHosts
 from scheduling.models.fleet_change import FleetChange
-from scheduling.models.fleet_snapshot import FleetSnapshot, HostRoster
+from scheduling.models.fleet_snapshot import FleetSnapshot, HostNames
 from scheduling.models.host_mapping import HostMapping
 from scheduling.models.pci_device import PciDevice
 from scheduling.models.policy import SchedulerPolicy
@@ -30,7 +30,7 @@ __all__ = [
     "FleetChange",
     "FleetSnapshot",
     "HostMapping",
-    "HostRoster",
+    "HostNames",
     "PciDevice",
     "SchedulerPolicy",
     "SchedulingDecision",

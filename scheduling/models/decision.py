@@ -16,7 +16,7 @@ class DecisionOutcome(models.TextChoices):
 class SchedulingDecision(UuidKeyed):
     """API scope. Written once, never changed. `trace` is a blob of `decisions.ledger` (old ones: zlib, JSON).
 
-    `roster` and `snapshot` are digests without a foreign key: a snapshot may be pruned before its decisions.
+    `host_names` and `snapshot` are digests without a foreign key: a snapshot may be pruned before its decisions.
     """
 
     request_id = models.CharField(max_length=60, blank=True, db_index=True)
@@ -31,7 +31,7 @@ class SchedulingDecision(UuidKeyed):
     instance_count = models.PositiveIntegerField()
     trace = models.BinaryField()
     trace_digest = models.CharField(max_length=40, blank=True, help_text="Equal for runs that decide alike to the bit.")
-    roster = models.CharField(max_length=40, blank=True, help_text="The names of the hosts that were looked at.")
+    host_names = models.CharField(max_length=40, blank=True, help_text="The names of the hosts that were looked at.")
     snapshot = models.CharField(
         max_length=40, blank=True, db_index=True, help_text="The fleet as it was seen; empty where none was kept."
     )
@@ -49,7 +49,7 @@ class SchedulingDecision(UuidKeyed):
             models.Index(fields=["project_id", "-created_at"], name="decision_by_project"),
             models.Index(fields=["outcome", "-created_at"], name="decision_by_outcome"),
             models.Index(fields=["policy_version", "-created_at"], name="decision_by_policy"),
-            models.Index(fields=["roster"], name="decision_by_roster"),
+            models.Index(fields=["host_names"], name="decision_by_host_names"),
         ]
 
     def __str__(self) -> str:

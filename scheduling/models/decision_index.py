@@ -28,7 +28,9 @@ class DecisionReason(models.Model):
 
 
 class DecisionRefusedHosts(models.Model):
-    """API scope. A bit for each row of the decision's roster, the highest of each byte first: set where refused."""
+    """API scope. A bit for each row of the decision's table of host names, the highest of each byte first: set where
+    refused.
+    """
 
     decision = models.OneToOneField(
         SchedulingDecision, on_delete=models.CASCADE, primary_key=True, related_name="refused_hosts"

@@ -25,7 +25,7 @@ class FleetSnapshot(models.Model):
         return f"{'changes' if self.base else 'fleet'} {self.digest[:12]} of {self.host_count} hosts"
 
 
-class HostRoster(models.Model):
+class HostNames(models.Model):
     """API scope. The names of the hosts and nodes that decisions speak of by row; named by its content.
 
     `unused_since` warns before it is pruned: who writes a decision clears it, and so keeps the row.

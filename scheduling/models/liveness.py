@@ -13,6 +13,6 @@ def up_condition(prefix: str = "") -> Q:
 
     `prefix` is the path to the service, such as `service__`.
     """
-    patience = timedelta(seconds=scheduling_options().service_down_time_s)
-    since = ExpressionWrapper(Now() - patience, output_field=DateTimeField())
+    grace = timedelta(seconds=scheduling_options().service_down_time_s)
+    since = ExpressionWrapper(Now() - grace, output_field=DateTimeField())
     return Q(**{f"{prefix}forced_down": False, f"{prefix}last_seen_up__gte": since})

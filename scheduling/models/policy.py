@@ -10,7 +10,7 @@ from scheduling.policies.domain.states import PolicyState
 class SchedulerPolicy(UuidKeyed, Timestamped):
     """API scope. At most one version is active, none means the defaults; at most one runs as shadow.
 
-    Once `sealed` a version never changes: decisions or shadow results name it.
+    Once `immutable` a version never changes: decisions or shadow results name it.
     """
 
     name = models.CharField(max_length=64, default="default")
@@ -24,7 +24,7 @@ class SchedulerPolicy(UuidKeyed, Timestamped):
     comment = models.CharField(max_length=1000, blank=True, help_text="What this version is for.")
     author = models.CharField(max_length=150, blank=True, help_text="Who made it.")
     revision = models.PositiveIntegerField(default=1, help_text="Goes up with each change of a draft.")
-    sealed = models.BooleanField(default=False, help_text="Decided or ran as shadow, so it never changes again.")
+    immutable = models.BooleanField(default=False, help_text="Decided or ran as shadow, so it never changes again.")
     shadow = models.BooleanField(default=False, help_text="Runs beside the active version and claims nothing.")
     shadow_share = models.FloatField(default=0.0, help_text="Part of the requests (0 to 1) that the shadow sees.")
     activated_at = models.DateTimeField(null=True, blank=True, help_text="When it last became the active one.")

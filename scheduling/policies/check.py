@@ -67,7 +67,7 @@ def _problems_of(part: dict[str, Any]) -> Iterator[PolicyProblem]:
         yield PolicyProblem("options.default_availability_zone", EMPTY, "the default zone needs a name")
 
 
-def policy_validate(policy: Policy) -> None:
+def policy_plugins_check(policy: Policy) -> None:
     """Raises PluginNotFound or PluginFailed if the scheduler, a filter or a weigher of the policy cannot be had,
     Invalid for a multiplier that its weigher does not allow.
     """

@@ -12,12 +12,12 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 class Surroundings:
     """What request filters know besides the request.
 
-    `least_service_version` is the smallest version among compute services that are not forced down; 0 if none says.
+    `min_service_version` is the smallest version among compute services that are not forced down; 0 if none says.
     """
 
     aggregates: Sequence[AggregateRow]
     options: PolicyOptions
-    least_service_version: int = 0
+    min_service_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

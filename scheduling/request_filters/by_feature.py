@@ -3,7 +3,7 @@
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.request_filters.base import NOTHING, Addition, Surroundings, traits
-from scheduling.request_filters.constraints import wish_choice, wish_flag
+from scheduling.request_filters.constraints import hw_choice, hw_flag
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
 OWNER = "OWNER_NOVA"
@@ -28,7 +28,7 @@ def accelerators_filter(request: ScheduleRequest, around: Surroundings) -> Addit
 
 def packed_virtqueue_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
     """Hosts with packed virtqueues, where flavor or image want them."""
-    return traits("COMPUTE_NET_VIRTIO_PACKED") if wish_flag(request, "virtio_packed_ring") else NOTHING
+    return traits("COMPUTE_NET_VIRTIO_PACKED") if hw_flag(request, "virtio_packed_ring") else NOTHING
 
 
 def remote_managed_ports_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
@@ -39,16 +39,16 @@ def remote_managed_ports_filter(request: ScheduleRequest, around: Surroundings) 
 
 def ephemeral_encryption_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
     """Hosts that encrypt ephemeral disks, in the format that is named if one is."""
-    if not wish_flag(request, "ephemeral_encryption"):
+    if not hw_flag(request, "ephemeral_encryption"):
         return NOTHING
-    form = wish_choice(request, "ephemeral_encryption_format", ENCRYPTION_FORMATS)
+    form = hw_choice(request, "ephemeral_encryption_format", ENCRYPTION_FORMATS)
     one = "COMPUTE_EPHEMERAL_ENCRYPTION"
     return traits(one, f"{one}_{form.upper()}") if form else traits(one)
 
 
 def virtio_sound_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
     """Hosts with virtio sound devices, where that model is wanted."""
-    wants = wish_choice(request, "sound_model", SOUND_MODELS) == "virtio"
+    wants = hw_choice(request, "sound_model", SOUND_MODELS) == "virtio"
     return traits("COMPUTE_SOUND_MODEL_VIRTIO") if wants else NOTHING
 
 
@@ -57,10 +57,10 @@ def tpm_secret_security_filter(request: ScheduleRequest, around: Surroundings) -
 
     Raises Invalid for versions, models and ways that there are none of.
     """
-    version = wish_choice(request, "tpm_version", TPM_VERSIONS)
+    version = hw_choice(request, "tpm_version", TPM_VERSIONS)
     if version is None:
         return NOTHING
-    if wish_choice(request, "tpm_model", TPM_MODELS) == "tpm-crb" and version != "2.0":
+    if hw_choice(request, "tpm_model", TPM_MODELS) == "tpm-crb" and version != "2.0":
         raise Invalid("the TPM model tpm-crb needs TPM version 2.0", field="flavor")
     secret = request.flavor.extra_specs.get("hw:tpm_secret_security") or "user"
     if secret not in TPM_SECRETS:
@@ -70,4 +70,4 @@ def tpm_secret_security_filter(request: ScheduleRequest, around: Surroundings) -
 
 def owner_nova_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
     """Hosts that a compute service made, not another user of Placement; once every service is new enough to say so."""
-    return traits(OWNER) if around.least_service_version >= OWNER_SINCE else NOTHING
+    return traits(OWNER) if around.min_service_version >= OWNER_SINCE else NOTHING

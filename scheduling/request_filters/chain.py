@@ -59,7 +59,7 @@ class FilteredRequest:
 
 def surroundings_of(table: HostTable, policy: Policy) -> Surroundings:
     """What a host table and a policy say of a request's surroundings."""
-    return Surroundings(table.aggregates, policy.options, table.least_service_version)
+    return Surroundings(table.aggregates, policy.options, table.min_service_version)
 
 
 def filter_request(request: ScheduleRequest, around: Surroundings) -> FilteredRequest:

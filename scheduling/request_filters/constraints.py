@@ -7,7 +7,7 @@ from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.schedule_request import ScheduleRequest
 
 
-def wish_text(request: ScheduleRequest, name: str) -> str | None:
+def hw_text(request: ScheduleRequest, name: str) -> str | None:
     """The value, None if neither says. Raises Invalid where they differ."""
     by_flavor, by_image = _said(request, name)
     if by_flavor and by_image and by_flavor != by_image:
@@ -15,15 +15,15 @@ def wish_text(request: ScheduleRequest, name: str) -> str | None:
     return by_flavor or by_image or None
 
 
-def wish_choice(request: ScheduleRequest, name: str, allowed: Sequence[str]) -> str | None:
-    """As `wish_text`, one of `allowed`. Raises Invalid for others."""
-    value = wish_text(request, name)
+def hw_choice(request: ScheduleRequest, name: str, allowed: Sequence[str]) -> str | None:
+    """As `hw_text`, one of `allowed`. Raises Invalid for others."""
+    value = hw_text(request, name)
     if value is not None and value not in allowed:
         raise Invalid(f"hw:{name} is one of {', '.join(allowed)}, not {value}", field="flavor")
     return value
 
 
-def wish_flag(request: ScheduleRequest, name: str) -> bool:
+def hw_flag(request: ScheduleRequest, name: str) -> bool:
     """Whether either wants it; other words than yes mean no. Raises Invalid where one wants it and one forbids it."""
     by_flavor, by_image = _said(request, name)
     flags = [is_true(text) for text in (by_flavor, by_image) if text is not None]

@@ -11,12 +11,12 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.request_filters.base import Addition
 from scheduling.request_filters.by_aggregates import require_tenant_aggregate
 from scheduling.request_filters.by_feature import STATUS_DISABLED
 
-Rule = Callable[[Hosts], list[RefusalGroup]]
+HostsRule = Callable[[Hosts], list[RefusalGroup]]
 
 
 def refuse_lost(claims_lost: Mapping[str, Refusal], hosts: Hosts) -> list[RefusalGroup]:
@@ -32,9 +32,9 @@ def refuse_lost(claims_lost: Mapping[str, Refusal], hosts: Hosts) -> list[Refusa
     ]
 
 
-def refuse_by_request(spec: RequestSpec, additions: Mapping[str, Addition], hosts: Hosts) -> list[RefusalGroup]:
+def refuse_by_request(spec: RequestSpecView, additions: Mapping[str, Addition], hosts: Hosts) -> list[RefusalGroup]:
     """Compute status and availability zone, then what each request filter added, then what the request itself had."""
-    rules: list[Rule] = [_refuse_disabled]
+    rules: list[HostsRule] = [_refuse_disabled]
     if spec.availability_zone:
         rules.append(partial(_refuse_zone, spec.availability_zone, spec.options.default_availability_zone))
     tenant = additions.get(require_tenant_aggregate.__name__)

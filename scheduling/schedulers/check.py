@@ -14,7 +14,7 @@ from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Selection, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Trace, TraceSelection
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.topology.domain.numa.constraint import guest_topology
 
@@ -46,10 +46,10 @@ def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int
 def _head_problems(trace: Any, call: ScheduleCall) -> Iterator[str]:
     if trace.hosts != call.table.hosts or trace.nodes != call.table.nodes:
         yield "its trace names other hosts than the table's"
-    told = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
+    expected = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
     asked = (call.request.request_id, call.policy.version, call.seed, len(call.request.instance_uuids))
-    if told != asked:
-        yield f"its trace is the answer to another question: {told!r}, asked was {asked!r}"
+    if expected != asked:
+        yield f"its trace is the answer to another question: {expected!r}, asked was {asked!r}"
     if not isinstance(trace.outcome, Outcome):
         yield f"its outcome is {trace.outcome!r}"
     if not all(isinstance(text, str) and text for text in (trace.verdict, trace.verdict_redacted)):
@@ -57,15 +57,15 @@ def _head_problems(trace: Any, call: ScheduleCall) -> Iterator[str]:
 
 
 def _count_problems(trace: Trace, request: ScheduleRequest) -> Iterator[str]:
-    count, most = len(trace.selections), len(request.instance_uuids)
+    count, maximum = len(trace.selections), len(request.instance_uuids)
     if trace.outcome is not Outcome.SELECTED:
         if count:
             yield f"it chose {count} hosts and says that there is none"
         return
-    if count > most:
-        yield f"it chose {count} hosts for {most} instances"
-    if count < request.least_count:
-        yield f"it chose {count} hosts for {most} instances, of which {request.least_count} need one"
+    if count > maximum:
+        yield f"it chose {count} hosts for {maximum} instances"
+    if count < request.min_instances:
+        yield f"it chose {count} hosts for {maximum} instances, of which {request.min_instances} need one"
     names = Counter(each.instance_uuid for each in trace.selections)
     if any(number > 1 for number in names.values()) or names.keys() - set(request.instance_uuids):
         yield "it chose for an instance twice, or for one that was not asked for"
@@ -121,7 +121,7 @@ def _are_rows(rows: Any, count: int) -> bool:
     return not len(rows) or bool(rows[0] >= 0 and rows[-1] < count and (np.diff(rows) > 0).all())
 
 
-def _chosen(trace: Trace) -> Iterator[Selection]:
+def _chosen(trace: Trace) -> Iterator[TraceSelection]:
     for each in trace.selections:
         yield each.selected
         yield from each.alternates

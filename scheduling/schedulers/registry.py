@@ -39,7 +39,7 @@ def scheduler_names() -> tuple[str, ...]:
     return REGISTRY.names()
 
 
-def rules_of(policy: Policy) -> Policy:
+def policy_plugins(policy: Policy) -> Policy:
     """The filters and weighers that count under this policy: its scheduler may go by others than it names.
 
     Raises PluginNotFound or PluginFailed.

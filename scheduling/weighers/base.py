@@ -8,13 +8,13 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from scheduling.domain.columns import FloatArray
-from scheduling.domain.hosts.aggregates import least_numbers
+from scheduling.domain.hosts.aggregates import min_numbers
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import Asked, plugin_guard, shown
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 
 Multiplier = float | FloatArray
 """One for all hosts, or one for each."""
@@ -25,14 +25,14 @@ class Weigher(ABC):
 
     `minval` and `maxval` are bounds of the raw value, if it has any: they clamp it and fix that end of the scale.
     `multiplier_key` is the aggregate metadata key that overrides the multiplier; `direction` -1 means that a large
-    value is bad at a positive multiplier. `least_multiplier` is the smallest that a policy may set, if there is one.
+    value is bad at a positive multiplier. `min_multiplier` is the smallest that a policy may set, if there is one.
     """
 
     minval: float | None = None
     maxval: float | None = None
     multiplier_key: ClassVar[str] = ""
     default_multiplier: ClassVar[float] = 1.0
-    least_multiplier: ClassVar[float | None] = None
+    min_multiplier: ClassVar[float | None] = None
     direction: ClassVar[float] = 1.0
 
     @property
@@ -40,26 +40,26 @@ class Weigher(ABC):
         """How policies and traces name it."""
         return type(self).__name__
 
-    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...] | None:
+    def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...] | None:
         """All of the table that its answer depends on. While these very objects stay, and the hosts, the answer for one
         instance of a batch stands for the next. None: ask anew for every instance.
         """
         return None
 
     @abstractmethod
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """One value for each of these hosts."""
 
-    def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> tuple[FloatArray, Multiplier]:
+    def weigh(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> tuple[FloatArray, Multiplier]:
         """Raw values and multipliers, for weighers where one depends on the other; `configured` is the policy's."""
         return self.raw(hosts, spec), self.multipliers(hosts, spec, configured)
 
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Multiplier:
+    def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Multiplier:
         """The policy's multiplier, or per host the least that its aggregates name."""
         default = self.default_multiplier if configured is None else configured
         if not self.multiplier_key:
             return self.direction * default
-        return self.direction * least_numbers(hosts, self.multiplier_key, default, spec.note)
+        return self.direction * min_numbers(hosts, self.multiplier_key, default, spec.note)
 
 
 class BaseHostWeigher(Weigher):
@@ -71,14 +71,14 @@ class BaseHostWeigher(Weigher):
         """The multiplier for one host where the policy names none."""
         return self.default_multiplier
 
-    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpecView) -> float:
         raise NotImplementedError
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """One value per host. Raises PluginFailed when the weigher raises or gives no finite number."""
         return _ask_all(self.name, hosts, lambda state: self._weigh_object(state, spec))
 
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Multiplier:
+    def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Multiplier:
         """The policy's multiplier if it names one, else what the weigher says for each host."""
         return _ask_all(self.name, hosts, self.weight_multiplier) if configured is None else configured
 
@@ -87,7 +87,7 @@ class BaseHostWeigher(Weigher):
 class HasWeighObject(Protocol):
     """Anything that weighs one host; it need not inherit from us."""
 
-    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float: ...
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpecView) -> float: ...
 
 
 class ForeignWeigher(BaseHostWeigher):
@@ -108,7 +108,7 @@ class ForeignWeigher(BaseHostWeigher):
         ask: Callable[[HostState], float] | None = getattr(self._wrapped, "weight_multiplier", None)
         return self.default_multiplier if ask is None else ask(host_state)
 
-    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpecView) -> float:
         return self._wrapped._weigh_object(host_state, weight_properties)
 
 

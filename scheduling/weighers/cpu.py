@@ -2,7 +2,7 @@
 
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 
@@ -12,6 +12,6 @@ class CPUWeigher(Weigher):
     minval = 0.0
     multiplier_key = "cpu_weight_multiplier"
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Free vCPUs after overcommit."""
         return hosts.of(hosts.table.vcpu_capacity() - hosts.table.vcpus_used)

@@ -5,7 +5,7 @@ import numpy as np
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 
@@ -15,11 +15,11 @@ class CrossCellWeigher(Weigher):
     multiplier_key = "cross_cell_move_weight_multiplier"
     default_multiplier = 1000000.0
 
-    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+    def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...]:
         """Nothing but the request, and cells that stay what they are."""
         return ()
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Whether each host is in the preferred cell, as 1 or -1."""
         destination = spec.requested_destination
         if destination is None or not destination.cell or not destination.allow_cross_cell_move:

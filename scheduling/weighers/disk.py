@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 
@@ -14,6 +14,6 @@ class DiskWeigher(Weigher):
     minval = 0.0
     multiplier_key = "disk_weight_multiplier"
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Free disk in MiB."""
         return hosts.of(hosts.table.free_disk_mb).astype(np.float64)

@@ -6,7 +6,7 @@ from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.image_property_names import present_properties
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Multiplier, Weigher
 
 
@@ -22,11 +22,11 @@ class ImagePropertiesWeigher(Weigher):
     multiplier_key = "image_props_weight_multiplier"
     default_multiplier = 0.0
 
-    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+    def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...]:
         """The images of the hosts' instances, and which of the batch went where."""
         return table.image_properties, table.placed
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Weighted occurrences of the request's properties."""
         weights = self._weights(spec)
         column = hosts.table.image_properties
@@ -35,13 +35,13 @@ class ImagePropertiesWeigher(Weigher):
         np.add.at(found, np.array(list(hosts.table.placed.values()), dtype=np.int64), sum(weights.values()))
         return hosts.of(found)
 
-    def _weights(self, spec: RequestSpec) -> dict[tuple[str, str], float]:
+    def _weights(self, spec: RequestSpecView) -> dict[tuple[str, str], float]:
         """What one occurrence of each of the request's properties, with its value as text, is worth."""
         setting = spec.options.image_props_weight_setting
         named = ((name, str(value)) for name, value in present_properties(spec.image.properties).items())
         return {pair: setting.get(pair[0], 0.0) if setting else 1.0 for pair in named}
 
-    def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> tuple[FloatArray, Multiplier]:
+    def weigh(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> tuple[FloatArray, Multiplier]:
         """Nothing at all while the policy's multiplier is 0: aggregates alone do not switch it on."""
         if not (self.default_multiplier if configured is None else configured):
             return np.zeros(len(hosts), dtype=np.float64), 0.0

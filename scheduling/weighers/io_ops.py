@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 
@@ -15,6 +15,6 @@ class IoOpsWeigher(Weigher):
     multiplier_key = "io_ops_weight_multiplier"
     default_multiplier = -1.0
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Heavy operations under way."""
         return hosts.of(hosts.table.num_io_ops).astype(np.float64)

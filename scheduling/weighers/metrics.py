@@ -10,7 +10,7 @@ from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.policy import PolicyOptions
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Multiplier, Weigher
 
 
@@ -24,15 +24,15 @@ class MetricsWeigher(Weigher):
 
     multiplier_key = "metrics_weight_multiplier"
 
-    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+    def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...]:
         """Metrics, as of the snapshot."""
         return (table.metrics,)
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """The weighted sums at the weigher's own multiplier. Raises PluginFailed for a required metric that lacks."""
         return self._sums(hosts, spec.options, self.default_multiplier)
 
-    def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> tuple[FloatArray, Multiplier]:
+    def weigh(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> tuple[FloatArray, Multiplier]:
         """Raw values with the multipliers, which say what a lacking metric is worth."""
         multiplier = self.multipliers(hosts, spec, configured)
         return self._sums(hosts, spec.options, multiplier), multiplier

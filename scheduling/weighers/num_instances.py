@@ -4,7 +4,7 @@ import numpy as np
 
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 
@@ -14,6 +14,6 @@ class NumInstancesWeigher(Weigher):
     multiplier_key = "num_instances_weight_multiplier"
     default_multiplier = 0.0
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Instances on the host."""
         return hosts.of(hosts.table.num_instances).astype(np.float64)

@@ -5,7 +5,7 @@ import numpy as np
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.weighers.base import Weigher
 
 MANY = 100
@@ -19,13 +19,13 @@ class PCIWeigher(Weigher):
     """
 
     multiplier_key = "pci_weight_multiplier"
-    least_multiplier = 0.0
+    min_multiplier = 0.0
 
-    def reads(self, table: HostTable, spec: RequestSpec) -> tuple[object, ...]:
+    def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...]:
         """Pools, which change only where devices are taken."""
         return (table.pci_pools,)
 
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """The more free devices, the less."""
         pools = hosts.table.pci_pools
         free = np.array([sum(pool["count"] for pool in one) for one in pools.values], dtype=np.int64)

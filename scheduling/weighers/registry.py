@@ -55,9 +55,9 @@ def weigher_get(name: str) -> Weigher:
 
 def multiplier_check(name: str, multiplier: float | None) -> None:
     """Raises Invalid for a multiplier below the least that the weigher allows, and what `weigher_get` raises."""
-    least = weigher_get(name).least_multiplier
-    if least is not None and multiplier is not None and multiplier < least:
-        raise Invalid(f"the multiplier of {name} is at least {least:g}", field=f"weighers.{name}")
+    minimum = weigher_get(name).min_multiplier
+    if minimum is not None and multiplier is not None and multiplier < minimum:
+        raise Invalid(f"the multiplier of {name} is at least {minimum:g}", field=f"weighers.{name}")
 
 
 def weigher_names() -> tuple[str, ...]:

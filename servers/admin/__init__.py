@@ -2,7 +2,7 @@
 
 from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
-from servers.admin.drift import DriftSightingAdmin, StrangeGuestAdmin
+from servers.admin.drift import DriftSightingAdmin, OrphanGuestAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
 from servers.catalog.selectors.flavor_fit import effect_notes
@@ -15,8 +15,8 @@ __all__ = [
     "InstanceAdmin",
     "KeyPairAdmin",
     "NetworkAdmin",
+    "OrphanGuestAdmin",
     "ServerGroupAdmin",
-    "StrangeGuestAdmin",
 ]
 
 # Placement's admin shows the effect of a change before saving; what it means for flavors is known here.

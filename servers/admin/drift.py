@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin
-from servers.models import DriftSighting, StrangeGuest
+from servers.models import DriftCheck, DriftSighting, OrphanGuest
 
 
-@admin.register(StrangeGuest)
-class StrangeGuestAdmin(ReadOnlyAdmin):
+@admin.register(OrphanGuest)
+class OrphanGuestAdmin(ReadOnlyAdmin):
     """Guests that no instance explains."""
 
     list_display = ["guest_uuid", "host", "name", "power_state", "first_seen_at", "released_at", "asked_by"]
@@ -22,3 +22,10 @@ class DriftSightingAdmin(ReadOnlyAdmin):
     list_display = ["key", "kind", "first_seen_at", "tried_at", "refusal"]
     list_filter = ["kind"]
     search_fields = ["key", "refusal"]
+
+
+@admin.register(DriftCheck)
+class DriftCheckAdmin(ReadOnlyAdmin):
+    """When each group of kinds was last looked for, and how many of each were found."""
+
+    list_display = ["name", "began_at", "finished_at", "counts", "is_cut"]

@@ -9,16 +9,16 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
-from computeagent.protocol.conductor import PolicyVerdict
+from computeagent.protocol.conductor import GroupVerdict
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
-from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 from controlplane.work.host_ownership import Ownership, ownership_lock
-from controlplane.work.wakeups import Bell, bell_open
-from controlplane.work.work import Lease as RowLease
+from controlplane.work.wakeups import WakeupWaiter, waiter_open
+from controlplane.work.work import WorkLease as RowLease
 from controlplane.work.work import (
     compute_queue,
     open_work_subjects,
@@ -33,18 +33,18 @@ from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal
 from servers.agent_api.guest_spec import guest_spec
-from servers.agent_api.host_ownership import host_ownership, host_seat_take
+from servers.agent_api.host_ownership import host_ownership, host_ownership_claim
 from servers.agent_api.orders import work_order
 from servers.agent_api.recovery import guests_returned
 from servers.images.services.image_store import image_chunks
 from servers.instances.selectors.instances import instance_row
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
-from servers.instances.services.journal import StepsTold, StepTrack, steps_write
+from servers.instances.services.journal import StepReport, StepTrack, steps_write
 from servers.instances.services.power import action_done, action_failed
 from servers.instances.services.state import build_task_set
 from servers.models import Instance, Port
-from servers.repair.services.orphan_guests import strange_guest_release, strange_guests_report
+from servers.repair.services.orphan_guests import orphan_guest_release, orphan_guests_report
 from servers.repair.services.power_sync import power_states_sync
 from servers.states import TaskState
 
@@ -110,16 +110,16 @@ def _leased(
     return call
 
 
-def row_lease(lease: Lease, ownership: Ownership | None = None) -> RowLease:
-    """As the work's row has it; an errand that is not of this lease finds no row, which is Fenced."""
-    errand = lease.errand
-    subject = uuid.UUID(errand.instance_uuid) if errand.instance_uuid else NOBODY
-    return RowLease(uuid.UUID(lease.work_id), lease.attempt, errand.kind, subject, ownership)
+def row_lease(lease: AgentLease, ownership: Ownership | None = None) -> RowLease:
+    """As the work's row has it; a context that is not of this lease finds no row, which is Fenced."""
+    work_context = lease.work_context
+    subject = uuid.UUID(work_context.instance_uuid) if work_context.instance_uuid else NOBODY
+    return RowLease(uuid.UUID(lease.work_id), lease.attempt, work_context.kind, subject, ownership)
 
 
-def _told(lease: Lease, ended: Sequence[StepEnd]) -> StepsTold:
-    errand = lease.errand
-    return StepsTold(StepTrack(errand.action_id, errand.number, errand.host), tuple(ended))
+def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
+    work_context = lease.work_context
+    return StepReport(StepTrack(work_context.action_id, work_context.number, work_context.host), tuple(ended))
 
 
 class DatabaseConductor:
@@ -127,7 +127,7 @@ class DatabaseConductor:
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
-        self._bells: dict[str, Bell] = {}
+        self._waiters: dict[str, WakeupWaiter] = {}
         self._ownership: Ownership | None = None
 
     @_reaching
@@ -138,9 +138,9 @@ class DatabaseConductor:
         never told whose agent it serves (tests do without) demands nothing.
         """
         self._ownership = host_ownership(host=host, agent_id=agent_id)
-        host_seat_take(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
+        host_ownership_claim(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
 
-    def _row_lease(self, lease: Lease) -> RowLease:
+    def _row_lease(self, lease: AgentLease) -> RowLease:
         return row_lease(lease, self._ownership)
 
     @contextmanager
@@ -170,16 +170,16 @@ class DatabaseConductor:
         """See Conductor."""
         host_usage_report(host=host, usage=usage, ownership=self._ownership)
 
-    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
-        """See Conductor. Called from one thread only: a bell belongs to it, and it waits on no lent connection."""
+    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
+        """See Conductor. Called from one thread only: a waiter belongs to it, and it waits on no lent connection."""
         close_old_connections()
-        bell = self._bells.get(host) or self._bells.setdefault(host, bell_open(compute_queue(host)))
-        return _rings((ring.code, ring.ref) for ring in bell.wait(timeout_s))
+        waiter = self._waiters.get(host) or self._waiters.setdefault(host, waiter_open(compute_queue(host)))
+        return _pending_wakeups((wakeup.code, wakeup.ref) for wakeup in waiter.wait(timeout_s))
 
     @_reaching
-    def waiting_work(self, *, host: str) -> list[Ring]:
+    def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """See Conductor."""
-        return _rings((kind, str(pk)) for kind, pk in untaken_work(queue=compute_queue(host)))
+        return _pending_wakeups((kind, str(pk)) for kind, pk in untaken_work(queue=compute_queue(host)))
 
     @_reaching
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
@@ -191,28 +191,28 @@ class DatabaseConductor:
         return work_order(work, lease, owner=owner)
 
     @_leased
-    def renew(self, *, lease: Lease) -> None:
+    def renew(self, *, lease: AgentLease) -> None:
         """See Conductor."""
         work_fence(lease=self._row_lease(lease))
 
     @_leased
-    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
+    def record_steps(self, *, lease: AgentLease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
         held = self._row_lease(lease)
         with transaction.atomic():
             work_fence(lease=held, step=begins or None)
             if held.kind == WorkKind.BUILD and begins in BUILD_TASKS:
                 build_task_set(held.subject, BUILD_TASKS[begins])
-            told = _told(lease, ended)
-            steps_write(told.track, ended=told.ended, begins=begins)
+            step_report = _step_report(lease, ended)
+            steps_write(step_report.track, ended=step_report.ended, begins=begins)
 
     @_leased
-    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+    def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """See Conductor."""
         reason = group_refusal(instance_row(self._row_lease(lease).subject))
-        return PolicyVerdict(allowed=not reason, reason=reason)
+        return GroupVerdict(allowed=not reason, reason=reason)
 
-    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
         """See Conductor."""
         image_id = self._image_of(lease)
         if image_id is None:
@@ -221,45 +221,45 @@ class DatabaseConductor:
             return image_chunks(image_id)
 
     @_leased
-    def _image_of(self, lease: Lease) -> uuid.UUID | None:
+    def _image_of(self, lease: AgentLease) -> uuid.UUID | None:
         """Only whoever holds the lease reads the image: it may be another project's secret."""
         held = self._row_lease(lease)
         work_fence(lease=held)
         return instance_row(held.subject).image_id
 
     @_leased
-    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         build_done(
             lease=self._row_lease(lease),
             guest=facts,
-            steps=_told(lease, ended),
-            has_devices=lease.errand.has_devices,
+            steps=_step_report(lease, ended),
+            has_devices=lease.work_context.has_devices,
         )
 
     @_leased
-    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
+    def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        build_failed(lease=self._row_lease(lease), failure=failure, steps=_told(lease, ended))
+        build_failed(lease=self._row_lease(lease), failure=failure, steps=_step_report(lease, ended))
 
     @_leased
-    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        action_done(lease=self._row_lease(lease), guest=facts, steps=_told(lease, ended))
+        action_done(lease=self._row_lease(lease), guest=facts, steps=_step_report(lease, ended))
 
     @_leased
     def action_failed(
-        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
     ) -> None:
         """See Conductor."""
         action_failed(
-            lease=self._row_lease(lease), step=step, message=message, details=details, steps=_told(lease, ended)
+            lease=self._row_lease(lease), step=step, message=message, details=details, steps=_step_report(lease, ended)
         )
 
     @_leased
-    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
+    def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        delete_done(lease=self._row_lease(lease), steps=_told(lease, ended))
+        delete_done(lease=self._row_lease(lease), steps=_step_report(lease, ended))
 
     @_reaching
     def instances_on_host(self, *, host: str) -> list[InstanceOnHost]:
@@ -297,21 +297,26 @@ class DatabaseConductor:
         console_logs_store(host=host, outputs=texts, ownership=self._ownership)
 
     @_leased
-    def give_back(self, *, lease: Lease, reason: str) -> None:
+    def give_back(self, *, lease: AgentLease, reason: str) -> None:
         """See Conductor."""
         work_give_back(lease=self._row_lease(lease), reason=reason)
 
     @_reaching
-    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
+    def orphan_guests(
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    ) -> list[str]:
         """See Conductor."""
         with self._owned(host):
-            return [str(pk) for pk in strange_guests_report(host=host, guests=guests, kept_because=kept_because)]
+            return [
+                str(pk)
+                for pk in orphan_guests_report(host=host, guests=guests, not_removed_because=not_removed_because)
+            ]
 
     @_reaching
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
         """See Conductor."""
         with self._owned(host):
-            return strange_guest_release(host=host, guest_uuid=uuid.UUID(guest_uuid))
+            return orphan_guest_release(host=host, guest_uuid=uuid.UUID(guest_uuid))
 
     @_reaching
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
@@ -320,10 +325,10 @@ class DatabaseConductor:
             guests_returned(host=host, returns=returns)
 
 
-def _rings(pairs: "Iterator[tuple[str, str]]") -> list[Ring]:
-    """Codes outside the allow-list are dropped: whoever can write a doorbell can write nonsense."""
-    rings = []
+def _pending_wakeups(pairs: "Iterator[tuple[str, str]]") -> list[WorkWakeup]:
+    """Codes outside the allow-list are dropped: whoever can write a wake-up can write nonsense."""
+    wakeups = []
     for code, ref in pairs:
         with suppress(ValueError):
-            rings.append(Ring(WorkKind(code), str(uuid.UUID(ref))))
-    return rings
+            wakeups.append(WorkWakeup(WorkKind(code), str(uuid.UUID(ref))))
+    return wakeups

@@ -14,7 +14,7 @@ from django.db import close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 ALIAS = "default"
-MOST_AT_ONCE = 2
+MAX_AT_ONCE = 2
 
 
 class Connections(Protocol):
@@ -36,13 +36,13 @@ class OwnConnections:
 
 
 class SharedConnections:
-    """At most `most` connections, and one for vital calls; each is opened when it is needed first, and kept.
+    """At most `maximum` connections, and one for vital calls; each is opened when it is needed first, and kept.
 
     The threads may have none of their own when they come: it would be lost.
     """
 
-    def __init__(self, *, most: int = MOST_AT_ONCE) -> None:
-        self._ordinary = _free(most)
+    def __init__(self, *, maximum: int = MAX_AT_ONCE) -> None:
+        self._ordinary = _free(maximum)
         self._vital = _free(1)
 
     @contextmanager

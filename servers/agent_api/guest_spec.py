@@ -8,7 +8,7 @@ from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.cpu_rules import cpu_rules
 from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
 from scheduling.topology.domain.numa.memory_rules import locked_memory
@@ -69,12 +69,12 @@ def _shape(instance: Instance, extra_specs: dict[str, str], properties: dict[str
         id="", name="", vcpus=instance.vcpus, memory_mib=instance.memory_mib, extra_specs=extra_specs
     )
     image = ImageSnapshot(properties=properties)
-    wishes = Wishes(flavor, image)
+    hw_request = HwRequest(flavor, image)
     try:
         return _Shape(
             cpu_topology=best_cpu_topology(flavor, image),
-            realtime_vcpus=format_cpus(cpu_rules(wishes).realtime),
-            has_locked_memory=locked_memory(wishes),
+            realtime_vcpus=format_cpus(cpu_rules(hw_request).realtime),
+            has_locked_memory=locked_memory(hw_request),
         )
     except Invalid as error:
         return _Shape(fault=error.message)

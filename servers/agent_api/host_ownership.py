@@ -10,7 +10,13 @@ import uuid
 from collections.abc import Collection
 
 from controlplane.kernel.errors import Conflict
-from controlplane.work.host_ownership import Holder, Ownership, seat_holder, seat_keep, seat_pass
+from controlplane.work.host_ownership import (
+    Ownership,
+    OwnershipHolder,
+    ownership_holder,
+    ownership_renew,
+    ownership_transfer,
+)
 from scheduling.conf import scheduling_options
 from scheduling.fleet.selectors.liveness import host_is_forced_down
 from servers.models import Instance
@@ -18,35 +24,35 @@ from servers.models import Instance
 NAMED = 3
 
 
-def host_seat_take(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -> None:
+def host_ownership_claim(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -> None:
     """Be the agent of `host`; asked again with each heartbeat. One UPDATE when it is so already.
 
     `agent_id` lives in the agent's state directory, `guests` are what its hypervisor has. Another directory gets the
     host of an agent that is silent, if all instances placed there are among its guests (so it is the same machine) or
     an operator declared the host dead. Raises Conflict that says who has it and what to do.
     """
-    name, owner = _seat_name(host), f"{host} {agent_id}"
+    name, owner = _ownership_name(host), f"{host} {agent_id}"
     promise_s = scheduling_options().service_down_time_s
-    if seat_keep(name=name, owner=owner, seconds=promise_s):
+    if ownership_renew(name=name, owner=owner, seconds=promise_s):
         return
-    holder = seat_holder(name=name)
+    holder = ownership_holder(name=name)
     if holder is not None and (refusal := _refusal(host, holder, guests)):
         raise Conflict(refusal, host=host)
-    if not seat_pass(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
+    if not ownership_transfer(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
         raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
 
 
 def host_ownership(*, host: str, agent_id: str) -> Ownership:
     """What holds as long as this agent is the one of `host`."""
-    return Ownership(_seat_name(host), f"{host} {agent_id}")
+    return Ownership(_ownership_name(host), f"{host} {agent_id}")
 
 
-def _seat_name(host: str) -> str:
-    """A host's name may be longer than a seat's."""
+def _ownership_name(host: str) -> str:
+    """A host's name may be longer than ownership's."""
     return "agent-" + hashlib.sha256(host.encode()).hexdigest()[:40]
 
 
-def _refusal(host: str, holder: Holder, guests: Collection[uuid.UUID]) -> str:
+def _refusal(host: str, holder: OwnershipHolder, guests: Collection[uuid.UUID]) -> str:
     """Why this agent may not have the host; empty when it may."""
     if host_is_forced_down(host=host):
         return ""

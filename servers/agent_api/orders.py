@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.work import Errand, Lease, WorkKind, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkContext, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Work
-from controlplane.work.work import Lease as RowLease
+from controlplane.work.work import WorkLease as RowLease
 from scheduling.topology.selectors.claims import topology_of_instance
 from servers.agent_api.guest_spec import guest_spec
 from servers.conductor.dispatch import LIMITS
@@ -37,7 +37,7 @@ def work_order(work: Work, lease: RowLease, *, owner: str) -> WorkOrder:
 
 def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
     guest = guest_spec(instance, _PORTS.rows(instance.pk), topology_of_instance(instance.pk))
-    errand = Errand(
+    work_context = WorkContext(
         kind=work.kind,
         instance_uuid=str(instance.pk),
         host=instance.host,
@@ -46,7 +46,7 @@ def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
         has_devices=bool(guest.pci_devices),
     )
     return WorkOrder(
-        lease=Lease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"], errand),
+        lease=AgentLease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"], work_context),
         kind=WorkKind(work.kind),
         guest=guest,
         request_id=work.request_id,

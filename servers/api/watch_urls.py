@@ -1,4 +1,4 @@
-"""What watches over instances and hosts, under /api/: drift, and the book of heals."""
+"""What watches over instances and hosts, under /api/: drift, and the record of heals."""
 
 from rest_framework.routers import SimpleRouter
 

@@ -18,14 +18,14 @@ from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
 from controlplane.notifications.outbox import events_wanted
 from controlplane.work.models import Work
-from controlplane.work.work import Lease, Package, works_fence, works_finish
+from controlplane.work.work import Package, WorkLease, works_fence, works_finish
 from scheduling.destinations.services.select import destinations_select
 from scheduling.destinations.services.selections import Destinations
 from scheduling.errors import NoValidHost
-from scheduling.fleet.cache.changes import Heard
-from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.cache.changes import ChangePoll
+from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.topology.services.claims import claims_free
-from servers.conductor.build import SELECT, bury, over_quota
+from servers.conductor.build import SELECT, move_to_cell0, over_quota
 from servers.conductor.dispatch import build_requests_dispatch
 from servers.instances.selectors.scheduling_facts import (
     SharedFacts,
@@ -37,12 +37,12 @@ from servers.instances.services.notifications import UPDATE
 from servers.models import BuildRequest, RequestSpec
 
 log = logging.getLogger(__name__)
-MOST_INSTANCES = 4
+MAX_INSTANCES = 4
 """Of a reservation that is done together with others; a larger one is worth a turn of its own."""
-TOLD = (UPDATE, "instance.create.start")
+BATCH_EVENTS = (UPDATE, "instance.create.start")
 """Events of a dispatch: each names its request, so where they are wanted each dispatch is by itself."""
 
-Taken = tuple[Work, Lease]
+TakenWork = tuple[Work, WorkLease]
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class _Job:
     """One reservation. `found` once it has hosts."""
 
     work: Work
-    lease: Lease
+    lease: WorkLease
     requests: list[BuildRequest]
     spec: RequestSpec
     found: Destinations | None = None
@@ -61,17 +61,17 @@ class _Job:
         return [request.instance_uuid for request in self.requests]
 
 
-def schedule_and_build_many(taken: Sequence[Taken]) -> list[Taken]:
+def schedule_and_build_many(taken: Sequence[TakenWork]) -> list[TakenWork]:
     """Kind `schedule_and_build`, for several. Those that must be done by themselves are given back, untouched."""
-    heard = fleet_kept().listen()
-    jobs = [] if events_wanted(TOLD) or not may_share_facts(heard) else _jobs(taken)
+    change_poll = fleet_cache().poll_changes()
+    jobs = [] if events_wanted(BATCH_EVENTS) or not may_share_facts(change_poll) else _jobs(taken)
     if len(jobs) < 2:
         return list(taken)
     # Those that are left to be done by themselves wait as long as the others, so their leases are renewed as well.
     package = Package(lease for _, lease in taken)
     held = works_fence(leases=[job.lease for job in jobs], step=SELECT)
     ours = [job for job in jobs if job.work.pk in held]
-    failed, not_begun = _select(ours, heard, package)
+    failed, not_begun = _select(ours, change_poll, package)
     package.renew()
     undone = failed + _dispatch([job for job in ours if job.found is not None])
     _claims_free(undone)
@@ -87,13 +87,13 @@ def _claims_free(jobs: Sequence[_Job]) -> None:
             claims_free([instance_id for job in jobs if job.work.pk in held for instance_id in job.uuids])
 
 
-def _jobs(taken: Sequence[Taken]) -> list[_Job]:
+def _jobs(taken: Sequence[TakenWork]) -> list[_Job]:
     """Those that may be done together. Two queries."""
     reservations = [work.subject for work, _ in taken]
     requests: dict[uuid.UUID, list[BuildRequest]] = defaultdict(list)
     for request in BuildRequest.objects.filter(reservation_id__in=reservations).order_by("batch_index"):
         requests[request.reservation_id].append(request)
-    few = [one for one, rows in requests.items() if len(rows) <= MOST_INSTANCES]
+    few = [one for one, rows in requests.items() if len(rows) <= MAX_INSTANCES]
     specs = {spec.reservation_id: spec for spec in RequestSpec.objects.filter(reservation_id__in=few)}
     return [
         _Job(work, lease, requests[work.subject], specs[work.subject])
@@ -103,11 +103,11 @@ def _jobs(taken: Sequence[Taken]) -> list[_Job]:
     ]
 
 
-def _select(jobs: Sequence[_Job], heard: Heard, package: Package) -> tuple[list[_Job], list[_Job]]:
-    """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise, and those that
-    were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
+def _select(jobs: Sequence[_Job], change_poll: ChangePoll, package: Package) -> tuple[list[_Job], list[_Job]]:
+    """Hosts for each, one after the other; who has none is moved to cell0. Those for which it failed otherwise, and
+    those that were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
     """
-    shared = SharedFacts(heard)
+    shared = SharedFacts(change_poll)
     failed: list[_Job] = []
     for at, job in enumerate(jobs):
         if package.is_over:
@@ -115,29 +115,29 @@ def _select(jobs: Sequence[_Job], heard: Heard, package: Package) -> tuple[list[
         package.renew()
         with request_id_scope(job.work.request_id), log_scope(work_id=job.work.pk, subject=job.work.subject):
             try:
-                job.found = _selected(job, shared, heard)
+                job.found = _selected(job, shared, change_poll)
                 shared.placed(one.selected.host for one in job.found.instances)
             except NoValidHost as error:
-                _buried(job, error)
+                _in_cell0(job, error)
             except Exception:
                 log.exception("%s could not be scheduled with others; it is tried by itself", job.work)
                 failed.append(job)
     return failed, []
 
 
-def _selected(job: _Job, shared: SharedFacts, heard: Heard) -> Destinations:
+def _selected(job: _Job, shared: SharedFacts, change_poll: ChangePoll) -> Destinations:
     return destinations_select(
-        request=schedule_request(job.spec, job.uuids, job.work.request_id, heard=heard),
+        request=schedule_request(job.spec, job.uuids, job.work.request_id, change_poll=change_poll),
         fleet_facts=shared.facts(),
         subject=job.work.subject,
-        heard=heard,
+        change_poll=change_poll,
         may_hold=False,
     )
 
 
-def _buried(job: _Job, error: NoValidHost) -> None:
+def _in_cell0(job: _Job, error: NoValidHost) -> None:
     try:
-        bury(job.lease, job.requests, error, decision_id=error.decision_id)
+        move_to_cell0(job.lease, job.requests, error, decision_id=error.decision_id)
     except Fenced as fenced:
         log.warning("stopped: %s", fenced)
 

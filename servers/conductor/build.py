@@ -7,20 +7,20 @@ from django.db import transaction
 
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
 from controlplane.work.models import Work
-from controlplane.work.work import Lease, work_fence, work_finish, work_history
+from controlplane.work.work import WorkLease, work_fence, work_finish, work_history
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json
 from scheduling.errors import NoValidHost
-from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.domain.cells import CELL0_ID
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_recheck
-from servers.conductor.dispatch import build_requests_bury, build_requests_dispatch, instance_redispatch
+from servers.conductor.dispatch import build_requests_dispatch, build_requests_move_to_cell0, instance_redispatch
 from servers.conductor.tried_hosts import not_again_on
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.journal import BUILD_ACTIONS, action_close, attempt_close, fault_record, step_failed
-from servers.instances.services.notifications import build_failures_told
+from servers.instances.services.notifications import emit_build_failures
 from servers.instances.services.state import instance_error_set
 from servers.models import BuildRequest, Instance, RequestSpec
 from servers.states import TaskState
@@ -28,7 +28,7 @@ from servers.states import TaskState
 SELECT = "select_destinations"
 
 
-def schedule_and_build(work: Work, lease: Lease) -> None:
+def schedule_and_build(work: Work, lease: WorkLease) -> None:
     """Kind `schedule_and_build`, subject a reservation: every build request of it that is still there.
 
     Cut off anywhere and run again, it does the same: claims of the earlier run are given back first, and what was
@@ -44,22 +44,22 @@ def schedule_and_build(work: Work, lease: Lease) -> None:
         work_finish(lease=lease, outcome={"note": "nothing left to build"})
         return
     uuids = [request.instance_uuid for request in requests]
-    heard = fleet_kept().listen()
+    change_poll = fleet_cache().poll_changes()
     try:
         found = destinations_select(
-            request=schedule_request(spec, uuids, work.request_id, heard=heard),
-            fleet_facts=fleet_facts(spec.typed_body, heard=heard),
+            request=schedule_request(spec, uuids, work.request_id, change_poll=change_poll),
+            fleet_facts=fleet_facts(spec.typed_body, change_poll=change_poll),
             subject=work.subject,
-            heard=heard,
+            change_poll=change_poll,
             may_hold=lease.attempt > 1,
         )
     except NoValidHost as error:
-        bury(lease, requests, error, decision_id=error.decision_id)
+        move_to_cell0(lease, requests, error, decision_id=error.decision_id)
         return
     _dispatch(lease, requests, found)
 
 
-def _dispatch(lease: Lease, requests: Sequence[BuildRequest], found: Destinations) -> None:
+def _dispatch(lease: WorkLease, requests: Sequence[BuildRequest], found: Destinations) -> None:
     """To their hosts. Of a batch that was to be placed as far as it fits, the rest ends as if it had been refused."""
     chosen = {one.instance_uuid: [one.selected, *one.alternates] for one in found.instances}
     placed = [request for request in requests if request.instance_uuid in chosen]
@@ -87,8 +87,8 @@ def over_quota(project_id: uuid.UUID) -> str:
     return ""
 
 
-def bury(
-    lease: Lease | None,
+def move_to_cell0(
+    lease: WorkLease | None,
     requests: Sequence[BuildRequest],
     error: KilonovaError,
     *,
@@ -111,23 +111,23 @@ def _to_cell0(
     exception: str = NoValidHost.__name__,
     details: str = "",
 ) -> None:
-    instances = build_requests_bury(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
+    instances = build_requests_move_to_cell0(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
     for instance in instances:
         fault_record(instance_id=instance.pk, message=message, step=SELECT, details=details)
         step_failed(instance_id=instance.pk, name=SELECT, error=message)
         action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
-    build_failures_told([one.pk for one in instances], exception=exception, message=message)
+    emit_build_failures([one.pk for one in instances], exception=exception, message=message)
 
 
 def schedule_and_build_overdue(work: Work, reason: str) -> None:
-    """The batch was not scheduled in time: its claims go back, its instances are buried."""
+    """The batch was not scheduled in time: its claims go back, its instances are moved to cell0."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
     claims_free([request.instance_uuid for request in requests])
     error = KilonovaError(f"Scheduling did not finish: {reason}.")
-    bury(None, requests, error, decision_id=None, details=work_history(work))
+    move_to_cell0(None, requests, error, decision_id=None, details=work_history(work))
 
 
-def reschedule(work: Work, lease: Lease) -> None:
+def reschedule(work: Work, lease: WorkLease) -> None:
     """Kind `reschedule`, subject an instance whose host gave it back: next alternate, then the scheduler again."""
     instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").first()
     if instance is None or instance.task_state != TaskState.SCHEDULING:
@@ -139,7 +139,7 @@ def reschedule(work: Work, lease: Lease) -> None:
         _schedule_again(instance, lease, work.request_id)
 
 
-def _try_alternates(instance: Instance, lease: Lease) -> bool:
+def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
     rest = [selection_from_json(one) for one in instance.alternates]
     while rest:
         try:
@@ -157,7 +157,7 @@ def _try_alternates(instance: Instance, lease: Lease) -> bool:
     return False
 
 
-def _schedule_again(instance: Instance, lease: Lease, request_id: str) -> None:
+def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> None:
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
     request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
     try:
@@ -169,7 +169,7 @@ def _schedule_again(instance: Instance, lease: Lease, request_id: str) -> None:
     _redispatch(instance, lease, [one.selected, *one.alternates], found.decision_id)
 
 
-def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uuid.UUID | None) -> None:  # type: ignore[type-arg]
+def _redispatch(instance: Instance, lease: WorkLease, choice: list, decision_id: uuid.UUID | None) -> None:  # type: ignore[type-arg]
     try:
         with transaction.atomic():
             work_fence(lease=lease, step="dispatch")
@@ -182,7 +182,7 @@ def _redispatch(instance: Instance, lease: Lease, choice: list, decision_id: uui
         raise
 
 
-def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
+def _give_up(instance: Instance, lease: WorkLease, error: NoValidHost) -> None:
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
     message = f"No host is left after {len(instance.hosts_tried)} of {attempts_allowed()} attempts: {error.message}"
     with transaction.atomic():
@@ -190,7 +190,7 @@ def _give_up(instance: Instance, lease: Lease, error: NoValidHost) -> None:
         instance_error_set(instance.pk, decision_id=error.decision_id)
         fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
         action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
-        build_failures_told([instance.pk], exception="MaxRetriesExceeded", message=message)
+        emit_build_failures([instance.pk], exception="MaxRetriesExceeded", message=message)
 
 
 def reschedule_overdue(work: Work, reason: str) -> None:
@@ -203,4 +203,4 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
     fault_record(instance_id=work.subject, message=message, step="reschedule", details=work_history(work))
     action_close(instance_id=work.subject, actions=BUILD_ACTIONS, result="error", message=message)
-    build_failures_told([work.subject], exception=NoValidHost.__name__, message=message)
+    emit_build_failures([work.subject], exception=NoValidHost.__name__, message=message)

@@ -1,4 +1,4 @@
-"""From a choice of hosts to rows and doorbells: the instance in its cell, the work of its host's agent."""
+"""From a choice of hosts to rows and wake-ups: the instance in its cell, the work of its host's agent."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from scheduling.topology.services.claims import claims_free
 from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import instance_from_body
 from servers.instances.services.journal import attempt_open
-from servers.instances.services.notifications import Phase, beginnings_told, verb_told
+from servers.instances.services.notifications import Phase, emit_initial_states, emit_instance_action
 from servers.instances.work_kinds import BUILD
 from servers.models import (
     AttemptRecord,
@@ -41,11 +41,11 @@ def build_requests_dispatch(
     `chosen` maps each instance to its selection, followed by the alternates; `decisions` to what chose them. A request
     deleted meanwhile gives its claim back.
     """
-    kept = _still_there(requests)
-    gone = [request.instance_uuid for request in requests if request.instance_uuid not in kept]
+    remaining = _still_there(requests)
+    gone = [request.instance_uuid for request in requests if request.instance_uuid not in remaining]
     if gone:
         claims_free(gone)
-    alive = [request for request in requests if request.instance_uuid in kept]
+    alive = [request for request in requests if request.instance_uuid in remaining]
     instances = [
         _placed(_instance_of(request), chosen[request.instance_uuid], decisions[request.instance_uuid])
         for request in alive
@@ -56,16 +56,16 @@ def build_requests_dispatch(
     _actions_create(alive, instances, _build_work(instances, chosen, request_ids))
     AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances)
     _leave_build_requests(alive, {i.pk: chosen[i.pk][0].cell_uuid for i in instances})
-    beginnings_told(instances)
-    verb_told("create", Phase.START, [instance.pk for instance in instances])
+    emit_initial_states(instances)
+    emit_instance_action("create", Phase.START, [instance.pk for instance in instances])
 
 
-def build_requests_bury(
+def build_requests_move_to_cell0(
     requests: Sequence[BuildRequest], *, cell0_id: uuid.UUID, decision_id: uuid.UUID | None, message: str
 ) -> list[Instance]:
     """No host: instances in cell0, in ERROR, with the decision attached. The caller records the faults."""
-    kept = _still_there(requests)
-    alive = [request for request in requests if request.instance_uuid in kept]
+    remaining = _still_there(requests)
+    alive = [request for request in requests if request.instance_uuid in remaining]
     instances = [_instance_of(request) for request in alive]
     for instance in instances:
         instance.vm_state, instance.task_state = VmState.ERROR, TaskState.NONE
@@ -74,7 +74,7 @@ def build_requests_bury(
     _tags_and_ports_create(alive, [])
     _actions_create(alive, instances, {}, result="error", message=message)
     _leave_build_requests(alive, {instance.pk: cell0_id for instance in instances})
-    beginnings_told(instances)
+    emit_initial_states(instances)
     return instances
 
 
@@ -104,7 +104,7 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
     instance.refresh_from_db()
     _build_work([instance], {instance.pk: choice}, {})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
-    verb_told("create", Phase.START, [instance.pk])
+    emit_instance_action("create", Phase.START, [instance.pk])
 
 
 def _still_there(requests: Sequence[BuildRequest]) -> set[uuid.UUID]:

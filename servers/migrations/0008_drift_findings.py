@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='DriftLook',
+            name='DriftCheck',
             fields=[
                 ('name', models.CharField(max_length=20, primary_key=True, serialize=False)),
                 ('began_at', models.DateTimeField(help_text="By the database's clock.")),

@@ -7,7 +7,7 @@ Cell scope: instances and everything that carries an `instance_uuid`. No foreign
 from servers.models.attempt import AttemptRecord
 from servers.models.build_request import BuildRequest
 from servers.models.console_log import ConsoleLog
-from servers.models.drift import DriftLook, DriftSighting, StrangeGuest
+from servers.models.drift import DriftCheck, DriftSighting, OrphanGuest
 from servers.models.flavor import Flavor
 from servers.models.image import Image
 from servers.models.image_store import ImageStore
@@ -25,7 +25,7 @@ __all__ = [
     "AttemptRecord",
     "BuildRequest",
     "ConsoleLog",
-    "DriftLook",
+    "DriftCheck",
     "DriftSighting",
     "Flavor",
     "Image",
@@ -38,10 +38,10 @@ __all__ = [
     "InstanceTag",
     "KeyPair",
     "Network",
+    "OrphanGuest",
     "Port",
     "ProjectQuotaLock",
     "RequestSpec",
     "ServerGroup",
     "ServerGroupMember",
-    "StrangeGuest",
 ]

@@ -3,7 +3,7 @@
 from django.db import models
 
 
-class StrangeGuest(models.Model):
+class OrphanGuest(models.Model):
     """Cell scope. A guest that an agent found on its host and no instance explains; the row goes when the guest does.
 
     The agent removes it only after it is released: by the grace period, or by an operator (`asked_by`).
@@ -15,13 +15,13 @@ class StrangeGuest(models.Model):
     power_state = models.CharField(max_length=12, blank=True)
     first_seen_at = models.DateTimeField(help_text="By the database's clock; the grace period begins here.")
     last_seen_at = models.DateTimeField()
-    kept_because = models.CharField(max_length=255, blank=True, help_text="Why its agent does not remove it.")
+    not_removed_because = models.CharField(max_length=255, blank=True, help_text="Why its agent does not remove it.")
     asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for its removal at once.")
     released_at = models.DateTimeField(null=True, blank=True, help_text="When the agent was told to remove it.")
 
     class Meta:
         ordering = ["first_seen_at", "host", "guest_uuid"]
-        constraints = [models.UniqueConstraint(fields=["host", "guest_uuid"], name="strange_guest_once_per_host")]
+        constraints = [models.UniqueConstraint(fields=["host", "guest_uuid"], name="orphan_guest_once_per_host")]
 
     def __str__(self) -> str:
         return f"{self.guest_uuid} on {self.host}"
@@ -61,7 +61,7 @@ class DriftSighting(models.Model):
         return self.key
 
 
-class DriftLook(models.Model):
+class DriftCheck(models.Model):
     """API scope. One row for each group of kinds that is looked for together: when it was last done, what it found."""
 
     name = models.CharField(max_length=20, primary_key=True)

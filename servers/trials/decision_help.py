@@ -15,7 +15,7 @@ from scheduling.domain.request.schedule_request import ScheduleRequest, request_
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
-from scheduling.whatif.services.simulate import MOST_INSTANCES
+from scheduling.whatif.services.simulate import MAX_INSTANCES
 from servers.catalog.selectors.flavor import flavor_snapshot, flavors_visible
 from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
@@ -63,7 +63,7 @@ def _asked(stored: ScheduleRequest) -> SpecBody:
 
 def _asked_again(stored: ScheduleRequest, asked: SpecBody) -> ScheduleRequest:
     """The stored request for instances that exist nowhere, with the group's members of today."""
-    uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MOST_INSTANCES]]
+    uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MAX_INSTANCES]]
     spec = RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=asked.to_dict())
     today = schedule_request(spec, uuids, current_request_id())
     return replace(

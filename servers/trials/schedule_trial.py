@@ -22,7 +22,7 @@ from scheduling.whatif.services.capacity import capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
-from scheduling.whatif.services.simulate import MOST_INSTANCES, policy_wanted, schedule_simulate
+from scheduling.whatif.services.simulate import MAX_INSTANCES, policy_wanted, schedule_simulate
 from scheduling.whatif.services.simulate_report import simulation_report
 from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
 from servers.images.selectors import image_asked, image_for_instance
@@ -32,9 +32,9 @@ from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_r
 from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
+    found_or_problem,
     group_hinted,
     hints_checked,
-    looked_up,
     zone_problems,
 )
 from servers.models import Flavor, Image, RequestSpec
@@ -136,8 +136,8 @@ def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleReq
     """The request that a create would make, with instances that exist nowhere."""
     if _is_operators(wanted):
         require(caller, EDITS)
-    if not 1 <= wanted.count <= MOST_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MOST_INSTANCES}.", field="count")
+    if not 1 <= wanted.count <= MAX_INSTANCES:
+        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
     asked = _body(caller, wanted)
     spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=asked.to_dict())
     return asked, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
@@ -157,9 +157,9 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
         problems["availability_zone"] = list(reasons)
     else:
         problems |= zone_problems(caller, zone)
-    flavor = looked_up(problems, lambda: _flavor(caller, wanted.flavor))
-    image = looked_up(problems, lambda: _image(caller, wanted.image))
-    group = looked_up(problems, lambda: group_hinted(caller, wanted.hints))
+    flavor = found_or_problem(problems, lambda: _flavor(caller, wanted.flavor))
+    image = found_or_problem(problems, lambda: _image(caller, wanted.image))
+    group = found_or_problem(problems, lambda: group_hinted(caller, wanted.hints))
     hints = hints_checked(caller, wanted.hints, problems)
     if isinstance(flavor, Flavor) and isinstance(image, Image):
         problems |= fit_problems(flavor, image)

@@ -26,7 +26,7 @@ CELL_SCOPE = {
     "servers.AttemptRecord",
     "servers.ConsoleLog",
     "servers.Port",
-    "servers.StrangeGuest",
+    "servers.OrphanGuest",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-HOUSES = ("controlplane", "placement", "scheduling", "servers", "computeagent")
+APPS = ("controlplane", "placement", "scheduling", "servers", "computeagent")
 FUNCTION_LINES = 60
 FILE_LINES = 400
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "manager", "managers", "misc"}
@@ -16,10 +16,7 @@ NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "manag
 EXCEPTIONS: dict[str, str] = {}
 
 FILES = sorted(
-    path
-    for house in HOUSES
-    for path in (ROOT / house).rglob("*.py")
-    if "migrations" not in path.relative_to(ROOT).parts
+    path for house in APPS for path in (ROOT / house).rglob("*.py") if "migrations" not in path.relative_to(ROOT).parts
 )
 
 

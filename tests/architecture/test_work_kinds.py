@@ -19,7 +19,7 @@ def test_kind_is_registered_with_an_overdue_handler(kind: str) -> None:
     assert callable(KINDS[kind].overdue)
 
 
-def test_conductor_answers_what_rings_in_its_own_queue() -> None:
+def test_conductor_answers_the_wakeups_of_its_own_queue() -> None:
     for kind in (work_kinds.SCHEDULE_AND_BUILD, work_kinds.RESCHEDULE):
         assert callable(KINDS[kind].handler)
 

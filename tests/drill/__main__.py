@@ -81,7 +81,7 @@ def _plan(options: argparse.Namespace, kills: int, number: int, before: list[Out
         conductors=options.conductors,
         only=tuple(word for word in options.points.split(",") if word),
         without=options.without or "",
-        struck=tuple(kill.point for one in before for kill in one.kills),
+        injected=tuple(kill.point for one in before for kill in one.kills),
     )
 
 

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.drill.fault_injector import QUIET_LIMIT_S, FaultInjector, Injection
 from tests.drill.report import Outcome
 from tests.drill.schedule import Kill, Schedule
 from tests.drill.stage import ROOT, Environment, Stage, agents
-from tests.drill.strike import QUIET_LIMIT_S, Strike, Striker
 from tests.drill.without import CONTROLS
 
 RECORDED_BURSTS = 3
 SHORT_DRILL = 20
 CONTROL_LIMIT_S = 30.0
 """A control only has to show a violation, not that it lasts."""
-MOST_VIOLATIONS = 20
-MOST_STRIKES_PER_KILL = 3
+MAX_VIOLATIONS = 20
+MAX_HITS_PER_KILL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Plan:
     conductors: int = 1
     only: tuple[str, ...] = ()
     without: str = ""
-    struck: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()
     """Points that earlier environments of the same drill struck."""
 
 
@@ -49,7 +49,7 @@ def play(environment: Environment, directory: Path, plan: Plan, say: Callable[[s
         outcome.faults += _record(stage, RECORDED_BURSTS if plan.kills > SHORT_DRILL else 1)
         only = plan.only or (control.points if control else ())
         if not outcome.faults:
-            _strike_all(stage, Schedule(plan.seed, only=only, struck=plan.struck), plan, outcome, say)
+            _inject_all(stage, Schedule(plan.seed, only=only, injected=plan.injected), plan, outcome, say)
         outcome.points = stage.points()
         outcome.faults += _drain(stage)
         outcome.faults += _audit_by_command(stage)
@@ -67,30 +67,30 @@ def _record(stage: Stage, bursts: int) -> list[str]:
     return stage.verdict()
 
 
-def _strike_all(stage: Stage, schedule: Schedule, plan: Plan, outcome: Outcome, say: Callable[[str], None]) -> None:
-    striker = Striker(stage, plan.seed, quiet_limit_s=CONTROL_LIMIT_S if plan.without else QUIET_LIMIT_S)
-    while len(outcome.kills) < plan.kills and len(outcome.strikes) < MOST_STRIKES_PER_KILL * plan.kills:
+def _inject_all(stage: Stage, schedule: Schedule, plan: Plan, outcome: Outcome, say: Callable[[str], None]) -> None:
+    injector = FaultInjector(stage, plan.seed, quiet_limit_s=CONTROL_LIMIT_S if plan.without else QUIET_LIMIT_S)
+    while len(outcome.kills) < plan.kills and len(outcome.injections) < MAX_HITS_PER_KILL * plan.kills:
         kill = schedule.next(stage.points())
-        strike = striker.strike(kill)
-        _note(schedule, kill, strike)
-        outcome.strikes.append(strike)
-        say(_line(strike, len(outcome.kills)))
+        injection = injector.injection(kill)
+        _note(schedule, kill, injection)
+        outcome.injections.append(injection)
+        say(_line(injection, len(outcome.kills)))
         if plan.without and outcome.violations:
             return
-        if len(outcome.violations) > MOST_VIOLATIONS:
-            outcome.faults.append(f"given up after {len(outcome.kills)} kills: more than {MOST_VIOLATIONS} violations")
+        if len(outcome.violations) > MAX_VIOLATIONS:
+            outcome.faults.append(f"given up after {len(outcome.kills)} kills: more than {MAX_VIOLATIONS} violations")
             return
 
 
-def _note(schedule: Schedule, kill: Kill, strike: Strike) -> None:
+def _note(schedule: Schedule, kill: Kill, injection: Injection) -> None:
     if kill.point:
-        (schedule.struck if strike.hit else schedule.missed)(kill)
+        (schedule.injected if injection.hit else schedule.missed)(kill)
 
 
-def _line(strike: Strike, kills: int) -> str:
-    where = strike.point or "a random moment"
-    head = f"{strike.environment} {kills:4d} {strike.process or 'nobody':14} {strike.quiet_s:6.2f} s  {where}"
-    return "\n".join([head, *(f"    VIOLATION {line}" for line in strike.violations)])
+def _line(injection: Injection, kills: int) -> str:
+    where = injection.point or "a random moment"
+    head = f"{injection.environment} {kills:4d} {injection.process or 'nobody':14} {injection.quiet_s:6.2f} s  {where}"
+    return "\n".join([head, *(f"    VIOLATION {line}" for line in injection.violations)])
 
 
 def _drain(stage: Stage) -> list[str]:
@@ -99,7 +99,7 @@ def _drain(stage: Stage) -> list[str]:
         stage.load.delete(str(one["id"]))
     stage.wait_quiet(QUIET_LIMIT_S)
     left = [f"{one['name']} {one['id']} is left after all were deleted" for one in stage.rows()["instances"]]
-    return [line for line in [*stage.verdict(), *left] if not any(uid in line for uid in stage.told)]
+    return [line for line in [*stage.verdict(), *left] if not any(uid in line for uid in stage.reported)]
 
 
 def _audit_by_command(stage: Stage) -> list[str]:

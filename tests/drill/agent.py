@@ -14,10 +14,10 @@ from computeagent.agent.options import AgentOptions
 from computeagent.drivers.base import Driver
 from computeagent.drivers.factory import driver_open
 from computeagent.management.commands.compute_agent import agent_make, agent_serve
-from tests.drill.talk import serve_in_background
+from tests.drill.json_socket import serve_in_background
 
 OPTIONS = AgentOptions(
-    doorbell_wait_s=5.0,
+    wakeup_wait_s=5.0,
     reconcile_interval_s=1.0,
     resource_interval_s=5.0,
     power_sync_interval_s=2.0,
@@ -27,7 +27,7 @@ OPTIONS = AgentOptions(
 )
 
 
-class Ear:
+class ControlSocket:
     """Keeps the opened driver, and tells what its hypervisor has."""
 
     def __init__(self) -> None:
@@ -67,13 +67,13 @@ def _wrapped(driver: Driver, names: list[str]) -> Driver:
 def main(arguments: list[str]) -> int:
     """Run until SIGTERM."""
     parser = ArgumentParser()
-    for name, kind in (("host", str), ("libvirt-uri", str), ("state", Path), ("image-cache", Path), ("ear", Path)):
+    for name, kind in (("host", str), ("libvirt-uri", str), ("state", Path), ("image-cache", Path), ("control", Path)):
         parser.add_argument(f"--{name}", type=kind, required=True)
     for name in ("vcpus", "memory-mib", "disk-gib"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--wrap", action="append", default=[])
     given = parser.parse_args(arguments)
-    ear = Ear()
-    serve_in_background(given.ear, ear.answer)
-    agent_serve(agent_make(given.host, given.state, lambda: ear.open(given), OPTIONS))
+    control = ControlSocket()
+    serve_in_background(given.control, control.answer)
+    agent_serve(agent_make(given.host, given.state, lambda: control.open(given), OPTIONS))
     return 0

@@ -14,7 +14,7 @@ from scheduling.models import Service
 from servers.models import BuildRequest, Instance, InstanceFault
 from servers.repair.services.audit import audit_findings
 from servers.states import VmState
-from tests.drill.talk import server
+from tests.drill.json_socket import server
 
 FIELDS = ("id", "name", "host", "vm_state", "task_state", "power_state")
 
@@ -68,9 +68,9 @@ def findings() -> list[dict[str, Any]]:
     return [asdict(one) for one in audit_findings()]
 
 
-def chores_due() -> int:
+def periodic_tasks_due() -> int:
     """Make every clean-up due now: its lease says only that it ran lately, for thrift."""
-    return NamedLease.objects.filter(name__startswith="chore-").delete()[0]
+    return NamedLease.objects.filter(name__startswith="periodic-").delete()[0]
 
 
-QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "chores_due": chores_due}
+QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "periodic_tasks_due": periodic_tasks_due}

@@ -41,12 +41,12 @@ class Client:
         assert answer.is_ok, answer
         self._token = answer.body["token"]
 
-    def call(self, path: str, body: Any = None, method: str | None = None, *, patience_s: float = 30.0) -> Answer:
-        """One call. A refused connection is tried again for `patience_s`, as nothing can have happened by it.
+    def call(self, path: str, body: Any = None, method: str | None = None, *, timeout_s: float = 30.0) -> Answer:
+        """One call. A refused connection is tried again for `timeout_s`, as nothing can have happened by it.
 
         Raises NoAnswerError.
         """
-        until = time.monotonic() + patience_s
+        until = time.monotonic() + timeout_s
         while True:
             try:
                 return self._once(f"/api/{path}", body, method or ("GET" if body is None else "POST"))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.drill.talk import ask
+from tests.drill.json_socket import ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class QemuProcess:
     deleted_files: list[str]
 
 
-def guests_of(host: str, ear: Path, state_dir: Path, processes: Sequence[QemuProcess]) -> HostGuests:
+def guests_of(host: str, control: Path, state_dir: Path, processes: Sequence[QemuProcess]) -> HostGuests:
     """Ask the agent's ear what libvirt has; of the QEMU `processes`, those that have files below `state_dir`."""
     try:
-        domains = ask(ear, {"ask": "guests"}, timeout_s=5.0)
+        domains = ask(control, {"ask": "guests"}, timeout_s=5.0)
     except (OSError, RuntimeError):
         domains = None
     files = state_dir / "driver" / "i"

@@ -32,9 +32,9 @@ class Promises:
 class Load:
     """Bursts of requests. `hosts` are named by some creates, so that every kind of hypervisor gets its part."""
 
-    def __init__(self, client: Client, hosts: Sequence[str], rng: random.Random, *, most_instances: int = 24) -> None:
+    def __init__(self, client: Client, hosts: Sequence[str], rng: random.Random, *, max_instances: int = 24) -> None:
         self._client, self._hosts, self._rng = client, list(hosts), rng
-        self._most = most_instances
+        self._max_of = max_instances
         self._lock = threading.Lock()
         self._number = 0
         self._images_used = 1
@@ -60,7 +60,7 @@ class Load:
         actives = [str(one["id"]) for one in instances if one["vm_state"] == "active"]
         stopped = [str(one["id"]) for one in instances if one["vm_state"] == "stopped"]
         broken = [str(one["id"]) for one in instances if one["vm_state"] == "error"]
-        surplus = max(0, len(instances) - self._most)
+        surplus = max(0, len(instances) - self._max_of)
         going = [*broken[:3], *actives[: 1 + surplus]]
         staying = [uid for uid in actives if uid not in going]
         hurried = not host and rng.random() < 0.25

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.drill.nursery import ROOT, Nursery
+from tests.drill.process_manager import ROOT, ProcessManager
 
 QUICK_DEATH_S = 5.0
 LONGEST_DELAY_S = 3.0
@@ -23,14 +23,14 @@ LONGEST_DELAY_S = 3.0
 class Process:
     """A program that the stage keeps running while `wanted`.
 
-    It is forked from the nursery, unless `env_extra` gives it an environment or `command` a command line of its own:
-    then it is started from nothing. Both may be changed at any time and count from the next start on.
+    It is forked from the process manager, unless `env_extra` gives it an environment or `command` a command line of its
+    own: then it is started from nothing. Both may be changed at any time and count from the next start on.
     """
 
     name: str
     program: str
     arguments: list[str]
-    nursery: Nursery
+    manager: ProcessManager
     env: Mapping[str, str]
     log: Path
     env_extra: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Process:
         """Start it, and have it kept running."""
         with self._lock:
             self.wanted = True
-            self._bury()
+            self._reap()
             self.pid = self._cold() if self.command or self.env_extra else self._forked()
             self.pids.append(self.pid)
             self._pidfd = _pidfd(self.pid)
@@ -122,10 +122,10 @@ class Process:
             return True
 
     def _forked(self) -> int:
-        return self.nursery.birth(self.program, self.arguments, self.log)
+        return self.manager.spawn(self.program, self.arguments, self.log)
 
     def _cold(self) -> int:
-        command = self.command or [sys.executable, "-m", "tests.drill.births", self.program, *self.arguments]
+        command = self.command or [sys.executable, "-m", "tests.drill.entry", self.program, *self.arguments]
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
@@ -147,9 +147,9 @@ class Process:
         self._signal_group(signal.SIGKILL)
         if self._pidfd >= 0:
             select.select([self._pidfd], [], [], 5.0)
-        self._bury()
+        self._reap()
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         if self._child is not None:
             self._child.poll()
         if self._pidfd >= 0:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.drill.strike import Strike
+from tests.drill.fault_injector import Injection
 
-MOST_LINES = 12
+MAX_LINES = 12
 
 
 @dataclass
@@ -16,7 +16,7 @@ class Outcome:
     """One environment's part. `faults` are found outside of any kill: at the end, or by the load."""
 
     environment: str
-    strikes: list[Strike] = field(default_factory=list)
+    injections: list[Injection] = field(default_factory=list)
     points: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     requests: int = 0
@@ -24,14 +24,14 @@ class Outcome:
     seconds: float = 0.0
 
     @property
-    def kills(self) -> list[Strike]:
+    def kills(self) -> list[Injection]:
         """Strikes that hit."""
-        return [one for one in self.strikes if one.hit]
+        return [one for one in self.injections if one.hit]
 
     @property
     def violations(self) -> list[str]:
         """All of them."""
-        return [*(line for one in self.strikes for line in one.violations), *self.faults]
+        return [*(line for one in self.injections for line in one.violations), *self.faults]
 
 
 def as_json(outcomes: Sequence[Outcome], command: str) -> dict[str, Any]:
@@ -47,10 +47,10 @@ def as_json(outcomes: Sequence[Outcome], command: str) -> dict[str, Any]:
                 "requests": one.requests,
                 "instances": one.instances,
                 "points": one.points,
-                "points_never_struck": points_never_struck(one),
+                "points_never_injected": points_never_injected(one),
                 "faults": one.faults,
                 "quiet_s": quiet_figures(one.kills),
-                "strikes": [each.as_row() for each in one.strikes],
+                "injections": [each.as_row() for each in one.injections],
             }
             for one in outcomes
         ],
@@ -73,14 +73,14 @@ def as_text(outcomes: Sequence[Outcome], command: str) -> str:
             "Kills by point (times to quiet: median, longest)",
             *_point_lines(kills),
             "",
-            *_never_lines(known - points, {one.point for each in outcomes for one in each.strikes}),
+            *_never_lines(known - points, {one.point for each in outcomes for one in each.injections}),
             *_healed_lines(outcomes),
             *_evidence_lines(outcomes),
         ]
     )
 
 
-def quiet_figures(kills: Iterable[Strike]) -> dict[str, float]:
+def quiet_figures(kills: Iterable[Injection]) -> dict[str, float]:
     """Median, 95th percentile and longest of the seconds to quiet."""
     times = sorted(one.quiet_s for one in kills)
     if not times:
@@ -89,10 +89,10 @@ def quiet_figures(kills: Iterable[Strike]) -> dict[str, float]:
     return {"median": round(statistics.median(times), 2), "p95": round(p95, 2), "max": round(times[-1], 2)}
 
 
-def points_never_struck(outcome: Outcome) -> list[str]:
+def points_never_injected(outcome: Outcome) -> list[str]:
     """Points that the processes passed at some time, and nobody while it was armed."""
-    struck = {one.point for one in outcome.kills}
-    return [point for point in outcome.points if point not in struck]
+    injected = {one.point for one in outcome.kills}
+    return [point for point in outcome.points if point not in injected]
 
 
 def _environment_lines(one: Outcome) -> list[str]:
@@ -107,11 +107,11 @@ def _environment_lines(one: Outcome) -> list[str]:
         f"    killed: {', '.join(f'{name} {times}' for name, times in sorted(by_process.items()))}",
         f"    at random moments: {sum(not kill.point for kill in one.kills)}",
         f"    seconds to quiet: {', '.join(f'{name} {value:g}' for name, value in figures.items()) or '-'}",
-        f"    points: {len(one.points)}, not struck here: {len(points_never_struck(one))}",
+        f"    points: {len(one.points)}, not struck here: {len(points_never_injected(one))}",
     ]
 
 
-def _point_lines(kills: Sequence[Strike]) -> list[str]:
+def _point_lines(kills: Sequence[Injection]) -> list[str]:
     by_point: dict[str, list[float]] = defaultdict(list)
     for kill in kills:
         by_point[kill.point or "(a random moment)"].append(kill.quiet_s)
@@ -130,7 +130,7 @@ def _never_lines(points: set[str], armed: set[str]) -> list[str]:
 def _healed_lines(outcomes: Sequence[Outcome]) -> list[str]:
     healed = [(one, kill) for one in outcomes for kill in one.kills if kill.healed and not kill.violations]
     lines = ["", f"Out of order for a moment after everything had ended, then put right: after {len(healed)} kills"]
-    for one, kill in healed[:MOST_LINES]:
+    for one, kill in healed[:MAX_LINES]:
         where = kill.point or "a random moment"
         lines.append(f"  {one.environment} #{kill.number} {kill.process} at {where}: {kill.healed[0]}")
     return lines
@@ -139,7 +139,7 @@ def _healed_lines(outcomes: Sequence[Outcome]) -> list[str]:
 def _evidence_lines(outcomes: Sequence[Outcome]) -> list[str]:
     lines = []
     for one in outcomes:
-        for kill in one.strikes:
+        for kill in one.injections:
             if kill.violations:
                 where = kill.point or "a random moment"
                 lines += [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 RANDOM_EVERY = 4
-MOST_MISSES = 2
+MAX_MISSES = 2
 
 REAL_GUESTS = (
     "computeagent.drivers.libvirt.",
@@ -46,29 +46,29 @@ class Kill:
 class Schedule:
     """Hands out kills. The same seed and the same course of events give the same kills.
 
-    `struck`: points that were struck elsewhere before, each as often; the others come first.
+    `injected`: points that were struck elsewhere before, each as often; the others come first.
     """
 
-    def __init__(self, seed: int, *, only: Sequence[str] = (), struck: Iterable[str] = ()) -> None:
+    def __init__(self, seed: int, *, only: Sequence[str] = (), injected: Iterable[str] = ()) -> None:
         self._rng = random.Random(seed)
         self._only = tuple(only)
         self._count = 0
-        self._struck = Counter(struck)
+        self._injected = Counter(injected)
         self._missed: Counter[str] = Counter()
 
     def next(self, points: Iterable[str]) -> Kill:
         """The next one, of the points known by now. At random when no point is left that anybody may pass."""
         self._count += 1
-        left = [one for one in points if self._missed[one] < MOST_MISSES and self._is_wanted(one)]
+        left = [one for one in points if self._missed[one] < MAX_MISSES and self._is_wanted(one)]
         if not left or (self._count % RANDOM_EVERY == 0 and not self._only):
             return Kill()
         fewest = min(self._tries(one) for one in left)
         point = self._rng.choice(sorted(one for one in left if self._tries(one) == fewest))
         return Kill(point, with_restart=self._missed[point] > 0)
 
-    def struck(self, kill: Kill) -> None:
+    def injected(self, kill: Kill) -> None:
         """It was passed, and somebody died there."""
-        self._struck[kill.point] += 1
+        self._injected[kill.point] += 1
 
     def missed(self, kill: Kill) -> None:
         """Nobody came by."""
@@ -78,4 +78,4 @@ class Schedule:
         return not self._only or any(word in point for word in self._only)
 
     def _tries(self, point: str) -> int:
-        return self._struck[point] + self._missed[point]
+        return self._injected[point] + self._missed[point]

@@ -32,16 +32,16 @@ from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from controlplane.kernel.kill_points import VARIABLE, file_name
 from tests.drill.client import Client
 from tests.drill.guests import HostGuests, guests_of, qemu_processes
+from tests.drill.json_socket import ask
 from tests.drill.load import Load
-from tests.drill.nursery import ROOT, Nursery
 from tests.drill.process import Process
+from tests.drill.process_manager import ROOT, ProcessManager
 from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
-from tests.drill.talk import ask
 from tests.drill.verdict import guest_faults, promise_faults, under_way
 from tests.fixtures.servers import free_port
 
 TEND_EVERY_S = 0.05
-LOOK_EVERY_S = 0.15
+POLL_EVERY_S = 0.15
 START_LIMIT_S = 180.0
 HOST_MEMORY_MIB = 2048
 HOST_VCPUS = 16
@@ -50,7 +50,7 @@ HOST_DISK_GIB = 100
 SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
     "LEASE_S": "3",
-    "STRANGE_GUEST_GRACE_S": "2",
+    "ORPHAN_GUEST_GRACE_S": "2",
     "RECONCILE_INTERVAL_S": "0.5",
     "REPORT_INTERVAL_S": "2",
     "SERVICE_DOWN_TIME_S": "10",
@@ -64,12 +64,12 @@ SETTINGS = {
 
 
 class Environment(StrEnum):
-    """What carries rows and doorbells."""
+    """What carries rows and wake-ups."""
 
     SQLITE = "sqlite"
     POSTGRES = "postgres"
     REDIS = "redis"
-    """PostgreSQL for the rows, Redis for the doorbells."""
+    """PostgreSQL for the rows, Redis for the wake-ups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +111,13 @@ class Stage:
         self.redis: RestartableRedis | None = None
         self.revived: list[str] = []
         """Names of processes that the keeper started again, in order."""
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         """Uuids in violations that were told already: lines that name one of them are left out from then on."""
         self._conductors = conductors
         self._settings = {**SETTINGS, "KILONOVA_STATE": str(directory), VARIABLE: str(self.drill), **(settings or {})}
         self._stack = ExitStack()
         self._ended = threading.Event()
-        self._keeper: threading.Thread | None = None
+        self._restarter: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -139,20 +139,22 @@ class Stage:
         for name in ("drill/armed", "drill/seen", "drill/fired", "logs", "ears", "hv"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self._start_servers()
-        nursery = Nursery(self._settings, self.directory / "logs" / "nursery.log")
-        self._stack.callback(nursery.close)
-        seed = self._process(nursery, "seed", "tests.drill.seed:main", [])
+        manager = ProcessManager(self._settings, self.directory / "logs" / "nursery.log")
+        self._stack.callback(manager.close)
+        seed = self._process(manager, "seed", "tests.drill.seed:main", [])
         seed.start()
         _wait(lambda: not seed.is_alive, START_LIMIT_S, "the seed", self)
         for path in (self.drill / "seen").iterdir():
             path.unlink()  # nobody is killed while an installation is being made
-        self._add(nursery, "web", "tests.drill.programs:web", self._web())
+        self._add(manager, "web", "tests.drill.programs:web", self._web())
         for number in range(self._conductors):
             arguments = ["conductor", "--workers", "1"]
-            self._add(nursery, f"conductor-{number}", "tests.drill.programs:manage", arguments)
+            self._add(manager, f"conductor-{number}", "tests.drill.programs:manage", arguments)
         for each in self.agents:
-            self._add(nursery, f"agent-{each.host}", "tests.drill.agent:main", self._agent(each))
-        self._auditor = self._process(nursery, "auditor", "tests.drill.auditor:main", [str(self._ear("auditor"))])
+            self._add(manager, f"agent-{each.host}", "tests.drill.agent:main", self._agent(each))
+        self._auditor = self._process(
+            manager, "auditor", "tests.drill.auditor:main", [str(self._control_socket("auditor"))]
+        )
         self._auditor.start()
 
     def start(self) -> None:
@@ -161,16 +163,16 @@ class Stage:
             self.prepare()
         for process in self.processes.values():
             process.start()
-        self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
-        self._keeper.start()
+        self._restarter = threading.Thread(target=self._restart_dead, name="restarter", daemon=True)
+        self._restarter.start()
         _wait(self._is_ready, START_LIMIT_S, "all processes to be ready", self)
         self.client.log_in()
 
     def stop(self) -> None:
         """Kill everything that belongs to the stage, guests included. Twice is fine."""
         self._ended.set()
-        if self._keeper is not None:
-            self._keeper.join()
+        if self._restarter is not None:
+            self._restarter.join()
         for process in self.processes.values():
             process.kill_for_good()
         for pid in self._guest_pids():
@@ -205,7 +207,7 @@ class Stage:
         return sorted(path.name for path in (self.drill / "seen").iterdir())
 
     @contextmanager
-    def keeper_paused(self) -> Iterator[None]:
+    def restarts_paused(self) -> Iterator[None]:
         """Nothing is started again inside."""
         wanted = [process for process in self.processes.values() if process.wanted]
         for process in wanted:
@@ -226,9 +228,9 @@ class Stage:
         """The environment of its processes, for a command on the same database; without the drill's own switch."""
         return {**os.environ, **{name: value for name, value in self._settings.items() if name != VARIABLE}}
 
-    def chores_due(self) -> None:
+    def periodic_tasks_due(self) -> None:
         """Have the reconciler run every clean-up in its next round."""
-        self._ask_auditor("chores_due")
+        self._ask_auditor("periodic_tasks_due")
 
     # Facts.
 
@@ -244,7 +246,7 @@ class Stage:
         """What the hypervisors have now."""
         qemu = list(qemu_processes(self.directory))
         return [
-            guests_of(each.host, self._ear(each.host), self.directory / "agents" / each.host, qemu)
+            guests_of(each.host, self._control_socket(each.host), self.directory / "agents" / each.host, qemu)
             for each in self.agents
         ]
 
@@ -258,7 +260,7 @@ class Stage:
     def busy(self) -> bool:
         """Whether anything is under way, or cannot be looked at."""
         try:
-            return bool(self._untold(under_way(self.rows())))
+            return bool(self._not_reported(under_way(self.rows())))
         except (OSError, RuntimeError):
             return True
 
@@ -274,38 +276,38 @@ class Stage:
         seen: dict[str, None] = {}
         while time.monotonic() < until:
             if not self.busy():
-                faults = self._look()
+                faults = self._faults_once()
                 if not faults:
                     return list(seen)
                 seen.update(dict.fromkeys(faults))
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_EVERY_S)
         return list(seen)
 
     def verdict(self) -> list[str]:
         """Every violation there is, seen twice: the five invariants, guests that are not instances, broken promises
         and what never ended. Empty: nothing was lost."""
         errors = self.load.promises.take_unexpected()
-        first = self._look()
+        first = self._faults_once()
         if first:
             time.sleep(0.5)
-        second = set(self._look()) if first else set()
+        second = set(self._faults_once()) if first else set()
         return [*errors, *(line for line in first if line in second)]
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """The ends of all logs, for a person."""
         logs = sorted((self.directory / "logs").glob("*.log"))
         return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')[-1500:]}" for path in logs)
 
     # Inside.
 
-    def _look(self) -> list[str]:
+    def _faults_once(self) -> list[str]:
         try:
-            return self._untold(self.faults_now())
+            return self._not_reported(self.faults_now())
         except (OSError, RuntimeError) as error:
             return [f"the auditor cannot look: {error}"]
 
-    def _untold(self, lines: list[str]) -> list[str]:
-        return [line for line in lines if not any(uid in line for uid in self.told)]
+    def _not_reported(self, lines: list[str]) -> list[str]:
+        return [line for line in lines if not any(uid in line for uid in self.reported)]
 
     def _faults_of(self, rows: dict[str, Any]) -> list[str]:
         promises = self.load.promises
@@ -318,19 +320,19 @@ class Stage:
         return [f"invariant {one['invariant']}: {one['subject']} {one['message']}" for one in self.findings()]
 
     def _ask_auditor(self, question: str) -> Any:
-        return ask(self._ear("auditor"), {"ask": question})
+        return ask(self._control_socket("auditor"), {"ask": question})
 
-    def _ear(self, name: str) -> Path:
+    def _control_socket(self, name: str) -> Path:
         return self.directory / "ears" / name
 
     def _is_ready(self) -> bool:
         try:
-            heard = ask(self._ear("auditor"), {"ask": "hosts"})
+            answer = ask(self._control_socket("auditor"), {"ask": "hosts"})
         except (OSError, RuntimeError):
             return False  # the auditor is not there yet
-        return set(heard) >= {each.host for each in self.agents} and self.client.is_ready()
+        return set(answer) >= {each.host for each in self.agents} and self.client.is_ready()
 
-    def _keep(self) -> None:
+    def _restart_dead(self) -> None:
         while not self._ended.wait(TEND_EVERY_S):
             for name, process in self.processes.items():
                 if process.tend():
@@ -357,12 +359,12 @@ class Stage:
             self.redis = self._stack.enter_context(RestartableRedis())
             self._settings["REDIS_URL"] = self.redis.url()
 
-    def _process(self, nursery: Nursery, name: str, program: str, arguments: list[str]) -> Process:
+    def _process(self, manager: ProcessManager, name: str, program: str, arguments: list[str]) -> Process:
         log = self.directory / "logs" / f"{name}.log"
-        return Process(name, program, arguments, nursery, self._settings, log)
+        return Process(name, program, arguments, manager, self._settings, log)
 
-    def _add(self, nursery: Nursery, name: str, program: str, arguments: list[str]) -> None:
-        self.processes[name] = self._process(nursery, name, program, arguments)
+    def _add(self, manager: ProcessManager, name: str, program: str, arguments: list[str]) -> None:
+        self.processes[name] = self._process(manager, name, program, arguments)
 
     def _web(self) -> list[str]:
         return [
@@ -380,7 +382,7 @@ class Stage:
             )
         return [
             "--host", each.host, "--libvirt-uri", uri, "--state", str(self.directory / "agents" / each.host),
-            "--image-cache", str(self.directory / "cache"), "--ear", str(self._ear(each.host)),
+            "--image-cache", str(self.directory / "cache"), "--control", str(self._control_socket(each.host)),
             "--vcpus", str(HOST_VCPUS), "--memory-mib", str(HOST_MEMORY_MIB), "--disk-gib", str(HOST_DISK_GIB),
             *(word for wrap in each.wraps for word in ("--wrap", wrap)),
         ]  # fmt: skip
@@ -390,7 +392,7 @@ def _wait(condition: Any, limit_s: float, what: str, stage: Stage) -> None:
     until = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > until:
-            raise AssertionError(f"waited {limit_s:g} s in vain for {what}\n{stage.tell()}")
+            raise AssertionError(f"waited {limit_s:g} s in vain for {what}\n{stage.describe()}")
         time.sleep(0.1)
 
 

@@ -61,22 +61,22 @@ def drill(directory: Path, *options: str) -> tuple[int, dict[str, Any], str]:
 
 @pytest.mark.parametrize("environment", ["postgres", "redis"])
 def test_kills_at_the_points_that_matter_lose_nothing(environment: str, directory: Path) -> None:
-    code, report, told = drill(
+    code, report, printed = drill(
         directory, "--kills", "5", "--environments", environment, "--real", "0", "--simulated", "2",
         "--points", ",".join(POINTS),
     )  # fmt: skip
-    assert (code, report["violations"], report["kills"]) == (0, 0, 5), told
-    struck = {strike["point"] for strike in report["environments"][0]["strikes"] if strike["process"]}
-    assert len(struck) == len(POINTS), told
+    assert (code, report["violations"], report["kills"]) == (0, 0, 5), printed
+    injected = {injection["point"] for injection in report["environments"][0]["injections"] if injection["process"]}
+    assert len(injected) == len(POINTS), printed
 
 
 @pytest.mark.qemu
 def test_real_guests_survive_kills_while_they_are_started(directory: Path) -> None:
-    code, report, told = drill(
+    code, report, printed = drill(
         directory, "--kills", "5", "--environments", "sqlite", "--real", "1", "--simulated", "1",
         "--points", ",".join(POINTS_OF_REAL_GUESTS),
     )  # fmt: skip
-    assert (code, report["violations"], report["kills"]) == (0, 0, 5), told
+    assert (code, report["violations"], report["kills"]) == (0, 0, 5), printed
 
 
 @pytest.mark.parametrize("program", ["tests.drill", "tests.drill.faults"])

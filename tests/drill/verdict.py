@@ -66,8 +66,8 @@ def _faults_of_qemu(found: HostGuests, active: set[str]) -> Iterator[str]:
         if times > 1:
             yield f"{found.host} runs {times} QEMU processes for {uid}"
     if found.qemu and set(found.qemu) != active:
-        strangers, missing = sorted(set(found.qemu) - active), sorted(active - set(found.qemu))
-        yield f"{found.host}: QEMU runs that libvirt does not know: {strangers}; known and not running: {missing}"
+        orphans, missing = sorted(set(found.qemu) - active), sorted(active - set(found.qemu))
+        yield f"{found.host}: QEMU runs that libvirt does not know: {orphans}; known and not running: {missing}"
     for line in found.deleted_files:
         yield f"{found.host}: a guest runs from files that were made anew under it: {line}"
 

@@ -127,7 +127,7 @@ def _state_of(here: Installation, instance_id: str) -> tuple[str, str]:
 def _stopped_cleanly(here: Installation) -> float:
     """Seconds from SIGTERM to the end, which must be a good one."""
     started = time.monotonic()
-    assert here.stop() == 0, here.tell()
+    assert here.stop() == 0, here.describe()
     return time.monotonic() - started
 
 

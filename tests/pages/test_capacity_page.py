@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from controlplane.dashboard.capacity.table import limit_words
+from controlplane.dashboard.capacity.table import limit_label
 from controlplane.dashboard.capacity.views import LATER_FROM_S, expected_seconds
 from controlplane.identity.domain import Caller
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
@@ -146,7 +146,7 @@ def test_hostile_names_are_escaped(people: People, as_person: AsPerson) -> None:
     ("limit", "words"), [("VCPU", "vCPUs"), ("wrong_zone", "Wrong zone"), ("CUSTOM_FPGA", "CUSTOM_FPGA"), ("", "")]
 )
 def test_what_binds_is_told_in_words(limit: str, words: str) -> None:
-    assert limit_words(limit) == words
+    assert limit_label(limit) == words
 
 
 def test_large_numbers_are_read_out_as_they_are_shown(people: People, as_person: AsPerson) -> None:

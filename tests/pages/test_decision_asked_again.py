@@ -43,20 +43,20 @@ def test_help_tells_admins_changes_of_the_fleet_and_tenants_those_of_the_request
     flavor("wide", vcpus=3, memory_mib=9000)
     decision = decision_of(create_and_pump(people, "wide"))
 
-    told = {
+    reported = {
         name: as_person(getattr(people, name)).post(f"{address(decision)}help/", headers=HTMX)
         for name in ("admin", "member", "reader")
     }
 
     kinds = {
         name: {kind for one in answer.context["help"]["changes"] for kind in one["kinds"]}
-        for name, answer in told.items()
+        for name, answer in reported.items()
     }
     assert "fleet" in kinds["admin"]
     assert kinds["member"] == kinds["reader"] == {"request"}
-    assert "h1" in told["admin"].text
-    assert "h1" not in told["member"].text
-    assert "MB ram instead of 9000" in told["member"].text
+    assert "h1" in reported["admin"].text
+    assert "h1" not in reported["member"].text
+    assert "MB ram instead of 9000" in reported["member"].text
 
 
 def create_and_pump(people: People, wanted: str) -> Instance:

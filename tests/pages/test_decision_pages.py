@@ -104,12 +104,14 @@ def test_a_tenant_sees_the_decisions_of_the_own_project_alone(people: People, as
 
 
 @pytest.mark.parametrize(
-    ("query", "told"), [({}, "No decisions yet"), ({"outcome": "error"}, "No decision matches the filters")]
+    ("query", "reported"), [({}, "No decisions yet"), ({"outcome": "error"}, "No decision matches the filters")]
 )
-def test_an_empty_list_says_what_to_do(query: dict[str, str], told: str, people: People, as_person: AsPerson) -> None:
+def test_an_empty_list_says_what_to_do(
+    query: dict[str, str], reported: str, people: People, as_person: AsPerson
+) -> None:
     page = as_person(people.member).get("/decisions/", query).text
 
-    assert told in page
+    assert reported in page
     assert ("Create an instance" in page, "show all decisions" in page) == (not query, bool(query))
 
 
@@ -141,8 +143,8 @@ def test_refused_hosts_are_grouped_by_stage_and_reason(people: People, as_person
 
     groups = shown(as_person(people.admin), decision)["refused_groups"]
 
-    told = [(one.rule.stage, one.rule.reason.value, [each.host for each in one.shown]) for one in groups]
-    assert told == [("request_filters", "disabled", ["h2"]), ("placement", "disk_short", ["h1"])]
+    reported = [(one.rule.stage, one.rule.reason.value, [each.host for each in one.shown]) for one in groups]
+    assert reported == [("request_filters", "disabled", ["h2"]), ("placement", "disk_short", ["h1"])]
 
 
 @pytest.mark.parametrize(

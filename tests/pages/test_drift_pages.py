@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
-from servers.models import Instance, StrangeGuest
-from servers.repair.services.drift import LOOKS, drift_look
+from servers.models import Instance, OrphanGuest
+from servers.repair.services.drift import LOOKS, drift_check_run
 from tests.worlds.cloud import People, active, pump
 
 PERSONS = ("admin", "member", "reader", "stranger")
@@ -28,20 +28,20 @@ def admin(people: People, as_person: AsPerson) -> Client:
 def look() -> None:
     """As the reconciler does it."""
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
-def strange(host: str = "h1", **more: str) -> StrangeGuest:
+def orphan_guest(host: str = "h1", **more: str) -> OrphanGuest:
     now = db_now()
-    row = StrangeGuest.objects.create(
+    row = OrphanGuest.objects.create(
         host=host, guest_uuid=uuid.uuid4(), power_state="running", first_seen_at=now, last_seen_at=now, **more
     )
     look()
     return row
 
 
-def key_of(row: StrangeGuest) -> str:
-    return f"strange_guest:{row.host}:{row.guest_uuid}"
+def key_of(row: OrphanGuest) -> str:
+    return f"orphan_guest:{row.host}:{row.guest_uuid}"
 
 
 @pytest.mark.parametrize("path", ["/drift/", "/heals/"])
@@ -52,12 +52,12 @@ def test_pages_open_for_admins_only(path: str, people: People, as_person: AsPers
 
 @pytest.mark.parametrize("person", PERSONS[1:])
 def test_who_is_no_admin_puts_nothing_right(person: str, people: People, as_person: AsPerson) -> None:
-    row = strange()
+    row = orphan_guest()
 
     answer = as_person(getattr(people, person)).post("/drift/heal/", {"key": key_of(row)})
 
     assert answer.status_code == 403
-    assert StrangeGuest.objects.get().asked_by == ""
+    assert OrphanGuest.objects.get().asked_by == ""
 
 
 def test_page_without_drift_says_that_everything_agrees_and_when_it_was_looked_at(admin: Client) -> None:
@@ -82,36 +82,43 @@ def test_who_is_no_admin_asks_for_no_check(person: str, people: People, as_perso
 
 def test_look_that_stopped_at_its_limit_says_that_there_is_more(admin: Client, settings: Any) -> None:
     settings.KILONOVA = {**settings.KILONOVA, "DRIFT_MAX_FINDINGS": 1}
-    strange()
-    strange()
+    orphan_guest()
+    orphan_guest()
     shown = admin.get("/drift/").text
     assert shown.count("Put it right now") == 1
     assert "There is more than is listed" in shown
 
 
 def test_drift_stands_below_its_kind_with_evidence_and_what_would_be_done(admin: Client) -> None:
-    row = strange(name="forgotten")
+    row = orphan_guest(name="forgotten")
     shown = admin.get("/drift/").text
-    told = ("Guest without instance", "forgotten", str(row.guest_uuid), "Put right by itself", "grace_s", "Its disks")
-    assert [one for one in told if one not in shown] == []
+    reported = (
+        "Guest without instance",
+        "forgotten",
+        str(row.guest_uuid),
+        "Put right by itself",
+        "grace_s",
+        "Its disks",
+    )
+    assert [one for one in reported if one not in shown] == []
 
 
 def test_what_cannot_be_put_right_says_why_and_has_no_button(admin: Client) -> None:
-    strange(kept_because="Its files are shared")
+    orphan_guest(not_removed_because="Its files are shared")
     shown = admin.get("/drift/").text
     assert "Its files are shared." in shown
     assert "Put it right now" not in shown
 
 
 def test_put_right_is_asked_for_once_and_comes_back_to_the_filtered_list(admin: Client) -> None:
-    row = strange()
-    data = {"key": key_of(row), "filters": "kind=strange_guest"}
+    row = orphan_guest()
+    data = {"key": key_of(row), "filters": "kind=orphan_guest"}
 
     answer = admin.post("/drift/heal/", data, follow=True)
 
-    assert answer.redirect_chain == [("/drift/?kind=strange_guest", 302)]
+    assert answer.redirect_chain == [("/drift/?kind=orphan_guest", 302)]
     assert "root asked for it" in answer.text
-    assert StrangeGuest.objects.get().asked_by == "root"
+    assert OrphanGuest.objects.get().asked_by == "root"
     assert "root asked for it already." in admin.post("/drift/heal/", data, follow=True).text
 
 
@@ -135,10 +142,10 @@ def test_drift_that_is_gone_is_told_and_nothing_is_done(admin: Client) -> None:
 
 @pytest.mark.parametrize(
     ("query", "is_found"),
-    [("host=h1", True), ("host=h2", False), ("kind=strange_guest", True), ("kind=generation", False), ("kind=x", True)],
+    [("host=h1", True), ("host=h2", False), ("kind=orphan_guest", True), ("kind=generation", False), ("kind=x", True)],
 )
 def test_drift_is_filtered_by_kind_and_host(query: str, is_found: bool, admin: Client) -> None:
-    row = strange()
+    row = orphan_guest()
     shown = admin.get(f"/drift/?{query}").text
     assert (str(row.guest_uuid) in shown) is is_found
     assert ("No drift matches the filters" in shown) is not is_found
@@ -152,8 +159,13 @@ def test_heals_show_what_was_found_done_and_why(admin: Client, people: People) -
     instance = active(people.member, "web")
     heal(subject=instance.pk)
     shown = admin.get("/heals/").text
-    told = ("found overdue_task", "&quot;stood_s&quot;: 12", f"/instances/{instance.pk}/", "its task stood too long")
-    assert [one for one in told if one not in shown] == []
+    reported = (
+        "found overdue_task",
+        "&quot;stood_s&quot;: 12",
+        f"/instances/{instance.pk}/",
+        "its task stood too long",
+    )
+    assert [one for one in reported if one not in shown] == []
 
 
 def test_heals_are_filtered_by_kind_and_subject(admin: Client) -> None:
@@ -180,7 +192,7 @@ def test_twenty_rows_cost_the_queries_of_two(path: str, admin: Client) -> None:
 
     def rows(many: int) -> None:
         for _ in range(many):
-            strange()
+            orphan_guest()
             heal(subject=uuid.uuid4())
 
     rows(2)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.domain import Caller
-from scheduling.decisions.selectors.host_record import Fate
+from scheduling.decisions.selectors.host_record import HostOutcome
 from scheduling.fleet.services.service_states import service_disable
 from tests.worlds.cloud import People, active, create, flavor, host, pump
 
@@ -45,7 +45,7 @@ def test_a_host_that_wins_loses_and_refuses_is_told_with_examples_and_ways_to_al
     assert f'href="/decisions/{instance.decision_id}/?host=large#why-not"' in winner.text
     assert 'href="/decisions/?host=large"' in winner.text
     assert 'href="/decisions/?refused_host=h1"' in loser.text
-    assert loser.context["record"].of(Fate.OUTRANKED).decisions == 1
+    assert loser.context["record"].of(HostOutcome.OUTRANKED).decisions == 1
     assert loser.context["record"].outranked.weighers[0].weigher == "RAMWeigher"
     assert "?host=h1&amp;sort=-RAMWeigher#scores" in loser.text
 
@@ -54,10 +54,10 @@ def test_the_bar_fills_its_width(people: People, as_person: AsPerson) -> None:
     service_disable(host="h2", reason="x")
     active(people.member)
 
-    rows = as_person(people.admin).get("/hosts/h2/").context["fates"]
+    rows = as_person(people.admin).get("/hosts/h2/").context["outcomes"]
 
     assert sum(one.width for one in rows) == 1000
-    assert [one.width for one in rows if one.count.fate is Fate.REFUSED] == [1000]
+    assert [one.width for one in rows if one.count.host_outcome is HostOutcome.REFUSED] == [1000]
 
 
 def test_a_name_that_looks_like_html_is_shown_as_text(people: People, as_person: AsPerson) -> None:

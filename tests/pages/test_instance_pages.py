@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from controlplane.dashboard.instances.console_text import console_text
+from controlplane.dashboard.instances.console_text import printable_text
 from controlplane.identity.domain import Caller
 from servers.instances.services.delete import instance_delete
 from servers.models import ConsoleLog, Flavor, Image, Instance
@@ -83,9 +83,9 @@ def test_too_many_for_the_quota_is_told_with_numbers(people: People, as_person: 
 
 
 def test_only_an_admin_is_told_how_to_force_a_host(people: People, as_person: AsPerson) -> None:
-    told = [("zone:host" in as_person(one).get("/instances/create/").text) for one in (people.admin, people.member)]
+    reported = [("zone:host" in as_person(one).get("/instances/create/").text) for one in (people.admin, people.member)]
 
-    assert told == [True, False]
+    assert reported == [True, False]
 
 
 def test_without_an_image_the_form_says_what_is_missing(people: People, as_person: AsPerson) -> None:
@@ -174,7 +174,7 @@ def test_the_console_is_sent_again_only_when_it_grew(people: People, as_person: 
     ],
 )
 def test_control_sequences_of_a_terminal_are_left_out(written: str, shown: str) -> None:
-    assert console_text(written) == shown
+    assert printable_text(written) == shown
 
 
 def test_user_data_typed_into_a_browser_keeps_unix_line_ends(people: People, as_person: AsPerson) -> None:

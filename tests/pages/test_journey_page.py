@@ -20,11 +20,11 @@ from tests.worlds.cloud import People, active, create, fail_build, finish_builds
 AsPerson = Callable[[Caller], Client]
 
 
-def lanes(client: Client, instance: Instance) -> list[tuple[str, str]]:
+def tracks(client: Client, instance: Instance) -> list[tuple[str, str]]:
     """(title with host, outcome) of every lane, chapter after chapter."""
-    parts = client.get(f"/instances/{instance.pk}/").context["chapters"]
-    found = [placed.lane for part in parts for placed in part.lanes]
-    return [(f"{lane.title} {lane.host}".strip(), lane.outcome) for lane in found]
+    parts = client.get(f"/instances/{instance.pk}/").context["sections"]
+    found = [placed.track for part in parts for placed in part.tracks]
+    return [(f"{track.title} {track.host}".strip(), track.outcome) for track in found]
 
 
 def rescheduled(people: People) -> tuple[Instance, str]:
@@ -45,10 +45,10 @@ def unplaced(people: People) -> Instance:
     return Instance.objects.get(pk=made.pk)
 
 
-def test_each_attempt_of_a_conductor_or_host_is_a_lane_in_order(people: People, as_person: AsPerson) -> None:
+def test_each_attempt_of_a_conductor_or_host_is_a_track_in_order(people: People, as_person: AsPerson) -> None:
     instance, first = rescheduled(people)
 
-    assert lanes(as_person(people.admin), instance) == [
+    assert tracks(as_person(people.admin), instance) == [
         ("Schedule", "host chosen"),
         (f"Attempt 1 {first}", "rescheduled"),
         (f"Choose another host {instance.host}", "host chosen"),
@@ -57,11 +57,11 @@ def test_each_attempt_of_a_conductor_or_host_is_a_lane_in_order(people: People, 
     ]
 
 
-def test_a_tenant_sees_the_same_lanes_without_hosts_and_reasons(people: People, as_person: AsPerson) -> None:
+def test_a_tenant_sees_the_same_tracks_without_hosts_and_reasons(people: People, as_person: AsPerson) -> None:
     instance, first = rescheduled(people)
     client = as_person(people.member)
 
-    assert [title for title, _ in lanes(client, instance)][1:4] == ["Attempt 1", "Choose another host", "Attempt 2"]
+    assert [title for title, _ in tracks(client, instance)][1:4] == ["Attempt 1", "Choose another host", "Attempt 2"]
     shown = client.get(f"/instances/{instance.pk}/").text
     kept = (f"on {first}", f"on {instance.host}", "/hosts/", "no room for the disk")
     assert [one for one in kept if one in shown] == []
@@ -82,7 +82,7 @@ def test_no_host_is_told_once_with_the_way_to_the_decision(people: People, as_pe
     instance = unplaced(people)
     client = as_person(people.member)
 
-    assert lanes(client, instance) == [("Schedule", "no valid host")]
+    assert tracks(client, instance) == [("Schedule", "no valid host")]
     page = client.get(f"/instances/{instance.pk}/").text
     assert f"/decisions/{instance.decision_id}/" in page
     fault = client.get(f"/instances/{instance.pk}/").context["fault"]
@@ -93,9 +93,9 @@ def test_no_host_is_told_once_with_the_way_to_the_decision(people: People, as_pe
 def test_a_build_that_waits_says_for_whom(people: People, as_person: AsPerson) -> None:
     made = create(people.member)[0]
     client = as_person(people.admin)
-    assert lanes(client, made) == [("Schedule", "waiting")]
+    assert tracks(client, made) == [("Schedule", "waiting")]
     pump()
-    assert lanes(client, made)[-1][1] == "building"
+    assert tracks(client, made)[-1][1] == "building"
     assert "Wait for the agent" in client.get(f"/instances/{made.pk}/").text
 
 
@@ -106,13 +106,13 @@ def test_overdue_work_shows_who_ended_it_with_the_evidence(people: People, as_pe
     reconcile_once()
     client = as_person(people.admin)
 
-    assert [outcome for _, outcome in lanes(client, made)] == ["host chosen", "failed", "by itself"]
+    assert [outcome for _, outcome in tracks(client, made)] == ["host chosen", "failed", "by itself"]
     shown = client.get(f"/instances/{made.pk}/").text
     assert "past_deadline_s" in shown
     assert "past_deadline_s" not in as_person(people.member).get(f"/instances/{made.pk}/").text
 
 
-def test_actions_after_the_build_stand_below_the_lanes(people: People, as_person: AsPerson) -> None:
+def test_actions_after_the_build_stand_below_the_tracks(people: People, as_person: AsPerson) -> None:
     instance = active(people.member)
     client = as_person(people.member)
     client.post(f"/instances/{instance.pk}/act/", {"action": "stop"})
@@ -145,7 +145,7 @@ def test_many_attempts_cost_the_queries_of_one(people: People, as_person: AsPers
     assert queries(rescheduled(people)[0]) == few
 
 
-def test_scheduled_again_it_is_built_in_a_chapter_of_its_own(people: People, as_person: AsPerson) -> None:
+def test_scheduled_again_it_is_built_in_a_section_of_its_own(people: People, as_person: AsPerson) -> None:
     instance = unplaced(people)
     client = as_person(people.member)
     path = f"/instances/{instance.pk}/"
@@ -153,12 +153,12 @@ def test_scheduled_again_it_is_built_in_a_chapter_of_its_own(people: People, as_
 
     answer = client.post(f"{path}again/", follow=True)
     assert "A host is looked for again." in answer.text
-    assert lanes(client, instance) == [("Schedule", "no valid host"), ("Schedule", "waiting")]
+    assert tracks(client, instance) == [("Schedule", "no valid host"), ("Schedule", "waiting")]
 
     host("large", disk_gib=9000, disk_available_least_gib=9000)
     pump()
     finish_builds()
-    assert lanes(client, instance)[1:] == [("Schedule", "host chosen"), ("Attempt 1", "active"), ("Active", "runs")]
+    assert tracks(client, instance)[1:] == [("Schedule", "host chosen"), ("Attempt 1", "active"), ("Active", "runs")]
     shown = client.get(path).text
     assert "Asked for again by mary." in shown
     assert "Schedule again…" not in shown
@@ -187,4 +187,4 @@ def test_a_build_cut_off_by_its_deletion_says_so(people: People, as_person: AsPe
     pump()
     instance_delete(caller=people.member, instance_id=made.pk)
 
-    assert lanes(as_person(people.member), made)[1] == ("Attempt 1", "cancelled")
+    assert tracks(as_person(people.member), made)[1] == ("Attempt 1", "cancelled")

@@ -76,11 +76,11 @@ def test_a_tenant_learns_the_reasons_but_no_host(people: People, as_person: AsPe
     assert "answer" not in client.get(f"/decisions/{decision_id}/?host=secret-host").context
 
 
-@pytest.mark.parametrize(("asked", "told"), [("h1", "h1 was refused by"), ("h9", "h9 was not among the 2 hosts")])
-def test_why_not_a_host_is_answered(asked: str, told: str, people: People, as_person: AsPerson) -> None:
+@pytest.mark.parametrize(("asked", "reported"), [("h1", "h1 was refused by"), ("h9", "h9 was not among the 2 hosts")])
+def test_why_not_a_host_is_answered(asked: str, reported: str, people: People, as_person: AsPerson) -> None:
     decision_id = unplaced(people).decision_id
 
-    assert told in as_person(people.admin).get(f"/decisions/{decision_id}/?host={asked}").context["answer"].sentence
+    assert reported in as_person(people.admin).get(f"/decisions/{decision_id}/?host={asked}").context["answer"].sentence
 
 
 @pytest.mark.parametrize("number", ["0", "99", "-1", "x", "²"])
@@ -130,12 +130,12 @@ def test_a_person_logs_in_with_a_password_and_out_again(people: People) -> None:
 
 
 def test_a_wrong_password_is_told_without_saying_which_part_was_wrong(people: People) -> None:
-    told = [
+    reported = [
         list(Client().post("/login/", {"username": name, "password": "wrong"}).context["form"].non_field_errors())
         for name in ("mary", "nobody")
     ]
 
-    assert told == [["The username or the password is wrong."]] * 2
+    assert reported == [["The username or the password is wrong."]] * 2
 
 
 def test_a_login_never_leads_to_another_site(people: People) -> None:

@@ -138,6 +138,6 @@ def tried(client: Client, fields: dict[str, str]) -> int:
     "path", ["/capacity/", "/simulate/", "/policies/", "/policies/compare/", "/policies/{policy}/"]
 )
 def test_no_page_needs_more_than_its_own_files(path: str, people: People, as_person: AsPerson) -> None:
-    told = as_person(people.admin).get(path.format(policy=policy_create(body={}).pk)).text
+    reported = as_person(people.admin).get(path.format(policy=policy_create(body={}).pk)).text
 
-    assert [bad for bad in (" style=", "<style", "<script>", " onclick=", "javascript:") if bad in told] == []
+    assert [bad for bad in (" style=", "<style", "<script>", " onclick=", "javascript:") if bad in reported] == []

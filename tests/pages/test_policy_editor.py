@@ -19,8 +19,8 @@ from controlplane.dashboard.policies.plugin_lines import (
 from controlplane.dashboard.policies.values import (
     OPTION_SETTINGS,
     SCHEDULER_SETTINGS,
-    Kind,
     NotAValue,
+    SettingKind,
     text_of,
     value_of,
 )
@@ -64,7 +64,7 @@ def names(draft: SchedulerPolicy) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("do", "expected", "told"),
+    ("do", "expected", "reported"),
     [
         ("up:CoreFilter", ["ComputeFilter", "CoreFilter", "RamFilter"], "CoreFilter is number 2 of 3."),
         ("down:ComputeFilter", ["RamFilter", "ComputeFilter", "CoreFilter"], "ComputeFilter is number 2 of 3."),
@@ -75,12 +75,12 @@ def names(draft: SchedulerPolicy) -> list[str]:
     ],
 )
 def test_a_button_of_a_row_changes_what_is_shown_and_says_so(
-    do: str, expected: list[str], told: str, draft: SchedulerPolicy, people: People, as_person: AsPerson
+    do: str, expected: list[str], reported: str, draft: SchedulerPolicy, people: People, as_person: AsPerson
 ) -> None:
     page = as_person(people.admin).post(address(draft), form(draft, do=do))
 
     assert [row.plugin.name for row in page.context["filters"]] == expected
-    assert page.context["told"] == told
+    assert page.context["message"] == reported
     assert names(draft) == BODY["filters"]
 
 
@@ -113,9 +113,9 @@ def test_a_filter_or_weigher_is_added_if_it_loads(
 
     page = as_person(people.admin).post(address(draft), sent)
 
-    told = " ".join(page.context["editor"].errors.get(f"add_{kind}", []))
+    reported = " ".join(page.context["editor"].errors.get(f"add_{kind}", []))
     rows = page.context["filters" if kind == "filter" else "weighers"]
-    assert told.startswith(problem) if problem else not told
+    assert reported.startswith(problem) if problem else not reported
     assert (rows[-1].plugin.name == name) is not bool(problem)
 
 
@@ -246,15 +246,18 @@ def test_a_revision_that_is_no_number_counts_as_none(revision: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text"), [(Kind.FLAG, "true"), (Kind.NUMBER, "inf"), (Kind.JSON, "1"), (Kind.WEIGHTS, "= 2")]
+    ("kind", "text"),
+    [(SettingKind.FLAG, "true"), (SettingKind.NUMBER, "inf"), (SettingKind.JSON, "1"), (SettingKind.WEIGHTS, "= 2")],
 )
-def test_a_text_that_is_no_value_says_what_it_should_be(kind: Kind, text: str) -> None:
+def test_a_text_that_is_no_value_says_what_it_should_be(kind: SettingKind, text: str) -> None:
     with pytest.raises(NotAValue, match=r"\S"):
         value_of(text, kind)
 
 
-@pytest.mark.parametrize(("kind", "value"), [(Kind.FLAG, 1), (Kind.WHOLE, True), (Kind.NAMES, ["x", 1])])
-def test_a_stored_value_of_another_kind_is_not_shown_as_a_text(kind: Kind, value: object) -> None:
+@pytest.mark.parametrize(
+    ("kind", "value"), [(SettingKind.FLAG, 1), (SettingKind.WHOLE, True), (SettingKind.NAMES, ["x", 1])]
+)
+def test_a_stored_value_of_another_kind_is_not_shown_as_a_text(kind: SettingKind, value: object) -> None:
     with pytest.raises(NotAValue):
         text_of(value, kind)
 
@@ -275,20 +278,22 @@ def test_a_plug_in_is_told_by_its_first_sentence() -> None:
 
 
 def test_a_plug_in_that_does_not_load_says_why() -> None:
-    told = filter_line("no.such.Filter")
+    reported = filter_line("no.such.Filter")
 
-    assert (told.loads, "no.such.Filter" in told.line) == (False, True)
+    assert (reported.loads, "no.such.Filter" in reported.line) == (False, True)
 
 
 def test_hostile_words_are_escaped(people: People, as_person: AsPerson) -> None:
     draft = policy_create(body={"filters": ["<script>x</script>"], "<b>": 1}, comment='"><script>y</script>')
     client = as_person(people.admin)
 
-    told = client.get(address(draft)).text + client.get(f"/policies/{draft.pk}/").text + client.get("/policies/").text
+    reported = (
+        client.get(address(draft)).text + client.get(f"/policies/{draft.pk}/").text + client.get("/policies/").text
+    )
 
-    assert "<script>x" not in told
-    assert "<script>y" not in told
-    assert '"<b>"' not in told
+    assert "<script>x" not in reported
+    assert "<script>y" not in reported
+    assert '"<b>"' not in reported
 
 
 def test_the_enter_key_adds_what_is_about_to_be_added(
@@ -298,7 +303,7 @@ def test_the_enter_key_adds_what_is_about_to_be_added(
 
     page = as_person(people.admin).post(address(draft), sent)
 
-    assert page.context["told"] == "CPUWeigher is added at the end."
+    assert page.context["message"] == "CPUWeigher is added at the end."
     assert policy_get(policy_id=draft.pk).revision == draft.revision
 
 

@@ -123,7 +123,7 @@ def test_a_shadow_starts_with_a_share_and_ends(people: People, as_person: AsPers
 
 
 @pytest.mark.parametrize(
-    ("verb", "fields", "told"),
+    ("verb", "fields", "reported"),
     [
         ("shadow", {"percent": "many"}, "percent: “many” is not a number."),
         ("shadow", {"percent": "101"}, "percent: A share is from 0 to 100 percent."),
@@ -133,11 +133,11 @@ def test_a_shadow_starts_with_a_share_and_ends(people: People, as_person: AsPers
     ],
 )
 def test_a_step_that_cannot_be_is_told_on_the_page(
-    verb: str, fields: dict[str, str], told: str, people: People, as_person: AsPerson
+    verb: str, fields: dict[str, str], reported: str, people: People, as_person: AsPerson
 ) -> None:
     policy = validated(filters=["RamFilter"])
 
-    assert told in step(as_person(people.admin), policy, verb, **fields).text
+    assert reported in step(as_person(people.admin), policy, verb, **fields).text
 
 
 def test_a_draft_is_deleted_and_an_active_version_is_not(people: People, as_person: AsPerson) -> None:
@@ -281,8 +281,8 @@ def test_what_a_shadow_found_is_on_its_page(people: People, as_person: AsPerson)
 
     page = as_person(people.admin).get(f"/policies/{policy.pk}/").text
 
-    for told in ("<b>0 %</b>", "2 elsewhere", "12.5 %", "25 % as decided", "Moved winners", "&lt;i&gt;h2"):
-        assert told in page
+    for reported in ("<b>0 %</b>", "2 elsewhere", "12.5 %", "25 % as decided", "Moved winners", "&lt;i&gt;h2"):
+        assert reported in page
 
 
 def test_pages_of_policies_cost_the_same_with_many_versions_and_results(people: People, as_person: AsPerson) -> None:

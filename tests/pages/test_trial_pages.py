@@ -230,7 +230,7 @@ def test_one_host_is_asked_about(people: People, as_person: AsPerson) -> None:
 
     page = client.get("/simulate/", ask(client, host="h2"))
 
-    assert page.context["trial"].host["standing"] == "refused"
+    assert page.context["trial"].host["result"] == "refused"
     assert "Enable h2" in page.text
 
 
@@ -247,12 +247,12 @@ def test_hostile_names_are_escaped(people: People, as_person: AsPerson) -> None:
     flavor("<script>alert(1)</script>", root_gib=5000)
     client = as_person(people.admin)
 
-    told = client.get("/simulate/", {"run": "1", "hosts_enabled": "<script>h"}).text
+    reported = client.get("/simulate/", {"run": "1", "hosts_enabled": "<script>h"}).text
     bad = str(Flavor.objects.get(root_gib=5000).pk)
-    told += client.get("/simulate/", ask(client, flavor=bad)).text
+    reported += client.get("/simulate/", ask(client, flavor=bad)).text
 
-    assert "<script>alert" not in told
-    assert "<script>h" not in told
+    assert "<script>alert" not in reported
+    assert "<script>h" not in reported
 
 
 def test_a_create_after_a_trial_still_works(people: People, as_person: AsPerson) -> None:

@@ -86,8 +86,16 @@ def test_row_tells_owner_attempt_lease_deadline_and_request(admin: Client, build
     order(host)
     changed(build, request_id="req-abc", deadline_at=now_plus(500))
     shown = admin.get("/work/").text
-    for told in ("web-0", f"/instances/{build.subject}/", f"{host}:1", "1<span", "lease ends", "in 8 min", "running"):
-        assert told in shown
+    for reported in (
+        "web-0",
+        f"/instances/{build.subject}/",
+        f"{host}:1",
+        "1<span",
+        "lease ends",
+        "in 8 min",
+        "running",
+    ):
+        assert reported in shown
     assert "req-abc" in shown
 
 
@@ -151,11 +159,11 @@ def test_live_part_is_asked_for_alone_while_something_is_open(admin: Client, bui
     assert "hx-trigger" not in admin.get("/work/?state=done", headers={"HX-Request": "true"}).text
 
 
-def test_retry_rings_again_and_comes_back_to_the_filtered_list(admin: Client, build: Work) -> None:
-    changed(build, rung_at=now_plus(-100))
+def test_retry_sends_a_wakeup_and_comes_back_to_the_filtered_list(admin: Client, build: Work) -> None:
+    changed(build, woken_at=now_plus(-100))
     answer = act(admin, build, "retry", filters="kind=build&page=1")
     assert answer.redirect_chain == [("/work/?kind=build&page=1", 302)]
-    assert "Build: rung for again" in answer.text
+    assert "Build: woken again" in answer.text
 
 
 def test_running_work_offers_no_retry_and_a_forged_one_is_refused_in_words(admin: Client, build: Work) -> None:

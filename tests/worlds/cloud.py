@@ -17,7 +17,7 @@ from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.selectors import caller_for_user
 from controlplane.identity.services import token_issue
 from controlplane.work import jobs
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from servers.agent_api import conductor_connect
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.models import Flavor, Image, Instance
@@ -105,23 +105,23 @@ def create(caller: Caller, name: str = "vm", **more: Any) -> list[Instance]:
 
 
 def pump() -> int:
-    """Answer the conductor's doorbells until none rings. Returns how many were answered."""
+    """Answer the conductor's wake-ups until none rings. Returns how many were answered."""
     answered = 0
-    bell = bell_open("conductor")
-    while rings := bell.wait(0):
-        for ring in rings:
-            jobs.answer(ring.code, ring.ref)
+    waiter = waiter_open("conductor")
+    while wakeups := waiter.wait(0):
+        for wakeup in wakeups:
+            jobs.answer(wakeup.code, wakeup.ref)
             answered += 1
-    bell.close()
+    waiter.close()
     return answered
 
 
 def order(host_name: str, kind: WorkKind | None = None) -> WorkOrder:
     """Take the next work of a host, as its agent would."""
     conductor = conductor_connect()
-    for ring in conductor.waiting_work(host=host_name):
-        if kind is None or ring.kind is kind:
-            found = conductor.take(host=host_name, work_id=ring.work_id, owner=f"{host_name}:1")
+    for wakeup in conductor.waiting_work(host=host_name):
+        if kind is None or wakeup.kind is kind:
+            found = conductor.take(host=host_name, work_id=wakeup.work_id, owner=f"{host_name}:1")
             assert found is not None
             return found
     raise AssertionError(f"no work waits for {host_name}")
@@ -143,8 +143,8 @@ def finish_builds() -> int:
     """Every agent builds what it was given. Returns how many became active."""
     built = 0
     for name in hosts_with_work():
-        for ring in conductor_connect().waiting_work(host=name):
-            taken = conductor_connect().take(host=name, work_id=ring.work_id, owner=f"{name}:1")
+        for wakeup in conductor_connect().waiting_work(host=name):
+            taken = conductor_connect().take(host=name, work_id=wakeup.work_id, owner=f"{name}:1")
             if taken is not None and taken.kind is WorkKind.BUILD:
                 conductor_connect().build_done(lease=taken.lease, facts=RUNNING)
                 built += 1

@@ -16,7 +16,7 @@ from placement.candidates import (
 )
 from placement.domain import InventoryUsage
 
-Told = dict[str, dict[str, int]]
+Used = dict[str, dict[str, int]]
 
 
 def stock(total: int, used: int = 0, *, reserved: int = 0, ratio: float = 1.0, **units: int) -> InventoryUsage:
@@ -77,15 +77,15 @@ class Forest:
         query = CandidateQuery(groups, **rules)  # type: ignore[arg-type]
         return candidates_find(self.columns, query, options or SearchOptions())
 
-    def found(self, *groups: RequestGroup, options: SearchOptions | None = None, **rules: object) -> list[Told]:
+    def found(self, *groups: RequestGroup, options: SearchOptions | None = None, **rules: object) -> list[Used]:
         """The allocations of each candidate, by names."""
-        return [self.tell(candidate) for candidate in self.search(*groups, options=options, **rules).candidates]
+        return [self.used_by(candidate) for candidate in self.search(*groups, options=options, **rules).candidates]
 
-    def tell(self, candidate: AllocationCandidate) -> Told:
+    def used_by(self, candidate: AllocationCandidate) -> Used:
         """The allocations of a candidate, by names."""
         return {self.name_of(uuid): dict(amounts) for uuid, amounts in candidate.allocations.items()}
 
-    def tell_mappings(self, candidate: AllocationCandidate) -> dict[str, list[str]]:
+    def describe_mappings(self, candidate: AllocationCandidate) -> dict[str, list[str]]:
         """Who serves which group, by names."""
         return {suffix: sorted(map(self.name_of, uuids)) for suffix, uuids in candidate.mappings.items()}
 

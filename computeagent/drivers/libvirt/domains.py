@@ -6,7 +6,7 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
-from computeagent.drivers.libvirt.guest_xml import MARK_NAMESPACE, GuestMark, canonical_uuid, mark_parse
+from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.power import PowerState
 
@@ -21,7 +21,7 @@ def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
         if is_no_domain(error):
             return None
         raise
-    if mark_of(domain) is None:
+    if metadata_of(domain) is None:
         if is_gone(domain):
             return None
         raise DriverError(f"the hypervisor has a domain {guest_uuid} that is not ours")
@@ -37,18 +37,18 @@ def is_gone(domain: Any) -> bool:
     return False
 
 
-def mark_of(domain: Any) -> GuestMark | None:
+def metadata_of(domain: Any) -> GuestMetadata | None:
     """The mark in the domain's metadata; None for a domain that is not ours (or gone). Raises LibvirtError when it
     cannot be asked: taking that for "not ours" would report every guest as missing when libvirtd goes away.
     """
     try:
-        text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, MARK_NAMESPACE, 0)
+        text = domain.metadata(libvirt.VIR_DOMAIN_METADATA_ELEMENT, METADATA_NAMESPACE, 0)
     except LibvirtError as error:
         if is_no_metadata(error) or is_no_domain(error):
             return None
         raise
     try:
-        return mark_parse(text)
+        return metadata_parse(text)
     except (ET.ParseError, ValueError):
         return None
 

@@ -17,19 +17,19 @@ from computeagent.drivers.libvirt.domains import (
     domain_start,
     domain_stop,
     is_running,
-    mark_of,
+    metadata_of,
     power_state,
     vnc_socket,
 )
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestMark, guest_xml
-from computeagent.drivers.libvirt.host_profile import HostFacts, HostProfile, SizeOverrides
+from computeagent.drivers.libvirt.guest_xml import GuestMetadata, guest_xml
+from computeagent.drivers.libvirt.host_profile import HostProfile, HypervisorFacts, SizeOverrides
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.kill_points import reach
 
@@ -95,11 +95,13 @@ class LibvirtDriver:
         with translated("reading the host"):
             ours = self._ours(conn)
             active = running_guests([domain for domain, _ in ours])
-            facts = self._profile.host_facts(conn, [mark for _, mark in ours])
+            facts = self._profile.host_facts(conn, [metadata_of_guest for _, metadata_of_guest in ours])
             hypervisor_type, version = conn.getType(), conn.getVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
-        disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(self._overrides, facts, [mark for _, mark in ours])
+        disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(
+            self._overrides, facts, [metadata_of_guest for _, metadata_of_guest in ours]
+        )
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type=hypervisor_type,
@@ -180,10 +182,12 @@ class LibvirtDriver:
         self._profile.housekeeping()
         with translated("listing the guests"):
             found = []
-            for domain, mark in self._ours(self._connection.handle()):
+            for domain, metadata_of_guest in self._ours(self._connection.handle()):
                 state = _state_or_none(domain)
                 if state is not None:
-                    found.append(GuestOnHypervisor(uuid=mark.uuid, name=mark.name, power_state=state))
+                    found.append(
+                        GuestOnHypervisor(uuid=metadata_of_guest.uuid, name=metadata_of_guest.name, power_state=state)
+                    )
             return found
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
@@ -210,7 +214,7 @@ class LibvirtDriver:
         pci = self._pci_devices(conn) if guest.pci_devices else ()
         return guest_tuning(guest, HostView(() if host is None else host.cells, self._options.cpu_shared_set, pci))
 
-    def _pci_devices(self, conn: Any) -> tuple[PciDevice, ...]:
+    def _pci_devices(self, conn: Any) -> tuple[PciDeviceRecord, ...]:
         """The devices that guests may have."""
         specs = self._options.device_specs
         return devices_chosen(pci_devices(conn), specs) if specs else ()
@@ -233,9 +237,9 @@ class LibvirtDriver:
             vnc_socket=vnc_socket(domain.XMLDesc(0)),
         )
 
-    def _ours(self, conn: Any) -> list[tuple[Any, GuestMark]]:
-        marked = ((domain, mark_of(domain)) for domain in conn.listAllDomains(0))
-        return [(domain, mark) for domain, mark in marked if mark is not None]
+    def _ours(self, conn: Any) -> list[tuple[Any, GuestMetadata]]:
+        marked = ((domain, metadata_of(domain)) for domain in conn.listAllDomains(0))
+        return [(domain, metadata_of_guest) for domain, metadata_of_guest in marked if metadata_of_guest is not None]
 
 
 def running_guests(domains: list[Any]) -> list[Any]:
@@ -262,7 +266,9 @@ def _state_or_none(domain: Any) -> PowerState | None:
         raise
 
 
-def _shared_vcpus(overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HostFacts) -> int:
+def _shared_vcpus(
+    overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HypervisorFacts
+) -> int:
     """How many CPUs floating vCPUs share. A share of the machine is at most what its CPU sets leave."""
     if not options.has_cpu_sets:
         return _or(overrides.vcpus, facts.vcpus)
@@ -274,11 +280,13 @@ def _or(override: int | None, measured: int) -> int:
     return measured if override is None else override
 
 
-def _disk_sizes(overrides: SizeOverrides, facts: HostFacts, marks: list[GuestMark]) -> tuple[int, int, int]:
+def _disk_sizes(
+    overrides: SizeOverrides, facts: HypervisorFacts, guests_metadata: list[GuestMetadata]
+) -> tuple[int, int, int]:
     """The disk, how much of it is used, and how much is left, in GiB. A share of the machine's disk counts as used
     what the guests' flavors take.
     """
     if overrides.disk_gib is None:
         return facts.disk_gib, facts.disk_used_gib, facts.disk_available_gib
-    used = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
+    used = sum(metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib for metadata_of_guest in guests_metadata)
     return overrides.disk_gib, used, min(overrides.disk_gib - used, facts.disk_available_gib)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestSpec
-from computeagent.protocol.pci import PciDevice, split_address
+from computeagent.protocol.pci import PciDeviceRecord, split_address
 from computeagent.protocol.steps import FailureClass
-from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestCell, GuestTopology, HostCell
+from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestCellTuning, GuestTopology, NUMACell
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -51,7 +51,7 @@ class HostDevice:
 
 @dataclass(frozen=True, slots=True)
 class GuestTuning:
-    """All that a definition says of CPUs, memory and devices of the host. Empty for a guest that wishes nothing.
+    """All that a definition says of CPUs, memory and devices of the host. Empty for a guest that asks for nothing.
 
     `vcpu_set` confines the whole guest where it has no cells. `quotas` are pairs of libvirt's element and amount.
     """
@@ -76,16 +76,16 @@ class GuestTuning:
 class HostView:
     """What the rules need to know of the host. `pci_devices`: those that guests may have, as it reports them."""
 
-    cells: tuple[HostCell, ...] = ()
+    cells: tuple[NUMACell, ...] = ()
     shared_set: frozenset[int] = frozenset()
-    pci_devices: tuple[PciDevice, ...] = ()
+    pci_devices: tuple[PciDeviceRecord, ...] = ()
 
 
 def guest_tuning(guest: GuestSpec, host: HostView) -> GuestTuning:
     """The values for one guest on this host.
 
     Raises DriverError of class HOST where the host does not have what the guest was placed on, and of class USER for
-    a wish that cannot be.
+    a request that cannot be.
     """
     placed = placed_guest(guest)
     realtime = _cpus(guest.realtime_vcpus)
@@ -125,7 +125,7 @@ def _cpus(text: str) -> frozenset[int]:
         raise DriverError(error.message) from error
 
 
-def _host_cell(cell: GuestCell, host: HostView) -> HostCell:
+def _host_cell(cell: GuestCellTuning, host: HostView) -> NUMACell:
     found = next((each for each in host.cells if each.id == cell.host_cell), None)
     if found is None:
         has = format_cpus(each.id for each in host.cells) or "none"
@@ -133,14 +133,14 @@ def _host_cell(cell: GuestCell, host: HostView) -> HostCell:
     return found
 
 
-def _domain_cell(at: int, cell: GuestCell, on: HostCell) -> DomainCell:
+def _domain_cell(at: int, cell: GuestCellTuning, on: NUMACell) -> DomainCell:
     """Cells are numbered from 0 in the guest. libvirt takes no page size for ordinary pages."""
     smallest, size = on.smallest_pages, cell.page_size or 0
     is_huge = size > (0 if smallest is None else smallest.size_kib)
     return DomainCell(at, cell.vcpus, cell.memory_mib, on.id, size if is_huge else 0)
 
 
-def _pins(cell: GuestCell, on: HostCell) -> list[tuple[int, frozenset[int]]]:
+def _pins(cell: GuestCellTuning, on: NUMACell) -> list[tuple[int, frozenset[int]]]:
     """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
     if cell.cpuset and not on.cpuset:
         raise DriverError(f"vCPUs {format_cpus(cell.cpuset)} float, and NUMA cell {on.id} of this host shares no CPU")
@@ -177,14 +177,14 @@ def _cpu_topology(guest: GuestSpec) -> CpuTopology | None:
 def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
     """`quota:cpu_shares`, `cpu_period` and `cpu_quota` of the flavor. Raises DriverError (USER)."""
     found = []
-    for name, (least, most) in QUOTAS.items():
+    for name, (minimum, maximum) in QUOTAS.items():
         text = guest.extra_specs.get(f"quota:{name}", "").strip()
         if text in ("", UNSET) or (name == "cpu_quota" and text.startswith("-")):
             continue
         number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
-        if number is None or not least <= number <= most:
+        if number is None or not minimum <= number <= maximum:
             raise DriverError(
-                f"quota:{name}={text[:40]!r} must be a whole number from {least} to {most}",
+                f"quota:{name}={text[:40]!r} must be a whole number from {minimum} to {maximum}",
                 failure_class=FailureClass.USER,
             )
         found.append((name.removeprefix("cpu_"), number))
@@ -196,7 +196,7 @@ def _devices(guest: GuestSpec, host: HostView) -> tuple[HostDevice, ...]:
     return tuple(_device(each.address, offered) for each in guest.pci_devices)
 
 
-def _device(address: str, offered: dict[str, PciDevice]) -> HostDevice:
+def _device(address: str, offered: dict[str, PciDeviceRecord]) -> HostDevice:
     try:
         parts = split_address(address, "pci_devices")
     except Invalid as error:

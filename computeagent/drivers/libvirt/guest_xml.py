@@ -33,8 +33,8 @@ from computeagent.protocol.guests import GuestSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.ids import parse_uuid
 
-MARK_NAMESPACE = "urn:kilonova:instance:1"
-ET.register_namespace("kilonova", MARK_NAMESPACE)
+METADATA_NAMESPACE = "urn:kilonova:instance:1"
+ET.register_namespace("kilonova", METADATA_NAMESPACE)
 
 QEMU_NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 ET.register_namespace("qemu", QEMU_NAMESPACE)
@@ -55,7 +55,7 @@ NO_TUNING = GuestTuning()
 
 
 @dataclass(frozen=True, slots=True)
-class GuestMark:
+class GuestMetadata:
     """What we write into a domain to know it again as ours. Sizes are those of the flavor."""
 
     uuid: str
@@ -97,7 +97,7 @@ class InterfaceDevice:
 class GuestDefinition:
     """All that the domain XML says. `virt_type` is libvirt's domain type: kvm, qemu or test."""
 
-    mark: GuestMark
+    metadata_of_guest: GuestMetadata
     virt_type: str
     vcpus: int
     memory_mib: int
@@ -133,9 +133,9 @@ def domain_name(guest_uuid: str) -> str:
     return f"i-{uuid.UUID(guest_uuid).hex[:12]}"
 
 
-def guest_mark(guest: GuestSpec) -> GuestMark:
+def guest_metadata(guest: GuestSpec) -> GuestMetadata:
     """The mark that the domain of `guest` bears."""
-    return GuestMark(
+    return GuestMetadata(
         uuid=canonical_uuid(guest.uuid),
         name=guest.name,
         project_id=guest.project_id,
@@ -149,9 +149,9 @@ def guest_mark(guest: GuestSpec) -> GuestMark:
 def guest_xml(definition: GuestDefinition) -> str:
     """The domain XML of a guest."""
     domain = ET.Element("domain", type=definition.virt_type)
-    _text(domain, "name", domain_name(definition.mark.uuid))
-    _text(domain, "uuid", definition.mark.uuid)
-    ET.SubElement(domain, "metadata").append(mark_element(definition.mark))
+    _text(domain, "name", domain_name(definition.metadata_of_guest.uuid))
+    _text(domain, "uuid", definition.metadata_of_guest.uuid)
+    ET.SubElement(domain, "metadata").append(metadata_element(definition.metadata_of_guest))
     _text(domain, "memory", str(definition.memory_mib), unit="MiB")
     add_memory_backing(domain, definition.tuning)
     _vcpu(domain, definition)
@@ -172,27 +172,27 @@ def guest_xml(definition: GuestDefinition) -> str:
     return ET.tostring(domain, encoding="unicode")
 
 
-def mark_element(mark: GuestMark) -> ET.Element:
+def metadata_element(metadata_of_guest: GuestMetadata) -> ET.Element:
     """The mark as an element of our namespace."""
-    element = ET.Element(f"{{{MARK_NAMESPACE}}}instance", uuid=mark.uuid)
-    _text(element, f"{{{MARK_NAMESPACE}}}name", mark.name)
-    _text(element, f"{{{MARK_NAMESPACE}}}project", mark.project_id)
-    _text(element, f"{{{MARK_NAMESPACE}}}image", mark.image_id)
+    element = ET.Element(f"{{{METADATA_NAMESPACE}}}instance", uuid=metadata_of_guest.uuid)
+    _text(element, f"{{{METADATA_NAMESPACE}}}name", metadata_of_guest.name)
+    _text(element, f"{{{METADATA_NAMESPACE}}}project", metadata_of_guest.project_id)
+    _text(element, f"{{{METADATA_NAMESPACE}}}image", metadata_of_guest.image_id)
     sizes = {
-        "root_gib": str(mark.root_gib),
-        "ephemeral_gib": str(mark.ephemeral_gib),
-        "swap_mib": str(mark.swap_mib),
+        "root_gib": str(metadata_of_guest.root_gib),
+        "ephemeral_gib": str(metadata_of_guest.ephemeral_gib),
+        "swap_mib": str(metadata_of_guest.swap_mib),
     }
-    ET.SubElement(element, f"{{{MARK_NAMESPACE}}}disk", sizes)
+    ET.SubElement(element, f"{{{METADATA_NAMESPACE}}}disk", sizes)
     return element
 
 
-def mark_parse(text: str) -> GuestMark:
+def metadata_parse(text: str) -> GuestMetadata:
     """The mark from what libvirt answers when asked for our namespace: the element, with or without namespaces."""
     element = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
     disk = element.find("{*}disk")
     sizes = {} if disk is None else disk.attrib
-    return GuestMark(
+    return GuestMetadata(
         uuid=element.get("uuid", ""),
         name=element.findtext("{*}name", ""),
         project_id=element.findtext("{*}project", ""),

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from computeagent.drivers.base import ImageSource
 from computeagent.drivers.host_cells import MachineCells
-from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata
 from computeagent.protocol.guests import GuestSpec
 
 
@@ -19,7 +19,7 @@ class SizeOverrides:
 
 
 @dataclass(frozen=True, slots=True)
-class HostFacts:
+class HypervisorFacts:
     """What a host is and has, before overrides. Disk figures are of the file system that holds the guests."""
 
     vcpus: int
@@ -48,7 +48,7 @@ class HostProfile(Protocol):
     def after_open(self, conn: Any) -> None:
         """Learn from the open connection what later verbs need."""
 
-    def host_facts(self, conn: Any, marks: list[GuestMark]) -> HostFacts:
+    def host_facts(self, conn: Any, guests_metadata: list[GuestMetadata]) -> HypervisorFacts:
         """Measure the host, which has the guests with these marks."""
 
     def machine_cells(self, conn: Any) -> MachineCells:

@@ -2,7 +2,7 @@
 
 Several drivers share a cache, and one that is not running now has guests all the same. So each writes down where its
 guests are, and whoever cleans up reads all of their disks; where one cannot be read, nothing is removed. A directory
-that is not there may be not mounted: it counts as removed only when its driver has not been heard of for a month.
+that is not there may be not mounted: it counts as removed only when its driver has sent no heartbeat for a month.
 """
 
 import hashlib

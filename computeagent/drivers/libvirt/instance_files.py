@@ -24,7 +24,7 @@ from controlplane.kernel.units import GIB, MIB, bytes_to_gib_up
 MKFS_TIMEOUT_S = 300.0
 # A guest may write to its serial port without end; the host keeps this much of it.
 CONSOLE_MAX_BYTES = 4 * MIB
-CONSOLE_KEEP_BYTES = 1 * MIB
+CONSOLE_TAIL_BYTES = 1 * MIB
 
 
 class InstanceFiles:
@@ -94,7 +94,7 @@ class InstanceFiles:
             return b""
 
     def consoles_trim(self) -> None:
-        """Cut every serial log over CONSOLE_MAX_BYTES to its last CONSOLE_KEEP_BYTES."""
+        """Cut every serial log over CONSOLE_MAX_BYTES to its last CONSOLE_TAIL_BYTES."""
         for path in self.root.glob("*/console.log"):
             console_trim(path)
 
@@ -117,12 +117,12 @@ def console_trim(path: Path) -> None:
         try:
             if path.stat().st_size <= CONSOLE_MAX_BYTES:
                 return
-            kept = file_tail(path, CONSOLE_KEEP_BYTES)
+            tail = file_tail(path, CONSOLE_TAIL_BYTES)
         except FileNotFoundError:
             return
         os.truncate(path, 0)
         with path.open("ab") as file:
-            file.write(kept)
+            file.write(tail)
 
 
 def _fits(virtual_size_bytes: int, root_gib: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_node_device, is_unsupported, libvirt
-from computeagent.protocol.pci import DeviceType, PciDevice
+from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class NodeDevices:
     vdpa: tuple[str, ...] = ()
 
 
-def pci_devices(conn: Any) -> tuple[PciDevice, ...]:
+def pci_devices(conn: Any) -> tuple[PciDeviceRecord, ...]:
     """Every PCI device of the machine, in the order of addresses.
 
     Raises DriverError where libvirt cannot list devices: an embedded hypervisor has no driver for them.
@@ -40,7 +40,7 @@ def pci_devices(conn: Any) -> tuple[PciDevice, ...]:
         ) from error
 
 
-def pci_found(devices: NodeDevices) -> tuple[PciDevice, ...]:
+def pci_found(devices: NodeDevices) -> tuple[PciDeviceRecord, ...]:
     """The PCI devices, with the names of their network interfaces and of their cards'."""
     names = {parent: name for parent, name in map(_interface, devices.net) if name}
     vdpa_parents = {ET.fromstring(text).findtext("parent", "") for text in devices.vdpa}  # noqa: S314 - libvirt's own
@@ -55,8 +55,8 @@ def pci_found(devices: NodeDevices) -> tuple[PciDevice, ...]:
 
 
 def _named(
-    name: str, found: PciDevice, names: dict[str, str], by_address: dict[str, str], vdpa_parents: set[str]
-) -> PciDevice:
+    name: str, found: PciDeviceRecord, names: dict[str, str], by_address: dict[str, str], vdpa_parents: set[str]
+) -> PciDeviceRecord:
     is_vdpa = found.dev_type is DeviceType.VF and name in vdpa_parents
     return replace(
         found,
@@ -84,14 +84,14 @@ def _interface(text: str) -> tuple[str, str]:
     return root.findtext("parent", ""), root.findtext("capability/interface", "")
 
 
-def _parsed(text: str) -> tuple[str, PciDevice]:
+def _parsed(text: str) -> tuple[str, PciDeviceRecord]:
     """libvirt's name of the device, and the device without what other devices say of it."""
     root = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
     pci = root.find("capability[@type='pci']")
     if pci is None:
         raise DriverError(f"{text[:80]!r} is no PCI device")
     parent = _parent(pci)
-    return root.findtext("name", ""), PciDevice(
+    return root.findtext("name", ""), PciDeviceRecord(
         address=_address(*(int(pci.findtext(part, "0"), 0) for part in ("domain", "bus", "slot", "function"))),
         vendor_id=_id(pci, "vendor"),
         product_id=_id(pci, "product"),

@@ -17,12 +17,12 @@ from computeagent.drivers.libvirt.guest_hardware import machine_type, ports_of, 
 from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     GuestDefinition,
-    GuestMark,
+    GuestMetadata,
     InterfaceDevice,
     domain_name,
-    guest_mark,
+    guest_metadata,
 )
-from computeagent.drivers.libvirt.host_profile import HostFacts
+from computeagent.drivers.libvirt.host_profile import HypervisorFacts
 from computeagent.drivers.libvirt.image_cache import ImageCache
 from computeagent.drivers.libvirt.image_upkeep import ImageUpkeep
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
@@ -73,13 +73,13 @@ class RealHost:
         if self._has_nat_network:
             nat_network_ensure(conn)
 
-    def host_facts(self, conn: Any, marks: list[GuestMark]) -> HostFacts:
+    def host_facts(self, conn: Any, guests_metadata: list[GuestMetadata]) -> HypervisorFacts:
         """Measure the host."""
         with translated("reading the host's capabilities"):
             capabilities = capabilities_parse(conn.getCapabilities())
             vcpus = conn.getInfo()[2]
-        disk = self._disk(marks)
-        return HostFacts(
+        disk = self._disk(guests_metadata)
+        return HypervisorFacts(
             vcpus=vcpus,
             memory_mib=_memory_mib(conn),
             disk_gib=disk[0],
@@ -123,7 +123,7 @@ class RealHost:
             network = network_ready(conn, port.network, is_embedded=self._embedded is not None)
             interfaces.append(InterfaceDevice(port.mac, model, network.name, network.is_filtered, network.is_isolated))
         return GuestDefinition(
-            mark=guest_mark(guest),
+            metadata_of_guest=guest_metadata(guest),
             virt_type=self._virt_type,
             vcpus=guest.vcpus,
             memory_mib=guest.memory_mib,
@@ -177,11 +177,14 @@ class RealHost:
         """What libvirt offers, without KVM where the trial decided against it."""
         return tuple(kind for kind in capabilities.supported_instances if self._virt_type == "kvm" or kind[1] != "kvm")
 
-    def _disk(self, marks: list[GuestMark]) -> tuple[int, int, int]:
+    def _disk(self, guests_metadata: list[GuestMetadata]) -> tuple[int, int, int]:
         """Total, used and available GiB; available is less what the disks of the guests may still grow by."""
         with host_errors("measuring the disk"):
             state = os.statvfs(self._state_dir)
-        promised = sum((mark.root_gib + mark.ephemeral_gib) * GIB + mark.swap_mib * MIB for mark in marks)
+        promised = sum(
+            (metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib) * GIB + metadata_of_guest.swap_mib * MIB
+            for metadata_of_guest in guests_metadata
+        )
         growth = max(0, promised - self._files.used_bytes())
         used = (state.f_blocks - state.f_bfree) * state.f_frsize
         available = state.f_bavail * state.f_frsize - growth

@@ -15,8 +15,8 @@ from computeagent.drivers.host_cells import MachineCells, evenly
 from computeagent.drivers.libvirt.binding import translated
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
 from computeagent.drivers.libvirt.files import file_replace, host_errors
-from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMark, guest_mark
-from computeagent.drivers.libvirt.host_profile import HostFacts
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata, guest_metadata
+from computeagent.drivers.libvirt.host_profile import HypervisorFacts
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
 from computeagent.protocol.guests import GuestSpec
 
@@ -92,15 +92,17 @@ class SimulatedHost:
     def after_open(self, conn: Any) -> None:
         """Nothing to learn."""
 
-    def host_facts(self, conn: Any, marks: list[GuestMark]) -> HostFacts:
+    def host_facts(self, conn: Any, guests_metadata: list[GuestMetadata]) -> HypervisorFacts:
         """The sizes in the host's file; disk is what the guests' flavors take."""
         with translated("reading the simulated host"):
             capabilities = capabilities_parse(conn.getCapabilities())
             info = conn.getInfo()
         cells = capabilities.cells or self._made_up(info)
         disk_gib = self._number(_DISK_TAG, DEFAULT_DISK_GIB)
-        disk_used_gib = sum(mark.root_gib + mark.ephemeral_gib for mark in marks)
-        return HostFacts(
+        disk_used_gib = sum(
+            metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib for metadata_of_guest in guests_metadata
+        )
+        return HypervisorFacts(
             vcpus=info[2],
             memory_mib=info[1],
             disk_gib=disk_gib,
@@ -129,7 +131,9 @@ class SimulatedHost:
     def definition(self, conn: Any, guest: GuestSpec) -> GuestDefinition:
         """A guest without devices."""
         del conn
-        return GuestDefinition(mark=guest_mark(guest), virt_type="test", vcpus=guest.vcpus, memory_mib=guest.memory_mib)
+        return GuestDefinition(
+            metadata_of_guest=guest_metadata(guest), virt_type="test", vcpus=guest.vcpus, memory_mib=guest.memory_mib
+        )
 
     def started(self, guest_uuid: str) -> None:
         """Let the console log say what this is."""

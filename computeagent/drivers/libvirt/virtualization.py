@@ -17,7 +17,7 @@ from typing import Any
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.drivers.libvirt.files import file_replace, host_errors, locked
-from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMark, guest_xml
+from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMetadata, guest_xml
 
 TRIAL_LIMIT_S = 2.0
 TRIAL_UUID = "6b766d20-7472-4961-8c20-677565737421"
@@ -83,7 +83,7 @@ def _trial(conn: Any, directory: Path) -> tuple[str, str]:
 
 def _trial_definition(directory: Path) -> GuestDefinition:
     return GuestDefinition(
-        mark=GuestMark(TRIAL_UUID, "trial of KVM", "", "", 0, 0, 0),
+        metadata_of_guest=GuestMetadata(TRIAL_UUID, "trial of KVM", "", "", 0, 0, 0),
         virt_type="kvm",
         vcpus=1,
         memory_mib=_MEMORY_MIB,

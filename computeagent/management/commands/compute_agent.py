@@ -83,7 +83,7 @@ def agent_make(host: str, state_dir: Path, open_driver: Callable[[], Driver], op
         options=options,
         request_scope=request_id_scope,
         void_earlier_leases=lambda owner_prefix: _leases_void(connections, host, owner_prefix),
-        take_seat=lambda agent_id, guests: conductor.host_own(host=host, agent_id=agent_id, guests=guests),
+        claim_host=lambda agent_id, guests: conductor.host_own(host=host, agent_id=agent_id, guests=guests),
     )
 
 

@@ -13,7 +13,7 @@ WIDE_ZONES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CapacityCell:
     """One flavor in one zone (in all of them where `zone` is empty): how many more fit, and what they run out of."""
 
     zone: str
@@ -24,7 +24,7 @@ class Cell:
     binds: str
     limits: tuple[tuple[str, int], ...]
     largest_host: str
-    is_least: bool
+    is_lower_bound: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class FlavorRow:
     """One flavor. `total` is None, and `problem` says why, where it could not be counted."""
 
     flavor: Mapping[str, Any]
-    total: Cell | None
-    cells: tuple[Cell, ...]
+    total: CapacityCell | None
+    cells: tuple[CapacityCell, ...]
     problem: str
 
 
@@ -69,26 +69,26 @@ def _row(row: Mapping[str, Any], *, survive_loss: bool) -> FlavorRow:
     return FlavorRow(row["flavor"], total, cells, row["problem"])
 
 
-def _cell(zone: str, room: Mapping[str, Any], *, survive_loss: bool) -> Cell:
-    return Cell(
+def _cell(zone: str, room: Mapping[str, Any], *, survive_loss: bool) -> CapacityCell:
+    return CapacityCell(
         zone=zone,
         more=room["n_plus_1"] if survive_loss else room["count"],
         without_loss=room["count"],
         hosts=room["hosts"],
         hosts_with_room=room["hosts_with_room"],
-        binds=limit_words(room["binds"] or ""),
-        limits=tuple((limit_words(one["limit"]), one["hosts"]) for one in room["limits"]),
+        binds=limit_label(room["binds"] or ""),
+        limits=tuple((limit_label(one["limit"]), one["hosts"]) for one in room["limits"]),
         largest_host=room["largest_host"] or "",
-        is_least=room["is_least"],
+        is_lower_bound=room["is_lower_bound"],
     )
 
 
-def limit_words(limit: str) -> str:
+def limit_label(limit: str) -> str:
     """A resource class by its name, a reason's code in words."""
     return limit.replace("_", " ").capitalize() if limit.islower() else resource_name(limit)
 
 
-def _aligned(cells: Sequence[Cell], zones: Sequence[str]) -> tuple[Cell, ...]:
+def _aligned(cells: Sequence[CapacityCell], zones: Sequence[str]) -> tuple[CapacityCell, ...]:
     by_zone = {cell.zone: cell for cell in cells}
     return tuple(by_zone[zone] for zone in zones if zone in by_zone)
 

@@ -12,7 +12,7 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, KilonovaError
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.policies.selectors.policies import policy_list
-from scheduling.whatif.services.capacity import MOST_FLAVORS
+from scheduling.whatif.services.capacity import MAX_FLAVORS
 from servers.catalog.selectors.flavor import flavors_visible
 from servers.trials.schedule_trial import capacity_matrix
 
@@ -24,7 +24,7 @@ LATER_FROM_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityWish:
+class CapacityQuery:
     """What is looked at, and how."""
 
     name: str
@@ -43,14 +43,14 @@ class CapacityWish:
 @page("capacity:read")
 def capacity(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The matrix. On a large fleet the page asks for it in a second step, and says how long that takes."""
-    wish = _wish(request)
+    query = _query(request)
     flavors = flavors_visible(caller=caller).filter(disabled=False)
-    matching = flavors.filter(name__icontains=wish.name).count()
+    matching = flavors.filter(name__icontains=query.name).count()
     hosts = host_nodes().count()
     seconds = expected_seconds(hosts, matching)
     is_later = seconds > LATER_FROM_S and not is_htmx(request) and request.GET.get("now") != "1"
     context: dict[str, Any] = {
-        "wish": wish,
+        "query": query,
         "hosts": hosts,
         "matching": matching,
         "has_flavors": bool(matching) or flavors.exists(),
@@ -59,7 +59,7 @@ def capacity(request: HttpRequest, caller: Caller) -> HttpResponse:
         "policies": list(policy_list()),
     }
     if hosts and matching and not is_later:
-        context |= _counted(caller, wish, matching)
+        context |= _counted(caller, query, matching)
     template = "dashboard/capacity_table.html" if is_htmx(request) else "dashboard/capacity.html"
     return show(request, caller, template, "capacity", **context)
 
@@ -69,9 +69,9 @@ def expected_seconds(hosts: int, flavors: int) -> float:
     return hosts * (SECONDS_PER_HOST + flavors * SECONDS_PER_HOST_AND_FLAVOR)
 
 
-def _wish(request: HttpRequest) -> CapacityWish:
+def _query(request: HttpRequest) -> CapacityQuery:
     sort = filter_text(request, "sort")
-    return CapacityWish(
+    return CapacityQuery(
         name=filter_text(request, "name"),
         zone=filter_text(request, "zone"),
         policy=filter_text(request, "policy"),
@@ -80,14 +80,16 @@ def _wish(request: HttpRequest) -> CapacityWish:
     )
 
 
-def _counted(caller: Caller, wish: CapacityWish, matching: int) -> dict[str, Any]:
+def _counted(caller: Caller, query: CapacityQuery, matching: int) -> dict[str, Any]:
     """The table, or why there is none."""
-    if matching > MOST_FLAVORS:
-        return {"refused": f"{matching} flavors are more than the {MOST_FLAVORS} that are counted at once: name some."}
+    if matching > MAX_FLAVORS:
+        return {"refused": f"{matching} flavors are more than the {MAX_FLAVORS} that are counted at once: name some."}
     try:
-        report = capacity_matrix(caller=caller, zone=wish.zone or None, policy=wish.policy or None, name_part=wish.name)
+        report = capacity_matrix(
+            caller=caller, zone=query.zone or None, policy=query.policy or None, name_part=query.name
+        )
     except Invalid as error:
         return {"refused": error.message}
     except KilonovaError as error:
         return {"refused": f"The policy cannot be followed: {error.message}."}
-    return {"table": capacity_table(report, survive_loss=wish.survive_loss, sort=wish.sort)}
+    return {"table": capacity_table(report, survive_loss=query.survive_loss, sort=query.sort)}

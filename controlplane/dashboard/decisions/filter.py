@@ -24,7 +24,7 @@ TIMES = ("created_after", "created_before")
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionWish:
+class DecisionQuery:
     """What was asked for, as it stands in the fields, and what is wrong with it by field.
 
     `rows` are the decisions found; none when something is wrong, so that nobody takes all of them for the answer.
@@ -45,7 +45,7 @@ class DecisionWish:
         return any(self.values.get(name) for name in ("policy_version", "request_id", "subject", "project_id", *TIMES))
 
 
-def decision_wish(caller: Caller, data: QueryDict) -> DecisionWish:
+def decision_query(caller: Caller, data: QueryDict) -> DecisionQuery:
     """The decisions that the caller may see and asks for. Only admins may ask by host."""
     filters: type[DecisionFilterSet] = OperatorDecisionFilterSet if caller.is_admin else DecisionFilterSet
     rows = decision_list(caller=caller)
@@ -54,9 +54,9 @@ def decision_wish(caller: Caller, data: QueryDict) -> DecisionWish:
     values = {name: str(data.get(name, "")).strip() for name in names}
     if not found.is_valid():
         errors = {name: " ".join(str(text) for text in texts) for name, texts in found.errors.items()}
-        return DecisionWish(rows.none(), values, errors)
+        return DecisionQuery(rows.none(), values, errors)
     times = {name: found.form.cleaned_data.get(name) for name in TIMES}
-    return DecisionWish(found.qs, values | {name: _minutes(at) for name, at in times.items()})
+    return DecisionQuery(found.qs, values | {name: _minutes(at) for name, at in times.items()})
 
 
 def reasons_on_offer() -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from scheduling.domain.trace.trace import InstanceSelection, Round, Stage, Trace
 
 # The drawing of one stage, in its own units: width, height, and the least that a host can be seen at.
-WIDTH, HEIGHT, LEAST = 100.0, 20.0, 0.6
+WIDTH, HEIGHT, MINIMUM = 100.0, 20.0, 0.6
 STEPS = {
     "free": "Free earlier claims",
     "load": "Read the fleet",
@@ -44,7 +44,7 @@ class TimeStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedInstance:
     """One instance of the batch with its host (empty when it got none), its score, and hosts to try after it."""
 
     instance_uuid: str
@@ -90,7 +90,7 @@ def _outline(stage: Stage, host_count: int) -> str:
 
 
 def _half(count: int, of: int) -> float:
-    return max(LEAST, WIDTH * count / of) / 2 if count and of else 0.0
+    return max(MINIMUM, WIDTH * count / of) / 2 if count and of else 0.0
 
 
 def time_steps(timings: Mapping[str, int], duration_us: int) -> list[TimeStep]:
@@ -102,7 +102,7 @@ def time_steps(timings: Mapping[str, int], duration_us: int) -> list[TimeStep]:
     return [TimeStep(title, micros, min(100, round(100 * micros / total))) for title, micros in steps]
 
 
-def placed(uuids: Sequence[str], trace: Trace | None, hosts: Mapping[str, str]) -> list[Placed]:
+def placed_instances(uuids: Sequence[str], trace: Trace | None, hosts: Mapping[str, str]) -> list[PlacedInstance]:
     """Every instance of the batch in its order. `hosts`: those that were given, by instance."""
     selections = {} if trace is None else {one.instance_uuid: one for one in trace.selections}
     resources = {} if trace is None else trace.resources
@@ -112,14 +112,14 @@ def placed(uuids: Sequence[str], trace: Trace | None, hosts: Mapping[str, str]) 
     ]
 
 
-def _placed(uuid: str, one: InstanceSelection | None, host: str, resources: Mapping[str, int]) -> Placed:
+def _placed(uuid: str, one: InstanceSelection | None, host: str, resources: Mapping[str, int]) -> PlacedInstance:
     if one is None:
-        return Placed(uuid, host)
+        return PlacedInstance(uuid, host)
     amounts: dict[str, int] = {}
     for classes in one.selected.allocations.values() or (resources,):
         for name, amount in classes.items():
             amounts[name] = amounts.get(name, 0) + amount
-    return Placed(
+    return PlacedInstance(
         instance_uuid=uuid,
         host=host,
         rank=one.selected.rank,
@@ -134,7 +134,7 @@ def asked_for(request: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What else of the request narrowed the choice, in words. Names hosts: for operators only."""
     target = request.get("requested_destination") or {}
     group = request.get("group") or {}
-    told = {
+    sentence_of = {
         "Hints": ", ".join(f"{name}: {', '.join(values)}" for name, values in (request.get("hints") or {}).items()),
         "Server group": f"{group.get('name') or group.get('uuid')} ({group.get('policy')})" if group else "",
         "Only on": ", ".join([*request.get("force_hosts", ()), *request.get("force_nodes", ())])
@@ -142,4 +142,4 @@ def asked_for(request: Mapping[str, Any]) -> list[tuple[str, str]]:
         "Not on": ", ".join(request.get("ignore_hosts") or ()),
         "Image": str((request.get("image") or {}).get("name") or ""),
     }
-    return [(name, text) for name, text in told.items() if text]
+    return [(name, text) for name, text in sentence_of.items() if text]

@@ -15,7 +15,7 @@ from scheduling.domain.trace.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedWish:
+class RefusedQuery:
     """Which refusals to show: of a stage, for a reason (its code), of hosts or nodes with this in their name."""
 
     stage: str = ""
@@ -29,7 +29,7 @@ class RefusedWish:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleCount:
+class RefusalCount:
     """How many hosts a stage refused for a reason; over all instances of a batch."""
 
     stage: str
@@ -50,7 +50,7 @@ class RefusedHost:
 class RefusedGroup:
     """Hosts that one stage refused for one reason: those of this page, of `hosts` that were found."""
 
-    rule: RuleCount
+    rule: RefusalCount
     shown: list[RefusedHost]
 
 
@@ -60,11 +60,11 @@ _Entry = tuple[int, RefusalGroup, int]
 class RefusedHosts(Sequence[_Entry]):
     """The refusals found, rule by rule in the order of the stages, hosts in the order in which people count."""
 
-    def __init__(self, trace: Trace, wish: RefusedWish) -> None:
+    def __init__(self, trace: Trace, query: RefusedQuery) -> None:
         self._trace = trace
         self.counts = rule_counts(trace)
         self._rules = {(one.stage, one.reason): at for at, one in enumerate(self.counts)}
-        found = [_matching(group, mask) for group, mask in _groups(trace, wish)]
+        found = [_matching(group, mask) for group, mask in _groups(trace, query)]
         self._groups = [group for group, _ in found]
         sizes = [len(positions) for _, positions in found]
         self._group_of = np.repeat(np.arange(len(found)), sizes)
@@ -97,9 +97,9 @@ class RefusedHosts(Sequence[_Entry]):
         group = self._groups[int(self._group_of[at])]
         return self._rules[_rule(group)], group, int(self._position_of[at])
 
-    def _counted(self, number: int) -> RuleCount:
+    def _counted(self, number: int) -> RefusalCount:
         rule = self.counts[number]
-        return RuleCount(rule.stage, rule.reason, int(self._found[number]))
+        return RefusalCount(rule.stage, rule.reason, int(self._found[number]))
 
     def _host(self, group: RefusalGroup, position: int) -> RefusedHost:
         row = int(group.rows[position])
@@ -113,7 +113,7 @@ def _places(trace: Trace) -> IntArray:
     return places
 
 
-def rule_counts(trace: Trace) -> list[RuleCount]:
+def rule_counts(trace: Trace) -> list[RefusalCount]:
     """Hosts by stage and reason: stages in their order, the most frequent reason of each first."""
     stages: dict[str, int] = {}
     counts: dict[tuple[str, RefusalReason], int] = {}
@@ -122,17 +122,17 @@ def rule_counts(trace: Trace) -> list[RuleCount]:
             stages.setdefault(stage.name, len(stages))
         for group in each.refusals:
             counts[_rule(group)] = counts.get(_rule(group), 0) + len(group)
-    found = [RuleCount(stage, reason, hosts) for (stage, reason), hosts in counts.items() if hosts]
+    found = [RefusalCount(stage, reason, hosts) for (stage, reason), hosts in counts.items() if hosts]
     return sorted(found, key=lambda one: (stages.get(one.stage, len(stages)), -one.hosts, one.reason.value))
 
 
-def _groups(trace: Trace, wish: RefusedWish) -> list[tuple[RefusalGroup, BoolArray | None]]:
-    mask = _named(trace, wish.name) if wish.name else None
+def _groups(trace: Trace, query: RefusedQuery) -> list[tuple[RefusalGroup, BoolArray | None]]:
+    mask = _named(trace, query.name) if query.name else None
     return [
         (group, mask)
         for each in trace.rounds
         for group in each.refusals
-        if wish.stage in ("", group.refusal.stage) and wish.reason in ("", group.refusal.reason.value)
+        if query.stage in ("", group.refusal.stage) and query.reason in ("", group.refusal.reason.value)
     ]
 
 

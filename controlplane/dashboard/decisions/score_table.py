@@ -63,7 +63,7 @@ class ScoreTable(Sequence[ScoreRow]):
     ranked: int
     order: IntArray
     sort: str
-    telling: tuple[WeigherColumn, ...] = ()
+    deciding: tuple[WeigherColumn, ...] = ()
     ranks: dict[int, int] = field(default_factory=dict)
     normalised: tuple[FloatArray, ...] = ()
 
@@ -81,7 +81,7 @@ class ScoreTable(Sequence[ScoreRow]):
 
     def _row(self, at: int) -> ScoreRow:
         row = int(self.ranking.rows[at])
-        scores = [_score(weigher, scaled, at) for weigher, scaled in zip(self.telling, self.normalised, strict=True)]
+        scores = [_score(weigher, scaled, at) for weigher, scaled in zip(self.deciding, self.normalised, strict=True)]
         total = float(self.ranking.scores[at])
         return ScoreRow(self.trace.hosts[row], self.trace.nodes[row], self.ranks[at], total, scores)
 
@@ -94,23 +94,23 @@ def score_table(trace: Trace | None, number: int, *, ranked: Sequence[int] = (),
     ranking = trace.rounds[number - 1].ranking if trace and 0 < number <= len(trace.rounds) else None
     if trace is None or ranking is None or not ranking.weighers or not len(ranking.rows):
         return None
-    telling = tuple(each for each in ranking.weighers if np.any(each.weighted()))
+    deciding = tuple(each for each in ranking.weighers if np.any(each.weighted()))
     key, falling = sort.removeprefix("-"), sort.startswith("-")
-    by_name = {each.name: each for each in telling}
+    by_name = {each.name: each for each in deciding}
     key = key if key in by_name or key == "host" else BY_RANK
     order = _order(trace, ranking, by_name.get(key), key, falling=falling)
     way = "descending" if falling else "ascending"
     return ScoreTable(
         trace=trace,
         ranking=ranking,
-        columns=tuple(ScoreColumn(_short(one.name), one.name, way if one.name == key else "") for one in telling),
+        columns=tuple(ScoreColumn(_short(one.name), one.name, way if one.name == key else "") for one in deciding),
         silent=tuple(_short(one.name) for one in ranking.weighers if one.name not in by_name),
         ranked=ranked[number - 1] if len(ranked) >= number else len(ranking.rows),
         order=order,
         sort=f"{'-' if falling else ''}{key}",
-        telling=telling,
+        deciding=deciding,
         ranks={at: rank for rank, at in enumerate(ranking.order.tolist(), 1)},
-        normalised=tuple(one.normalised() for one in telling),
+        normalised=tuple(one.normalised() for one in deciding),
     )
 
 

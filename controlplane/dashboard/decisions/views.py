@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.decisions.filter import OUTCOMES, decision_wish, reasons_on_offer, stages_on_offer
-from controlplane.dashboard.decisions.funnel import asked_for, funnel, placed, time_steps
-from controlplane.dashboard.decisions.refused_hosts import RefusedHosts, RefusedWish, rule_counts
+from controlplane.dashboard.decisions.filter import OUTCOMES, decision_query, reasons_on_offer, stages_on_offer
+from controlplane.dashboard.decisions.funnel import asked_for, funnel, placed_instances, time_steps
+from controlplane.dashboard.decisions.refused_hosts import RefusedHosts, RefusedQuery, rule_counts
 from controlplane.dashboard.decisions.score_table import score_table
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
@@ -38,11 +38,11 @@ LISTS = "decision-lists"
 @page("decisions:read")
 def decision_list_view(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The newest first, filtered as the API filters them. A page costs a constant number of queries."""
-    wish = decision_wish(caller, request.GET)
-    here = Paginator(wish.rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    query = decision_query(caller, request.GET)
+    here = Paginator(query.rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": here,
-        "wish": wish,
+        "query": query,
         "outcomes": OUTCOMES,
         "reasons": reasons_on_offer(),
         "stages": stages_on_offer(),
@@ -171,19 +171,19 @@ def _instances(request: HttpRequest, decision: Any, content: DecisionContent, *,
     rows = list(decision.instances.all())
     hosts = {} if redacted else {str(one.instance_uuid): one.host for one in rows if one.host}
     trace = None if redacted else content.trace
-    told = placed([str(one.instance_uuid) for one in rows], trace, hosts)
-    return {"instances": Paginator(told, INSTANCES_PAGE_SIZE).get_page(request.GET.get("ipage"))}
+    placements = placed_instances([str(one.instance_uuid) for one in rows], trace, hosts)
+    return {"instances": Paginator(placements, INSTANCES_PAGE_SIZE).get_page(request.GET.get("ipage"))}
 
 
 def _refused(request: HttpRequest, content: DecisionContent) -> dict[str, Any]:
     """Refused hosts by reason: those asked for, a page of them."""
-    wish = RefusedWish(filter_text(request, "stage"), filter_text(request, "reason"), filter_text(request, "name"))
+    query = RefusedQuery(filter_text(request, "stage"), filter_text(request, "reason"), filter_text(request, "name"))
     if content.trace is None:
-        return {"refused_wish": wish, "refused_rules": [], "refused_groups": [], "refused": None}
-    found = RefusedHosts(content.trace, wish)
+        return {"refused_wish": query, "refused_rules": [], "refused_groups": [], "refused": None}
+    found = RefusedHosts(content.trace, query)
     here = Paginator(found, HOSTS_PAGE_SIZE).get_page(request.GET.get("page"))
     return {
-        "refused_wish": wish,
+        "refused_wish": query,
         "refused_rules": found.counts,
         "refused_stages": list(dict.fromkeys(one.stage for one in found.counts)),
         "refused_reasons": sorted({(one.reason.value, one.reason.label) for one in found.counts}),
@@ -198,7 +198,13 @@ def _scores(request: HttpRequest, content: DecisionContent) -> dict[str, Any]:
     table = score_table(content.trace, number, ranked=content.ranked, sort=filter_text(request, "sort"))
     here = None if table is None else Paginator(table, SCORES_PAGE_SIZE).get_page(request.GET.get("spage"))
     left = _left(content, number)
-    return {"scores": table, "scores_page": here, "scores_kept": content.kept, "left": left, "round_number": number}
+    return {
+        "scores": table,
+        "scores_page": here,
+        "scores_stored": content.rows_stored,
+        "left": left,
+        "round_number": number,
+    }
 
 
 def _left(content: DecisionContent, number: int) -> int:

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.http import QueryDict
 
-from controlplane.dashboard.instances.journey.words import heal_words
+from controlplane.dashboard.instances.journey.labels import heal_label
 from controlplane.work.filtersets import HealFilterSet
 from controlplane.work.heal_records import heal_kinds, heals
-from servers.instances.selectors.work_subjects import instance_names
-from servers.repair.domain.drift import AUTOMATIC, KIND_WORDS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_looks, grace_s
+from servers.instances.selectors.work_subjects import subject_names
+from servers.repair.domain.drift import AUTOMATIC, KIND_LABELS, Drift, DriftKind
+from servers.repair.selectors.drift import drift_checks, grace_s
 from servers.repair.services.drift import ALLOCATIONS, GUESTS
 
 HEAL_FILTERS = ("kind", "subject", "request_id")
@@ -32,7 +32,7 @@ class DriftGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LastDriftCheck:
     """When guests and allocations were looked at last; None: not yet. `is_cut`: there is more than is listed."""
 
     guests: datetime | None
@@ -50,26 +50,26 @@ def drift_groups(found: Iterable[Drift]) -> list[DriftGroup]:
     order = {kind: number for number, kind in enumerate(DriftKind)}
     rows = sorted(found, key=lambda one: order[one.kind])
     return [
-        DriftGroup(kind, KIND_WORDS[kind], grace_s(kind) if kind in AUTOMATIC else None, list(group))
+        DriftGroup(kind, KIND_LABELS[kind], grace_s(kind) if kind in AUTOMATIC else None, list(group))
         for kind, group in groupby(rows, key=lambda one: one.kind)
     ]
 
 
 def drift_kinds_on_offer() -> list[tuple[str, str]]:
     """(name, in words) for the filter."""
-    return sorted(((kind.value, words) for kind, words in KIND_WORDS.items()), key=lambda one: one[1])
+    return sorted(((kind.value, words) for kind, words in KIND_LABELS.items()), key=lambda one: one[1])
 
 
-def drift_looked() -> Looked:
+def last_drift_check() -> LastDriftCheck:
     """One query."""
-    looks = drift_looks()
+    looks = drift_checks()
     guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
-    return Looked(guests, allocations, any(look.is_cut for look in looks.values()))
+    return LastDriftCheck(guests, allocations, any(look.is_cut for look in looks.values()))
 
 
 @dataclass(frozen=True, slots=True)
-class HealWish:
-    """What was asked for of the book of heals, and what is wrong with it by field."""
+class HealQuery:
+    """What was asked for of the record of heals, and what is wrong with it by field."""
 
     rows: Any
     values: Mapping[str, str]
@@ -81,14 +81,14 @@ class HealWish:
         return not any(self.values.values())
 
 
-def heal_wish(data: QueryDict) -> HealWish:
+def heal_query(data: QueryDict) -> HealQuery:
     """Filtered as the API filters them."""
     found = HealFilterSet(data=data, queryset=heals())
     values = {name: str(data.get(name, "")).strip() for name in HEAL_FILTERS}
     if found.is_valid():
-        return HealWish(found.qs, values)
+        return HealQuery(found.qs, values)
     errors = {name.replace("_", " ").capitalize(): " ".join(map(str, texts)) for name, texts in found.errors.items()}
-    return HealWish(heals().none(), values, errors)
+    return HealQuery(heals().none(), values, errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class HealRow:
 
 def heal_rows(page: Sequence[Any]) -> list[HealRow]:
     """Of a page of heals, in one query."""
-    names = instance_names(ids=[one.subject for one in page if one.subject])
+    names = subject_names(ids=[one.subject for one in page if one.subject])
     return [_heal_row(one, names) for one in page]
 
 
 def heal_kinds_on_offer() -> list[tuple[str, str]]:
     """(name, in words) of the kinds there are. One query."""
-    return [(kind, heal_words(kind)) for kind in heal_kinds()]
+    return [(kind, heal_label(kind)) for kind in heal_kinds()]
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:
@@ -120,4 +120,4 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
 
 def _heal_row(heal: Any, names: Mapping[uuid.UUID, tuple[str, bool]]) -> HealRow:
     name, is_there = names.get(heal.subject, ("", False))
-    return HealRow(heal, heal_words(heal.kind), evidence_text(heal.evidence), name, is_there)
+    return HealRow(heal, heal_label(heal.kind), evidence_text(heal.evidence), name, is_there)

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_POST, require_safe
 from controlplane.dashboard.drift.rows import (
     drift_groups,
     drift_kinds_on_offer,
-    drift_looked,
     heal_kinds_on_offer,
+    heal_query,
     heal_rows,
-    heal_wish,
+    last_drift_check,
 )
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
@@ -39,7 +39,7 @@ def drift_page(request: HttpRequest, caller: Caller) -> HttpResponse:
         "kind": kind if kinds else "",
         "host": host,
         "kinds": drift_kinds_on_offer(),
-        "looked": drift_looked(),
+        "last_check": last_drift_check(),
     }
     template = "dashboard/drift_rows.html" if is_htmx(request) else "dashboard/drift.html"
     return show(request, caller, template, "drift", **context)
@@ -73,8 +73,8 @@ def drift_check_view(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page("heals:read")
 def heal_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Newest first. A page costs a constant number of queries."""
-    wish = heal_wish(request.GET)
-    here = Paginator(wish.rows, HEAL_PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": here, "rows": heal_rows(list(here)), "wish": wish, "kinds": heal_kinds_on_offer()}
+    query = heal_query(request.GET)
+    here = Paginator(query.rows, HEAL_PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": here, "rows": heal_rows(list(here)), "query": query, "kinds": heal_kinds_on_offer()}
     template = "dashboard/heal_rows.html" if is_htmx(request) else "dashboard/heal_list.html"
     return show(request, caller, template, "drift", **context)

@@ -4,50 +4,56 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
 
-from scheduling.decisions.selectors.host_record import Fate, FateCount, HostRecord
+from scheduling.decisions.selectors.host_record import HostOutcome, HostOutcomeCount, HostRecord
 
 EXAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FateRow:
-    """One fate: its piece of the bar from `start`, `width` wide (both of 1000), examples, and where all of them are.
+class HostOutcomeRow:
+    """One outcome: its piece of the bar from `start`, `width` wide (both of 1000), examples, and where all of them are.
 
     `query` is empty where the list of decisions has no filter for them.
     """
 
-    count: FateCount
+    count: HostOutcomeCount
     start: float
     width: float
     examples: tuple[UUID, ...] = ()
     query: str = ""
 
 
-def fate_rows(record: HostRecord) -> list[FateRow]:
-    """Every fate in the order of the bar, also those that never came."""
-    rows: list[FateRow] = []
+def host_outcome_rows(record: HostRecord) -> list[HostOutcomeRow]:
+    """Every outcome in the order of the bar, also those that never came."""
+    rows: list[HostOutcomeRow] = []
     start = 0.0
-    for one in record.fates:
+    for one in record.outcomes:
         width = 1000 * one.share
         rows.append(
-            FateRow(one, round(start, 2), round(width, 2), _examples(record, one.fate), _query(record, one.fate))
+            HostOutcomeRow(
+                one,
+                round(start, 2),
+                round(width, 2),
+                _examples(record, one.host_outcome),
+                _query(record, one.host_outcome),
+            )
         )
         start += width
     return rows
 
 
-def _examples(record: HostRecord, fate: Fate) -> tuple[UUID, ...]:
+def _examples(record: HostRecord, host_outcome: HostOutcome) -> tuple[UUID, ...]:
     """Of refusals those of the most frequent rules, which tell most."""
-    if fate is Fate.CHOSEN:
+    if host_outcome is HostOutcome.CHOSEN:
         return record.chosen_examples
-    if fate is Fate.OUTRANKED:
+    if host_outcome is HostOutcome.OUTRANKED:
         return () if record.outranked is None else record.outranked.examples
-    if fate is Fate.REFUSED:
+    if host_outcome is HostOutcome.REFUSED:
         return tuple(dict.fromkeys(rule.example for rule in record.rules))[:EXAMPLES]
     return ()
 
 
-def _query(record: HostRecord, fate: Fate) -> str:
-    if fate is Fate.CHOSEN:
+def _query(record: HostRecord, host_outcome: HostOutcome) -> str:
+    if host_outcome is HostOutcome.CHOSEN:
         return urlencode({"host": record.host})
-    return urlencode({"refused_host": record.host}) if fate is Fate.REFUSED else ""
+    return urlencode({"refused_host": record.host}) if host_outcome is HostOutcome.REFUSED else ""

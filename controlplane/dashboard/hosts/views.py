@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.hosts.outcome_rows import fate_rows
+from controlplane.dashboard.hosts.outcome_rows import host_outcome_rows
 from controlplane.dashboard.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
@@ -40,7 +40,7 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
         "host": shown,
         "instances": instances_on(host=host),
         "record": record,
-        "fates": fate_rows(record),
+        "outcomes": host_outcome_rows(record),
     }
     return show(request, caller, "dashboard/host_detail.html", "hosts", **context)
 
@@ -56,6 +56,6 @@ def host_act(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
         service_disable(host=host, reason=request.POST.get("reason", "").strip()[:255])
     else:
         raise Invalid("The action is neither enable nor disable.", field="action")
-    told = "It gets new instances again." if action == "enable" else "What runs there keeps running."
-    messages.success(request, f"{host} is {action}d. {told}", extra_tags="good")
+    notice = "It gets new instances again." if action == "enable" else "What runs there keeps running."
+    messages.success(request, f"{host} is {action}d. {notice}", extra_tags="good")
     return redirect("host", host=host)

@@ -8,6 +8,6 @@ CONTROL = re.compile(
 )
 
 
-def console_text(raw: str) -> str:
+def printable_text(raw: str) -> str:
     """Printable characters, tabs and line ends only."""
     return CONTROL.sub("", raw.replace("\r\n", "\n"))

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.dashboard.instances.journey.chapters import BUILD, CHAPTER_ACTIONS, is_told_in_chapters
-from controlplane.dashboard.instances.journey.words import BUILD_STEPS, heal_words, step_words
-from servers.instances.selectors.journey import Told
+from controlplane.dashboard.instances.journey.labels import BUILD_STEPS, heal_label, step_label
+from controlplane.dashboard.instances.journey.sections import BUILD, SECTION_ACTIONS, is_shown_in_sections
+from servers.instances.selectors.journey import JourneyRecords
 
 TASKS = {
     "deleting": "Being deleted",
@@ -21,7 +21,7 @@ RESULTS = {"success": "good", "error": "bad", "": "busy", "cancelled": ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimedStep:
     """One step with its duration in seconds, so far while it is `busy`, and its share of the longest, 0 to 100."""
 
     title: str
@@ -40,11 +40,11 @@ class Entry:
     tone: str
     text: str = ""
     seconds: float | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TimedStep] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class InstanceProgress:
     """What happens now, for how many seconds, and how many of how many steps are behind it (0 of 0: not known)."""
 
     text: str
@@ -58,24 +58,24 @@ def is_changing(instance: Any) -> bool:
     return instance.vm_state == "building" or bool(instance.task_state)
 
 
-def progress(instance: Any, told: Told) -> Progress | None:
+def progress(instance: Any, records: JourneyRecords) -> InstanceProgress | None:
     """None when nothing is being done."""
     if not is_changing(instance):
         return None
     if instance.vm_state != "building" or instance.task_state == "deleting":
-        began = next((one.started_at for one in reversed(told.actions) if not one.result), None)
+        began = next((one.started_at for one in reversed(records.actions) if not one.result), None)
         name = TASKS.get(instance.task_state, instance.task_state.replace("_", " ").capitalize())
-        return Progress(name, _since(began) if began else 0.0)
-    return _build_progress(instance, told)
+        return InstanceProgress(name, _since(began) if began else 0.0)
+    return _build_progress(instance, records)
 
 
-def _build_progress(instance: Any, told: Told) -> Progress:
+def _build_progress(instance: Any, records: JourneyRecords) -> InstanceProgress:
     steps = BUILD_STEPS + 1
-    begun = [one for one in told.actions if one.action == BUILD and not one.finished_at]
+    begun = [one for one in records.actions if one.action == BUILD and not one.finished_at]
     seconds = _since(begun[-1].started_at if begun else instance.created_at)
-    attempt = told.attempts[-1] if told.attempts else None
+    attempt = records.attempts[-1] if records.attempts else None
     if attempt is None or attempt.finished_at is not None:
-        return Progress("Choosing another host" if attempt and begun else "Choosing a host", seconds, 0, steps)
+        return InstanceProgress("Choosing another host" if attempt and begun else "Choosing a host", seconds, 0, steps)
     events = [
         event
         for one in begun
@@ -83,33 +83,33 @@ def _build_progress(instance: Any, told: Told) -> Progress:
         if event.attempt == attempt.number and event.host == attempt.host
     ]
     running = next((event for event in events if not event.finished_at), None)
-    now = step_words(running.name).lower() if running else "waiting for the host"
+    now = step_label(running.name).lower() if running else "waiting for the host"
     again = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     done = 1 + sum(bool(event.finished_at) for event in events)
-    return Progress(f"Building{again}: {now}", seconds, min(done, steps), steps)
+    return InstanceProgress(f"Building{again}: {now}", seconds, min(done, steps), steps)
 
 
-def later(instance: Any, told: Told, *, is_admin: bool) -> list[Entry]:
+def later(instance: Any, records: JourneyRecords, *, is_admin: bool) -> list[Entry]:
     """What came apart from builds, oldest first: actions, faults, what the control plane put right by itself."""
 
     def is_outside(row: Any) -> bool:
-        return not is_told_in_chapters(instance, told, row.created_at)
+        return not is_shown_in_sections(instance, records, row.created_at)
 
-    actions = [one for one in told.actions if one.action not in CHAPTER_ACTIONS]
+    actions = [one for one in records.actions if one.action not in SECTION_ACTIONS]
     said = {one.message for one in actions}
     entries = [_action(one, is_admin) for one in actions]
-    entries += [_fault(fault) for fault in told.faults if fault.message not in said and is_outside(fault)]
-    entries += [_heal(heal, is_admin) for heal in told.heals if is_outside(heal)]
+    entries += [_fault(fault) for fault in records.faults if fault.message not in said and is_outside(fault)]
+    entries += [_heal(heal, is_admin) for heal in records.heals if is_outside(heal)]
     return sorted(entries, key=lambda entry: entry.at)
 
 
 def _fault(fault: Any) -> Entry:
-    where = step_words(fault.step) if fault.step else "Build"
+    where = step_label(fault.step) if fault.step else "Build"
     return Entry(fault.created_at, f"{where} failed", "bad", fault.message)
 
 
 def _heal(heal: Any, is_admin: bool) -> Entry:
-    return Entry(heal.created_at, heal_words(heal.kind), "warn", f"{heal.found}\n{heal.done}" if is_admin else "")
+    return Entry(heal.created_at, heal_label(heal.kind), "warn", f"{heal.found}\n{heal.done}" if is_admin else "")
 
 
 def _action(action: Any, is_admin: bool) -> Entry:
@@ -120,12 +120,12 @@ def _action(action: Any, is_admin: bool) -> Entry:
     return Entry(action.started_at, title, RESULTS[action.result], action.message, _seconds(action), steps=steps)
 
 
-def _steps(events: list[Any], is_admin: bool) -> list[Step]:
+def _steps(events: list[Any], is_admin: bool) -> list[TimedStep]:
     took = [_since(event.started_at) if _seconds(event) is None else _seconds(event) or 0.0 for event in events]
     longest = max(took, default=0.0) or 1.0
     return [
-        Step(
-            title=step_words(event.name),
+        TimedStep(
+            title=step_label(event.name),
             tone=RESULTS.get(event.result, "busy") if event.finished_at else "busy",
             seconds=seconds,
             share=round(100 * seconds / longest),

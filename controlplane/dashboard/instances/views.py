@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from controlplane.dashboard.form_errors import errors_add
-from controlplane.dashboard.instances.console_text import console_text
+from controlplane.dashboard.instances.console_text import printable_text
 from controlplane.dashboard.instances.forms import InstanceForm
-from controlplane.dashboard.instances.journey.chapters import chapters
+from controlplane.dashboard.instances.journey.sections import sections
 from controlplane.dashboard.instances.timeline import is_changing, later, progress
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
@@ -38,7 +38,7 @@ from servers.instances.selectors.instances import (
     latest_faults,
     pending_instances,
 )
-from servers.instances.selectors.journey import journey_told
+from servers.instances.selectors.journey import journey_records
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.power import instance_act
@@ -154,7 +154,7 @@ def _gone(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
     instance = instance_get(caller=caller, instance_id=instance_id)
-    told = journey_told(instance_id=instance.pk, reservation_id=instance.reservation_id)
+    records = journey_records(instance_id=instance.pk, reservation_id=instance.reservation_id)
     return {
         "instance": instance,
         "status": api_status(instance.vm_state, instance.task_state),
@@ -166,10 +166,10 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
             is_launched=instance.launched_at is not None,
         ),
         "may_again": not _again_refused(instance),
-        "chapters": chapters(instance, told, now=timezone.now(), is_admin=caller.is_admin),
-        "later": later(instance, told, is_admin=caller.is_admin),
+        "sections": sections(instance, records, now=timezone.now(), is_admin=caller.is_admin),
+        "later": later(instance, records, is_admin=caller.is_admin),
         "is_live": is_changing(instance),
-        "progress": progress(instance, told),
+        "progress": progress(instance, records),
         **_console(instance, CONSOLE_LINES),
     }
 
@@ -185,7 +185,7 @@ def _again_refused(instance: Any) -> str:
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
     """The end of the log; its digest tells whether a browser has it already."""
-    text = console_text(console_log_tail(instance_id=instance.pk, lines=lines))
+    text = printable_text(console_log_tail(instance_id=instance.pk, lines=lines))
     return {
         "console": text,
         "console_lines": lines,
@@ -245,8 +245,8 @@ def instance_console(request: HttpRequest, caller: Caller, instance_id: uuid.UUI
         if not is_htmx(request):
             raise
         return HttpResponse(status=HTMX_STOP_POLLING)
-    told = _console(instance, CONSOLE_LINES if is_htmx(request) else CONSOLE_PAGE_LINES)
-    if is_htmx(request) and told["console_is_live"] and request.GET.get("seen") == told["console_digest"]:
+    records = _console(instance, CONSOLE_LINES if is_htmx(request) else CONSOLE_PAGE_LINES)
+    if is_htmx(request) and records["console_is_live"] and request.GET.get("seen") == records["console_digest"]:
         return HttpResponse(status=204)
     template = "dashboard/instance_console.html" if is_htmx(request) else "dashboard/instance_console_page.html"
-    return show(request, caller, template, "instances", instance=instance, **told)
+    return show(request, caller, template, "instances", instance=instance, **records)

@@ -11,7 +11,7 @@ LISTS = ("filters", "weighers", "options")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PolicyDifference:
     """One thing that is different. `old` and `new` are words for people; empty: it is not there."""
 
     part: str
@@ -24,11 +24,11 @@ class Difference:
 class DifferenceTable:
     """Differences as they are shown: what changed line by line, what is only left out by its names."""
 
-    changed: list[Difference]
+    changed: list[PolicyDifference]
     left_out: dict[str, list[str]]
 
 
-def difference_table(differences: list[Difference]) -> DifferenceTable:
+def difference_table(differences: list[PolicyDifference]) -> DifferenceTable:
     """What is left out needs no line of its own."""
     left_out: dict[str, list[str]] = {}
     for one in differences:
@@ -37,29 +37,29 @@ def difference_table(differences: list[Difference]) -> DifferenceTable:
     return DifferenceTable([one for one in differences if one.new], left_out)
 
 
-def policy_differences(old: Policy, new: Policy) -> list[Difference]:
+def policy_differences(old: Policy, new: Policy) -> list[PolicyDifference]:
     """All of them: filters by what was added, removed or moved, weighers by multiplier, settings by value."""
     return [*_filters(old, new), *_weighers(old, new), *_settings(old, new), *_options(old, new)]
 
 
-def _filters(old: Policy, new: Policy) -> Iterator[Difference]:
+def _filters(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     """A filter counts as moved when it is not in the longest stretch of filters that keep their order."""
     blocks = SequenceMatcher(None, old.filters, new.filters, autojunk=False).get_matching_blocks()
-    kept = {name for block in blocks for name in old.filters[block.a : block.a + block.size]}
+    unmoved = {name for block in blocks for name in old.filters[block.a : block.a + block.size]}
     for name in dict.fromkeys((*old.filters, *new.filters)):
-        if name not in kept:
-            yield Difference("Filter", name, _place(old.filters, name), _place(new.filters, name))
+        if name not in unmoved:
+            yield PolicyDifference("Filter", name, _place(old.filters, name), _place(new.filters, name))
 
 
 def _place(names: tuple[str, ...], name: str) -> str:
     return f"{names.index(name) + 1} of {len(names)}" if name in names else ""
 
 
-def _weighers(old: Policy, new: Policy) -> Iterator[Difference]:
+def _weighers(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     before, after = _multipliers(old), _multipliers(new)
     for name in dict.fromkeys((*before, *after)):
         if before.get(name) != after.get(name):
-            yield Difference("Weigher", name, before.get(name, ""), after.get(name, ""))
+            yield PolicyDifference("Weigher", name, before.get(name, ""), after.get(name, ""))
 
 
 def _multipliers(policy: Policy) -> dict[str, str]:
@@ -67,23 +67,23 @@ def _multipliers(policy: Policy) -> dict[str, str]:
     return {one.name: own if one.multiplier is None else number_text(one.multiplier) for one in policy.weighers}
 
 
-def _settings(old: Policy, new: Policy) -> Iterator[Difference]:
+def _settings(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     for each in fields(Policy):
         if each.name not in ("version", *LISTS):
             yield from _changed("Setting", each.name, getattr(old, each.name), getattr(new, each.name))
 
 
-def _options(old: Policy, new: Policy) -> Iterator[Difference]:
+def _options(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     for each in fields(old.options):
         yield from _changed("Option", each.name, getattr(old.options, each.name), getattr(new.options, each.name))
 
 
-def _changed(part: str, name: str, before: Any, after: Any) -> Iterator[Difference]:
+def _changed(part: str, name: str, before: Any, after: Any) -> Iterator[PolicyDifference]:
     if before != after:
-        yield Difference(part, name, value_words(before), value_words(after))
+        yield PolicyDifference(part, name, value_label(before), value_label(after))
 
 
-def value_words(value: Any) -> str:
+def value_label(value: Any) -> str:
     """A setting's value for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from controlplane.dashboard.form_errors import reasons_by_field
 from controlplane.dashboard.pages import is_htmx, page, show
-from controlplane.dashboard.policies.differences import value_words
+from controlplane.dashboard.policies.differences import value_label
 from controlplane.dashboard.policies.editor import (
     PolicyEditor,
     filter_rows,
@@ -64,7 +64,7 @@ def _copied(source: str) -> Mapping[str, Any]:
 def policy_edit(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpResponse:
     """The editor of a draft. Buttons of its rows change what is shown; "Save" writes it, if nothing is wrong."""
     row = policy_get(policy_id=policy_id)
-    if row.sealed:
+    if row.immutable:
         raise Conflict(f"{row.label} has decided or run as shadow: it stays what it was. Copy it into a new draft.")
     if request.method != "POST":
         editor = PolicyEditor.from_body(row.body, comment=row.comment, revision=row.revision)
@@ -72,7 +72,7 @@ def policy_edit(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRe
     editor = PolicyEditor.from_post(request.POST)
     do = _entered(editor) if request.POST.get("do") == ENTER else request.POST.get("do", "")
     if do:
-        return _editor(request, caller, row, editor, told=editor.change(do))
+        return _editor(request, caller, row, editor, notice=editor.change(do))
     if not _saved(policy_id, editor):
         return _editor(request, caller, row, editor)
     messages.success(request, f"{row.label} is saved.", extra_tags="good")
@@ -97,12 +97,12 @@ def _saved(policy_id: UUID, editor: PolicyEditor) -> bool:
     return True
 
 
-def _editor(request: HttpRequest, caller: Caller, row: Any, editor: PolicyEditor, told: str = "") -> HttpResponse:
+def _editor(request: HttpRequest, caller: Caller, row: Any, editor: PolicyEditor, notice: str = "") -> HttpResponse:
     defaults = _defaults()
     context = {
         "policy": row,
         "editor": editor,
-        "told": told,
+        "message": notice,
         "filters": filter_rows(editor),
         "weighers": weigher_rows(editor),
         "scheduler_rows": setting_rows(editor, SCHEDULER_SETTINGS, defaults),
@@ -119,8 +119,8 @@ def _defaults() -> dict[str, str]:
     """What counts for each setting that a draft does not name, by path."""
     body = policy_to_dict(policy_of_body({}, version=DEFAULTS))
     options = body.pop("options")
-    words = {one.path: value_words(body.get(one.name)) for one in SCHEDULER_SETTINGS}
-    return words | {one.path: value_words(options.get(one.name)) for one in OPTION_SETTINGS}
+    words = {one.path: value_label(body.get(one.name)) for one in SCHEDULER_SETTINGS}
+    return words | {one.path: value_label(options.get(one.name)) for one in OPTION_SETTINGS}
 
 
 @require_POST
@@ -130,14 +130,14 @@ def policy_act(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRes
     verb = request.POST.get("step", "")
     label = policy_get(policy_id=policy_id).label
     try:
-        told = policy_step_take(verb=verb, policy_id=policy_id, given=step_input(verb, request.POST))
+        notice = policy_step_take(verb=verb, policy_id=policy_id, given=step_input(verb, request.POST))
     except InvalidFields as error:
         return policy_page(request, caller, policy_id, problems=error.errors)
     except KilonovaError as error:
         where = f"{error.field}: " if error.field else ""
         messages.error(request, f"{where}{error.message}", extra_tags="bad")
         return redirect("policy", policy_id=policy_id)
-    messages.success(request, f"{label} {told}", extra_tags="good")
+    messages.success(request, f"{label} {notice}", extra_tags="good")
     return redirect("policies") if verb == "delete" else redirect("policy", policy_id=policy_id)
 
 

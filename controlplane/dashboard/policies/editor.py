@@ -23,7 +23,7 @@ from controlplane.dashboard.policies.values import (
     OPTION_SETTINGS,
     SCHEDULER_SETTINGS,
     NotAValue,
-    Setting,
+    PolicySetting,
     json_object,
     number_of,
     text_of,
@@ -37,7 +37,7 @@ from scheduling.schedulers.registry import scheduler_names
 from scheduling.weighers.registry import weigher_names
 
 OTHER = "other"
-MOST_NAMES = 500
+MAX_NAMES = 500
 LONGEST_NAME = 255
 KINDS = ("filter", "weigher")
 Errors = dict[str, list[str]]
@@ -74,9 +74,9 @@ class PolicyEditor:
     def from_post(cls, data: QueryDict) -> Self:
         """Of the editor's own form. A text that is no number of a revision counts as none."""
         revision = data.get("revision", "")
-        names = [name[:LONGEST_NAME] for name in data.getlist("weigher")[:MOST_NAMES]]
+        names = [name[:LONGEST_NAME] for name in data.getlist("weigher")[:MAX_NAMES]]
         return cls(
-            filters=list(dict.fromkeys(name[:LONGEST_NAME] for name in data.getlist("filter")[:MOST_NAMES])),
+            filters=list(dict.fromkeys(name[:LONGEST_NAME] for name in data.getlist("filter")[:MAX_NAMES])),
             weighers=dict(zip(names, data.getlist("multiplier"), strict=False)),
             settings={one.path: data.get(one.path, "") for one in (*SCHEDULER_SETTINGS, *OPTION_SETTINGS)},
             other=data.get(OTHER, ""),
@@ -136,10 +136,10 @@ class PolicyEditor:
         return f"{name} is number {to + 1} of {len(self.filters)}."
 
     def _add(self, kind: str, name: str) -> str:
-        known, look = (self.filters, filter_line) if kind == "filter" else (list(self.weighers), weigher_line)
+        known, line_of = (self.filters, filter_line) if kind == "filter" else (list(self.weighers), weigher_line)
         problem = "" if name else "Name one."
         problem = problem or (f"{name} is there already." if name in known else "")
-        problem = problem or ("" if (line := look(name)).loads else line.line)
+        problem = problem or ("" if (line := line_of(name)).loads else line.line)
         if problem:
             self._wrong(f"add_{kind}", problem)
             return ""
@@ -150,7 +150,7 @@ class PolicyEditor:
         del self.adding[kind]
         return f"{name} is added at the end."
 
-    def _take_settings(self, body: dict[str, Any], settings: Iterable[Setting]) -> None:
+    def _take_settings(self, body: dict[str, Any], settings: Iterable[PolicySetting]) -> None:
         for one in settings:
             if one.name in body:
                 try:
@@ -168,7 +168,7 @@ class PolicyEditor:
                 self._wrong(f"weighers.{name}", str(error))
         return read
 
-    def _settings_read(self, settings: Iterable[Setting]) -> dict[str, Any]:
+    def _settings_read(self, settings: Iterable[PolicySetting]) -> dict[str, Any]:
         read: dict[str, Any] = {}
         for one in settings:
             text = self.settings.get(one.path, "")
@@ -248,13 +248,15 @@ def weigher_rows(editor: PolicyEditor) -> list[RuleRow]:
 class SettingRow:
     """A setting as a field. `default` says what counts while it is empty."""
 
-    setting: Setting
+    setting: PolicySetting
     text: str
     default: str
     errors: list[str]
 
 
-def setting_rows(editor: PolicyEditor, settings: Iterable[Setting], defaults: Mapping[str, str]) -> list[SettingRow]:
+def setting_rows(
+    editor: PolicyEditor, settings: Iterable[PolicySetting], defaults: Mapping[str, str]
+) -> list[SettingRow]:
     """With what is wrong at each."""
     return [
         SettingRow(one, editor.settings.get(one.path, ""), defaults.get(one.path, ""), editor.errors.get(one.path, []))

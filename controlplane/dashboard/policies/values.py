@@ -10,14 +10,14 @@ from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from typing import Any
 
-from controlplane.dashboard.policies.differences import value_words
+from controlplane.dashboard.policies.differences import value_label
 from controlplane.dashboard.policies.plugin_lines import SETTINGS
 from scheduling.domain.policy import WEIGHTS, Policy, PolicyOptions
 
 YES, NO = "yes", "no"
 
 
-class Kind(Enum):
+class SettingKind(Enum):
     """How a setting is edited."""
 
     FLAG = "flag"
@@ -34,61 +34,61 @@ class NotAValue(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PolicySetting:
     """One setting. `path` is how problems name it: `max_attempts`, `options.max_io_ops_per_host`."""
 
     name: str
     path: str
-    kind: Kind
+    kind: SettingKind
     line: str
 
 
-def _kind(name: str, default: Any) -> Kind:
+def _kind(name: str, default: Any) -> SettingKind:
     if isinstance(default, bool):
-        return Kind.FLAG
+        return SettingKind.FLAG
     if isinstance(default, int):
-        return Kind.WHOLE
+        return SettingKind.WHOLE
     if isinstance(default, float):
-        return Kind.NUMBER
+        return SettingKind.NUMBER
     if isinstance(default, tuple):
-        return Kind.NAMES
+        return SettingKind.NAMES
     if isinstance(default, Mapping):
-        return Kind.WEIGHTS if name in WEIGHTS else Kind.JSON
-    return Kind.TEXT
+        return SettingKind.WEIGHTS if name in WEIGHTS else SettingKind.JSON
+    return SettingKind.TEXT
 
 
-def _setting(each: Field[Any], where: str) -> Setting:
+def _setting(each: Field[Any], where: str) -> PolicySetting:
     default = each.default
     if default is MISSING and each.default_factory is not MISSING:
         default = each.default_factory()
-    return Setting(each.name, where + each.name, _kind(each.name, default), SETTINGS.get(each.name, ""))
+    return PolicySetting(each.name, where + each.name, _kind(each.name, default), SETTINGS.get(each.name, ""))
 
 
-SCHEDULER_SETTINGS: tuple[Setting, ...] = tuple(
+SCHEDULER_SETTINGS: tuple[PolicySetting, ...] = tuple(
     _setting(each, "") for each in fields(Policy) if each.name not in {"version", "filters", "weighers", "options"}
 )
-OPTION_SETTINGS: tuple[Setting, ...] = tuple(_setting(each, "options.") for each in fields(PolicyOptions))
+OPTION_SETTINGS: tuple[PolicySetting, ...] = tuple(_setting(each, "options.") for each in fields(PolicyOptions))
 
 
-def text_of(value: Any, kind: Kind) -> str:
+def text_of(value: Any, kind: SettingKind) -> str:
     """A value of the body as it is edited. Raises NotAValue for one that is not of this kind."""
     match kind, value:
-        case Kind.FLAG, bool():
+        case SettingKind.FLAG, bool():
             return YES if value else NO
-        case ((Kind.WHOLE | Kind.NUMBER), (int() | float())) if not isinstance(value, bool):
+        case ((SettingKind.WHOLE | SettingKind.NUMBER), (int() | float())) if not isinstance(value, bool):
             return str(value)
-        case Kind.TEXT, None | str():
+        case SettingKind.TEXT, None | str():
             return value or ""
-        case Kind.NAMES, (list() | tuple()) if all(isinstance(one, str) for one in value):
+        case SettingKind.NAMES, (list() | tuple()) if all(isinstance(one, str) for one in value):
             return "\n".join(value)
-        case Kind.WEIGHTS, Mapping():
+        case SettingKind.WEIGHTS, Mapping():
             return "\n".join(f"{name} = {ratio}" for name, ratio in value.items())
-        case Kind.JSON, Mapping():
+        case SettingKind.JSON, Mapping():
             return json.dumps(value, indent=2) if value else ""
-    raise NotAValue(f"{value_words(value)} is not a value of this setting.")
+    raise NotAValue(f"{value_label(value)} is not a value of this setting.")
 
 
-def value_of(text: str, kind: Kind) -> Any:
+def value_of(text: str, kind: SettingKind) -> Any:
     """The value that a text means. Raises NotAValue."""
     return _READERS[kind](text.strip())
 
@@ -142,12 +142,12 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
-_READERS: Mapping[Kind, Callable[[str], Any]] = {
-    Kind.FLAG: _flag,
-    Kind.WHOLE: _whole,
-    Kind.NUMBER: number_of,
-    Kind.TEXT: str,
-    Kind.NAMES: _names,
-    Kind.WEIGHTS: _weights,
-    Kind.JSON: json_object,
+_READERS: Mapping[SettingKind, Callable[[str], Any]] = {
+    SettingKind.FLAG: _flag,
+    SettingKind.WHOLE: _whole,
+    SettingKind.NUMBER: number_of,
+    SettingKind.TEXT: str,
+    SettingKind.NAMES: _names,
+    SettingKind.WEIGHTS: _weights,
+    SettingKind.JSON: json_object,
 }

@@ -25,7 +25,7 @@ from scheduling.policies.selectors.policies import (
     policy_of_body,
     policy_of_row,
 )
-from scheduling.policies.selectors.preview import MOST_DECISIONS, PolicyPreview, policy_preview
+from scheduling.policies.selectors.preview import MAX_DECISIONS, PolicyPreview, policy_preview
 from scheduling.policies.selectors.shadow import shadow_report, shadow_results
 from scheduling.policies.services.steps import policy_steps_for
 
@@ -116,7 +116,7 @@ def policy_preview_view(request: HttpRequest, caller: Caller, policy_id: UUID) -
     row = policy_get(policy_id=policy_id)
     raw = filter_text(request, "last") or str(PREVIEW_LAST)
     is_later = not is_htmx(request) and request.GET.get("now") != "1"
-    context: dict[str, Any] = {"policy": row, "last": raw, "most": MOST_DECISIONS, "is_later": is_later}
+    context: dict[str, Any] = {"policy": row, "last": raw, "maximum": MAX_DECISIONS, "is_later": is_later}
     context |= {"agreements": AGREEMENTS, "tones": TONES}
     if not is_later:
         context |= _previewed(row.pk, raw)
@@ -127,7 +127,7 @@ def policy_preview_view(request: HttpRequest, caller: Caller, policy_id: UUID) -
 def _previewed(policy_id: UUID, raw: str) -> dict[str, Any]:
     """What the replay found: what differs, and what does not, apart."""
     if not (raw.isascii() and raw.isdecimal() and len(raw) < 6):
-        return {"refused": {"last": [f"Must be a whole number from 1 to {MOST_DECISIONS}."]}}
+        return {"refused": {"last": [f"Must be a whole number from 1 to {MAX_DECISIONS}."]}}
     try:
         found: PolicyPreview = policy_preview(policy_id=policy_id, last=int(raw))
     except InvalidFields as error:

@@ -14,14 +14,14 @@ from controlplane.kernel.ids import parse_uuid
 from placement.domain import ProviderKind
 from placement.selectors.provider_pages import (
     Holding,
-    ProviderWish,
+    ProviderQuery,
     classes_in_use,
     consumers_of,
     holdings,
     provider_generation,
     provider_rows,
     provider_shown,
-    providers_matching_wish,
+    providers_matching_query,
     traits_in_use,
 )
 from scheduling.fleet.cache.host_rows import aggregate_rows
@@ -38,18 +38,18 @@ HTMX_STOP_POLLING = 286
 @page("placement:read")
 def provider_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Every provider with its usage, filtered; a page costs a constant number of queries."""
-    wish = ProviderWish(
+    query = ProviderQuery(
         name=filter_text(request, "name"),
         kind=filter_text(request, "kind"),
         trait=filter_text(request, "trait").upper(),
         resource_class=filter_text(request, "class"),
         roots_only=request.GET.get("roots") == "1",
     )
-    here = Paginator(providers_matching_wish(wish), PAGE_SIZE).get_page(request.GET.get("page"))
+    here = Paginator(providers_matching_query(query), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": here,
         "providers": provider_rows(here.object_list),
-        "wish": wish,
+        "query": query,
         "kinds": [kind.value for kind in ProviderKind],
         "classes": classes_in_use(),
         "traits": traits_in_use(),

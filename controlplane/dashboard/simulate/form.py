@@ -8,7 +8,7 @@ from django import forms
 from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, RatioEdit
 from servers.trials.schedule_trial import TrialWanted
 
-MOST = 2**31 - 1
+MAXIMUM = 2**31 - 1
 RATIOS = {"vcpu_ratio": "VCPU", "memory_ratio": "MEMORY_MB", "disk_ratio": "DISK_GB"}
 # Where the service's names of fields differ from the form's.
 FIELD_NAMES = {"hosts_added": "add_like", "allocation_ratios": "ratio_hosts", "hints": "group"}
@@ -43,10 +43,10 @@ def _names(label: str, help_text: str = "") -> HostNamesField:
     return HostNamesField(label=label, required=False, help_text=help_text, widget=widget)
 
 
-def _whole(label: str, least: int = 0, most: int = MOST, help_text: str = "") -> forms.IntegerField:
+def _whole(label: str, minimum: int = 0, maximum: int = MAXIMUM, help_text: str = "") -> forms.IntegerField:
     widget = forms.NumberInput(attrs={"class": "short"})
     return forms.IntegerField(
-        label=label, required=False, min_value=least, max_value=most, help_text=help_text, widget=widget
+        label=label, required=False, min_value=minimum, max_value=maximum, help_text=help_text, widget=widget
     )
 
 

@@ -16,7 +16,7 @@ SELECTED = "selected"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedCount:
     """So many of the batch on one host. Only admins are told of hosts."""
 
     host: str
@@ -34,7 +34,7 @@ class TrialAnswer:
     """
 
     run: Mapping[str, Any]
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedCount, ...]
     quota: str = ""
     changes: Sequence[Mapping[str, Any]] = ()
     no_changes: Sequence[Mapping[str, str]] = ()
@@ -47,7 +47,7 @@ class TrialAnswer:
         return bool(self.run["outcome"] == SELECTED)
 
     @property
-    def narrowing(self) -> list[Mapping[str, Any]]:
+    def refusal_stages(self) -> list[Mapping[str, Any]]:
         """The stages that took hosts away from the first instance."""
         return [stage for stage in self.run["funnel"] if stage["hosts_out"] < stage["hosts_in"]]
 
@@ -71,23 +71,23 @@ def create_try(*, caller: Caller, wanted: InstanceCreate) -> TrialAnswer:
         availability_zone=wanted.availability_zone,
         hints=wanted.hints,
     )
-    return replace(trial_run(caller=caller, wanted=trial), quota=quota)
+    return replace(trial_answer(caller=caller, wanted=trial), quota=quota)
 
 
-def trial_run(*, caller: Caller, wanted: TrialWanted, host: str = "") -> TrialAnswer:
+def trial_answer(*, caller: Caller, wanted: TrialWanted, host: str = "") -> TrialAnswer:
     """The dry run; what would help where it is refused; the answer about `host` where one is named (admins)."""
     run = trial_simulate(caller=caller, wanted=wanted)
-    told: Mapping[str, Any] = {}
+    explained: Mapping[str, Any] = {}
     if run["outcome"] != SELECTED or host:
-        told = trial_explain(caller=caller, wanted=wanted, host=host or None, every_rule=True)
+        explained = trial_explain(caller=caller, wanted=wanted, host=host or None, every_rule=True)
     is_refused = run["outcome"] != SELECTED
     return TrialAnswer(
         run=run,
         placed=_placed(run),
-        changes=told.get("changes", ()) if is_refused else (),
-        no_changes=told.get("no_changes", ()) if is_refused else (),
+        changes=explained.get("changes", ()) if is_refused else (),
+        no_changes=explained.get("no_changes", ()) if is_refused else (),
         before=_before(caller, wanted, run),
-        host=told.get("host"),
+        host=explained.get("host"),
     )
 
 
@@ -110,8 +110,8 @@ def _before(caller: Caller, wanted: TrialWanted, run: Mapping[str, Any]) -> Mapp
     return trial_simulate(caller=caller, wanted=replace(wanted, policy=None, edits=NO_EDITS, seed=run["seed"]))
 
 
-def _placed(run: Mapping[str, Any]) -> tuple[Placed, ...]:
+def _placed(run: Mapping[str, Any]) -> tuple[PlacedCount, ...]:
     counts = Counter(
         (one["selected"]["host"], one["selected"]["availability_zone"]) for one in run.get("selections", ())
     )
-    return tuple(Placed(host, zone, count) for (host, zone), count in counts.items())
+    return tuple(PlacedCount(host, zone, count) for (host, zone), count in counts.items())

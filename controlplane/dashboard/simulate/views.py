@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.form import FIELD_NAMES, OWN, SimulateForm
-from controlplane.dashboard.simulate.trial import trial_run
+from controlplane.dashboard.simulate.trial import trial_answer
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import KilonovaError
 from scheduling.fleet.selectors.hosts import host_nodes_listed
@@ -30,7 +30,7 @@ def simulate(request: HttpRequest, caller: Caller) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "is_asked": request.GET.get("run") == "1"}
     if context["is_asked"] and form.is_valid():
         try:
-            context["trial"] = trial_run(caller=caller, wanted=form.wanted(), host=form.cleaned_data["host"])
+            context["trial"] = trial_answer(caller=caller, wanted=form.wanted(), host=form.cleaned_data["host"])
         except KilonovaError as error:
             errors_add(form, error, FIELD_NAMES)
     wrong = next((name for name in form.fields if context["is_asked"] and name in form.errors), None)

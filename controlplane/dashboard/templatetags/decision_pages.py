@@ -47,12 +47,12 @@ def shadow_sentence(result: Any) -> str:
     """What the shadow would have done, with hosts: for operators."""
     if result.error:
         return f"It could not run: {result.error}"
-    told = SHADOW_SENTENCES.get(result.outcome, "")
-    if told.endswith("."):
-        return told
+    notice = SHADOW_SENTENCES.get(result.outcome, "")
+    if notice.endswith("."):
+        return notice
     moved = f" for {result.moved_count} of {result.instance_count} instances" if result.instance_count > 1 else ""
     pair = f"{result.shadow_host or 'no host'} instead of {result.decided_host or 'no host'}"
-    return f"{told}{moved}: {pair}."
+    return f"{notice}{moved}: {pair}."
 
 
 @register.filter

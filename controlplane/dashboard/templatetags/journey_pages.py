@@ -7,7 +7,7 @@ UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001)
 
 
 @register.filter
-def tick_words(seconds: float) -> str:
+def tick_label(seconds: float) -> str:
     """'0', '50 ms', '0.5 s', '30 s', '5 min', '6 h': short, as it stands under an axis."""
     for unit, size in UNITS:
         if seconds >= size:

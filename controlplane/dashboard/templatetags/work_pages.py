@@ -15,9 +15,9 @@ register = template.Library()
 
 
 @register.filter
-def kind_words(kind: str) -> str:
+def kind_label(kind: str) -> str:
     """'Schedule and build'."""
-    return work_rows.kind_words(kind)
+    return work_rows.kind_label(kind)
 
 
 @register.filter

@@ -4,13 +4,13 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from controlplane.infra.ttl_cache import KeptAnswer
+from controlplane.infra.ttl_cache import TtlCache
 from controlplane.work.conf import ready_cache_s
 from controlplane.work.readiness import Check
 from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
 # Anybody may ask, and each look is a dozen queries.
-_kept: KeptAnswer[list[Check]] = KeptAnswer()
+_kept: TtlCache[list[Check]] = TtlCache()
 
 
 @require_safe

@@ -7,14 +7,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.watching.metrics_access import Denial, metrics_denial
-from controlplane.infra.ttl_cache import KeptAnswer
+from controlplane.infra.ttl_cache import TtlCache
 from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gauge
 from controlplane.work.metrics import work_families
 from scheduling.metrics import scheduling_families
 from servers.instances.selectors.metrics import server_families
 
 _PLAIN = "text/plain; charset=utf-8"
-_kept: KeptAnswer[str] = KeptAnswer()
+_cache: TtlCache[str] = TtlCache()
 
 
 @require_safe
@@ -25,7 +25,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if denial is not None:
         return _denied(denial)
     try:
-        text = _kept.get(metrics_text, fresh_s=float(settings.KILONOVA["METRICS_CACHE_S"]))
+        text = _cache.get(metrics_text, fresh_s=float(settings.KILONOVA["METRICS_CACHE_S"]))
     except DatabaseFailure as error:
         return _quiet(HttpResponse(f"The database does not answer: {type(error).__name__}\n", _PLAIN, 503))
     return HttpResponse(text, CONTENT_TYPE)

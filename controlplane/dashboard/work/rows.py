@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from controlplane.work.control import CANCEL, RETRY, WorkStanding, host_of, work_standings, works
+from controlplane.work.control import CANCEL, RETRY, WorkStatus, host_of, work_statuses, works
 from controlplane.work.filtersets import OPEN, WorkFilterSet
 from controlplane.work.jobs import KINDS
 from controlplane.work.models import WorkState
-from servers.instances.selectors.work_subjects import instance_names
+from servers.instances.selectors.work_subjects import subject_names
 from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
 SCHEDULING = (SCHEDULE_AND_BUILD, RESCHEDULE)
@@ -23,7 +23,7 @@ TONES = {"waiting": "", "running": "busy", "done": "good", "failed": "bad", "can
 
 
 @dataclass(frozen=True, slots=True)
-class WorkWish:
+class WorkQuery:
     """What was asked for, as it stands in the fields, and what is wrong with it by field.
 
     Nothing asked for means what is open: what has ended only grows, and needs nobody.
@@ -39,7 +39,7 @@ class WorkWish:
         return self.values["state"] == OPEN and not any(self.values[name] for name in NAMES if name != "state")
 
 
-def work_wish(data: QueryDict) -> WorkWish:
+def work_query(data: QueryDict) -> WorkQuery:
     """Open work with the nearest deadline first, so that what is overdue stands on top; ended work newest first."""
     asked = data.copy()
     asked.setdefault("state", OPEN)
@@ -49,9 +49,9 @@ def work_wish(data: QueryDict) -> WorkWish:
         errors = {
             TITLES.get(name, name.capitalize()): " ".join(map(str, texts)) for name, texts in found.errors.items()
         }
-        return WorkWish(works().none(), values, errors)
+        return WorkQuery(works().none(), values, errors)
     is_open = values["state"] in {OPEN, "waiting", "running"}
-    return WorkWish(found.qs.order_by("deadline_at", "id") if is_open else found.qs, values)
+    return WorkQuery(found.qs.order_by("deadline_at", "id") if is_open else found.qs, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WorkRow:
     """One row. `name` is the instance's, empty for a batch and for what was never dispatched."""
 
     work: Any
-    standing: WorkStanding
+    status: WorkStatus
     host: str
     name: str
     is_there: bool
@@ -68,13 +68,13 @@ class WorkRow:
 
     @property
     def may_retry(self) -> bool:
-        """Ring again."""
-        return RETRY in self.standing.actions
+        """Wake again."""
+        return RETRY in self.status.actions
 
     @property
     def may_cancel(self) -> bool:
         """End it."""
-        return CANCEL in self.standing.actions
+        return CANCEL in self.status.actions
 
     @property
     def error(self) -> str:
@@ -96,26 +96,26 @@ class WorkRow:
 
 def work_rows(page: Sequence[Any]) -> list[WorkRow]:
     """Of a page of work, in two queries."""
-    standings = work_standings(page)
-    names = instance_names(ids=[work.subject for work in page])
-    return [_row(work, standings[work.pk], names) for work in page]
+    statuses = work_statuses(page)
+    names = subject_names(ids=[work.subject for work in page])
+    return [_row(work, statuses[work.pk], names) for work in page]
 
 
 def kinds_on_offer() -> list[tuple[str, str]]:
     """(name, in words), as people look for them."""
-    return [(name, kind_words(name)) for name in sorted(KINDS)]
+    return [(name, kind_label(name)) for name in sorted(KINDS)]
 
 
-def kind_words(kind: str) -> str:
+def kind_label(kind: str) -> str:
     """'Schedule and build'."""
     return kind.replace("_", " ").capitalize()
 
 
-def _row(work: Any, standing: WorkStanding, names: Mapping[uuid.UUID, tuple[str, bool]]) -> WorkRow:
+def _row(work: Any, status: WorkStatus, names: Mapping[uuid.UUID, tuple[str, bool]]) -> WorkRow:
     name, is_there = names.get(work.subject, ("", False))
     return WorkRow(
         work=work,
-        standing=standing,
+        status=status,
         host=host_of(work),
         name=name,
         is_there=is_there,

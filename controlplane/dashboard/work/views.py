@@ -1,4 +1,4 @@
-"""The page of work, for admins: what runs, waits, was retried, is overdue; ring again, cancel."""
+"""The page of work, for admins: what runs, waits, was retried, is overdue; wake again, cancel."""
 
 import uuid
 from typing import cast
@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 from django.views.decorators.http import require_POST, require_safe
 
 from controlplane.dashboard.pages import is_htmx, page, show
-from controlplane.dashboard.work.rows import kind_words, kinds_on_offer, work_rows, work_wish
+from controlplane.dashboard.work.rows import kind_label, kinds_on_offer, work_query, work_rows
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.control import CANCEL, RETRY, Operator, work_cancel_one, work_counts, work_retry
@@ -45,13 +45,13 @@ class BoundedPaginator(Paginator[Work]):
 @page("work:read")
 def work_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Filtered as the API filters it, open work unless asked otherwise. A page costs a constant number of queries."""
-    wish = work_wish(request.GET)
-    here = BoundedPaginator(wish.rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    query = work_query(request.GET)
+    here = BoundedPaginator(query.rows, PAGE_SIZE).get_page(request.GET.get("page"))
     rows = work_rows(list(here))
     context = {
         "page": here,
         "rows": rows,
-        "wish": wish,
+        "query": query,
         "counts": work_counts(),
         "states": STATES,
         "kinds": kinds_on_offer(),
@@ -69,20 +69,20 @@ def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpRe
     if action not in {RETRY, CANCEL}:
         raise Invalid("The action is neither retry nor cancel.", field="action")
     try:
-        told = _act(action, work_id, Operator(user_id=caller.user_id, name=caller.username))
+        notice = _act(action, work_id, Operator(user_id=caller.user_id, name=caller.username))
     except Conflict as error:
         messages.error(request, error.message, extra_tags="bad")
     else:
-        messages.success(request, told, extra_tags="good")
+        messages.success(request, notice, extra_tags="good")
     return redirect(_back(request.POST.get("filters", "")))
 
 
 def _act(action: str, work_id: uuid.UUID, operator: Operator) -> str:
     if action == RETRY:
         work = work_retry(work_id=work_id, operator=operator)
-        return f"{kind_words(work.kind)}: rung for again. Whoever serves {work.queue} takes it now."
+        return f"{kind_label(work.kind)}: woken again. Whoever serves {work.queue} takes it now."
     work = work_cancel_one(work_id=work_id, operator=operator)
-    return f"{kind_words(work.kind)}: cancelled. Its instance says so, and that it was you."
+    return f"{kind_label(work.kind)}: cancelled. Its instance says so, and that it was you."
 
 
 def _back(filters: str) -> str:

@@ -16,9 +16,9 @@ class Caller:
     project_name: str
     roles: frozenset[Role]
 
-    def holds(self, least: Role) -> bool:
-        """Whether one of the roles is `least` or more powerful."""
-        return any(role >= least for role in self.roles)
+    def holds(self, minimum: Role) -> bool:
+        """Whether one of the roles is `minimum` or more powerful."""
+        return any(role >= minimum for role in self.roles)
 
     @property
     def is_admin(self) -> bool:

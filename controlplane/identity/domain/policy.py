@@ -85,7 +85,7 @@ class UnknownActionError(LookupError):
     """Code asked for an action that the table does not have: a mistake in the program, never the caller's."""
 
 
-def least_role(action: str) -> Role:
+def min_role(action: str) -> Role:
     """The role that `action` needs. Raises `UnknownActionError`, so that a misspelt action grants nothing."""
     try:
         return POLICY[action]
@@ -95,12 +95,12 @@ def least_role(action: str) -> Role:
 
 def allows(caller: Caller, action: str) -> bool:
     """Whether `caller` may do `action`: for pages that leave out what would be refused."""
-    return caller.holds(least_role(action))
+    return caller.holds(min_role(action))
 
 
 def require(caller: Caller, action: str) -> None:
     """Raise `Forbidden`, with a sentence naming the action and the role it needs, unless `caller` may do it."""
-    needed = least_role(action)
+    needed = min_role(action)
     if caller.holds(needed):
         return
     held = ", ".join(caller.role_names) or "none"

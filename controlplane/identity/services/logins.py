@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import LoginRefused, LoginThrottled
-from controlplane.identity.domain.throttle import FORGOTTEN_AFTER_S, FREE, KNOWN_FOR_S, Bucket, wait_s
+from controlplane.identity.domain.throttle import FORGOTTEN_AFTER_S, FREE, KNOWN_FOR_S, Bucket, login_wait_s
 from controlplane.identity.models import KnownAddress, LoginFailure, User
 from controlplane.identity.services.hashing_gate import hashing_gate
 from controlplane.infra.db import db_now, now_plus
@@ -62,7 +62,7 @@ def _count(buckets: dict[Bucket, tuple[str, str]]) -> None:
     for row in rows:
         bucket = Bucket(row.bucket)
         since_last_s = (now - row.last_failed_at).total_seconds()
-        wait = wait_s(failures=row.failures, since_last_s=since_last_s, free=FREE[bucket])
+        wait = login_wait_s(failures=row.failures, since_last_s=since_last_s, free=FREE[bucket])
         if wait:
             raise LoginThrottled(wait, bucket)
     LoginFailure.objects.filter(_any_of(buckets)).update(failures=F("failures") + 1, last_failed_at=Now())

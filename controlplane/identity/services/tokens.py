@@ -21,7 +21,7 @@ from controlplane.kernel.errors import Invalid
 
 log = logging.getLogger(__name__)
 USE_NOTED_EACH_S = 300
-KEPT_AFTER_EXPIRY_S = 86400
+EXPIRED_RETENTION_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +98,4 @@ def token_use_note(*, token_id: uuid.UUID) -> bool:
 
 def tokens_purge_expired() -> int:
     """Remove what expired a day ago or longer, revoked or not. Returns how many."""
-    return Token.objects.filter(expires_at__lt=now_plus(-KEPT_AFTER_EXPIRY_S)).delete()[0]
+    return Token.objects.filter(expires_at__lt=now_plus(-EXPIRED_RETENTION_S)).delete()[0]

@@ -3,7 +3,7 @@
 from rest_framework.pagination import PageNumberPagination
 
 
-class Pages(PageNumberPagination):
+class StandardPagination(PageNumberPagination):
     """`?page=` and `?page_size=`, at most 1000 rows at once."""
 
     page_size = 50

@@ -6,7 +6,7 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
-MOST_DEEP = 500
+MAX_DEPTH = 500
 """Levels of lists and objects in each other: far more than any body needs, far fewer than Python can follow."""
 
 
@@ -42,11 +42,11 @@ def _refuse_nul(found: Any) -> None:
 def _check(found: Any) -> None:
     """Level by level, so that no depth is too deep to be looked at."""
     level = [found]
-    for _ in range(MOST_DEEP):
+    for _ in range(MAX_DEPTH):
         level = [part for value in level for part in _parts(value)]
         if not level:
             return
-    raise ParseError(f"The body is nested more than {MOST_DEEP} levels deep.")
+    raise ParseError(f"The body is nested more than {MAX_DEPTH} levels deep.")
 
 
 def _parts(value: Any) -> Iterator[Any]:

@@ -56,8 +56,8 @@ def kernel_package(directory: Path) -> Path:
 
     The machine's own boot is not touched: the package is only unpacked.
     """
-    kept = sorted(directory.glob("linux-image-*.deb"), key=lambda path: path.stat().st_mtime)
-    return kept[-1] if kept else _download_kernel(directory)
+    packages = sorted(directory.glob("linux-image-*.deb"), key=lambda path: path.stat().st_mtime)
+    return packages[-1] if packages else _download_kernel(directory)
 
 
 def _download_kernel(directory: Path) -> Path:

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
-from controlplane.notifications.envelope import message
 from controlplane.notifications.models import Delivery, DeliveryAttempt, Notification, Webhook
+from controlplane.notifications.serializer import message
 
 
 class WebhookInput(StrictInput):

@@ -27,16 +27,16 @@ class WorkAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Wakeup)
-class DoorbellAdmin(ReadOnlyAdmin):
-    """Bells not yet answered."""
+class WakeupAdmin(ReadOnlyAdmin):
+    """Wake-ups not yet answered."""
 
-    list_display = ["queue", "code", "ref", "rung_at"]
+    list_display = ["queue", "code", "ref", "woken_at"]
     list_filter = ["code"]
     search_fields = ["queue", "ref"]
 
 
 @admin.register(NamedLease)
-class SoloLeaseAdmin(ReadOnlyAdmin):
+class NamedLeaseAdmin(ReadOnlyAdmin):
     """Who does what periodic work now."""
 
     list_display = ["name", "owner", "until"]

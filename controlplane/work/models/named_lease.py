@@ -5,7 +5,7 @@ from django.db import models
 
 class NamedLease(models.Model):
     """One row per periodic job, held until `until` by the database's clock; and one per host for its agent, which
-    another one gets only for a reason (see `seats`).
+    another one gets only for a reason (see `ownerships`).
     """
 
     name = models.CharField(max_length=60, primary_key=True)

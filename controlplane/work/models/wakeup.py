@@ -1,15 +1,17 @@
-"""A doorbell: queue, code and identifier, nothing else; no pickle ever crosses a machine."""
+"""A wake-up: queue, code and identifier, nothing else; no pickle ever crosses a machine."""
 
 from django.db import models
 
 
 class Wakeup(models.Model):
-    """Ringing twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler rings again."""
+    """Sending twice is one row, answering deletes it. Losing one costs a few seconds: the reconciler sends the wake-up
+    again.
+    """
 
     queue = models.CharField(max_length=100)
     code = models.CharField(max_length=40)
     ref = models.CharField(max_length=64)
-    rung_at = models.DateTimeField()
+    woken_at = models.DateTimeField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["queue", "code", "ref"], name="wakeup_once")]

@@ -35,7 +35,7 @@ class Work(UuidKeyed, Timestamped):
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     deadline_at = models.DateTimeField(help_text="When it ends as failed, whoever holds it.")
-    rung_at = models.DateTimeField(null=True, blank=True, help_text="When its doorbell was last rung.")
+    woken_at = models.DateTimeField(null=True, blank=True, help_text="When its wake-up was last sent.")
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     step = models.CharField(max_length=60, blank=True, help_text="What it was doing when last heard of.")

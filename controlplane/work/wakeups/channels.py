@@ -5,12 +5,12 @@ import hashlib
 
 def postgres_channel(queue: str) -> str:
     """A valid identifier of fixed length, whatever the host is called."""
-    return "doorbell_" + hashlib.sha256(queue.encode()).hexdigest()[:24]
+    return "wakeup_" + hashlib.sha256(queue.encode()).hexdigest()[:24]
 
 
 def redis_key(queue: str) -> str:
     """The list that holds the queue's rings."""
-    return f"kilonova:doorbell:{queue}"
+    return f"kilonova:wakeup:{queue}"
 
 
 def postgres_channel_sql(queue: str) -> str:

@@ -17,9 +17,9 @@ class LogFileWatch:
         """
         now = self._signature()
         is_new = now is None or now != self._seen
-        tell = is_new or self._again
+        has_changed = is_new or self._again
         self._seen, self._again = now, is_new
-        return tell
+        return has_changed
 
     def _signature(self) -> tuple[int, int] | None:
         try:

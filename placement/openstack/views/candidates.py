@@ -27,7 +27,7 @@ def search(call: PlacementCall) -> HttpResponse:
 
 
 def _options() -> SearchOptions:
-    """The operator's wishes. Children that are alike are all named here: a client may care which one it gets."""
+    """The operator's options. Children that are alike are all named here: a client may care which one it gets."""
     own = placement_options()
     return SearchOptions(
         max_candidates=own.max_candidates,

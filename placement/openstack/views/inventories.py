@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.domain import InventoryInUse, InventorySpec, capacity_of
 from placement.openstack.call import PlacementCall
 from placement.openstack.faults import CONCURRENT_UPDATE, INVENTORY_INUSE
@@ -93,18 +93,18 @@ def inventory_create(call: PlacementCall, uuid: str) -> HttpResponse:
     return _one(call, spec, provider.generation, status=201, headers={"Location": location})
 
 
-def _unknown(prefix: str, error: Invalid) -> Fault:
+def _unknown(prefix: str, error: Invalid) -> ApiFault:
     names = error.extra.get("unknown")
     return bad_request(f"{prefix}: {error.message}" if names is None else f"{prefix}: {_NO_CLASS} {', '.join(names)}.")
 
 
 def _check_capacity(call: PlacementCall, prefix: str, uuid: str, specs: Mapping[str, InventorySpec]) -> None:
     """Below 1.26 something must be left of an inventory; since then all of it may be reserved."""
-    least, rule = (
+    minimum, rule = (
         (0, "greater than total") if call.minor >= ALL_RESERVED_SINCE else (1, "greater than or equal to total")
     )
     for name, spec in specs.items():
-        if capacity_of(total=spec.total, reserved=spec.reserved, allocation_ratio=spec.allocation_ratio) < least:
+        if capacity_of(total=spec.total, reserved=spec.reserved, allocation_ratio=spec.allocation_ratio) < minimum:
             raise bad_request(
                 f"{prefix}: Invalid inventory for '{name}' on resource provider '{uuid}'. The reserved value is {rule}."
             )

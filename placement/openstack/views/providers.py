@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 from django.http import HttpResponse
 
-from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.candidates.query import RequestGroup
 from placement.domain.provider_errors import (
     ParentRefused,
@@ -17,7 +17,7 @@ from placement.domain.provider_errors import (
 from placement.openstack.call import PlacementCall
 from placement.openstack.faults import DUPLICATE_NAME, PROVIDER_CANNOT_DELETE_PARENT, PROVIDER_IN_USE
 from placement.openstack.lookups import no_provider, provider_faults, provider_first, provider_uuid
-from placement.openstack.provider_json import kept_provider_json, provider_json, providers_json
+from placement.openstack.provider_json import cached_provider_json, provider_json, providers_json
 from placement.openstack.query_values import (
     check_resource_classes,
     check_traits,
@@ -78,7 +78,7 @@ def provider_list(call: PlacementCall) -> HttpResponse:
         for provider in providers_matching(group)
         if uuid in (None, provider.uuid) and name in (None, provider.name)
     ]
-    return call.answer(providers_json(kept_provider_json(call, provider) for provider in facts))
+    return call.answer(providers_json(cached_provider_json(call, provider) for provider in facts))
 
 
 def _listed(call: PlacementCall, providers: Sequence[ProviderRow]) -> HttpResponse:
@@ -127,7 +127,7 @@ def _uuid_or_none(text: str | None) -> UUID | None:
     return None if text is None else UUID(text)
 
 
-def _parent_fault(prefix: str, error: ParentRefused) -> Fault:
+def _parent_fault(prefix: str, error: ParentRefused) -> ApiFault:
     return bad_request(f"{prefix}: {_PARENT_RULES[error.rule]}")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.openstack.call import PlacementCall
 from placement.openstack.schema_names import RESOURCE_CLASS
 from placement.selectors.names import resource_class_names, unknown_resource_classes
@@ -18,7 +18,7 @@ def _shown(call: PlacementCall, name: str) -> dict[str, Any]:
     return {"name": name, "links": [{"rel": "self", "href": call.url("resource_classes", name)}]}
 
 
-def _no_class(name: str) -> Fault:
+def _no_class(name: str) -> ApiFault:
     return not_found(f"No such resource class {name}.")
 
 

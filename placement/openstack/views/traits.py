@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
-from controlplane.openstack.faults import Fault, bad_request, conflict, not_found
+from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.openstack.call import PlacementCall
 from placement.openstack.lookups import no_provider, provider_faults, provider_uuid
 from placement.openstack.schema_names import CUSTOM_NAME, PROVIDER_TRAITS, TRAIT_QUERY
@@ -53,7 +53,7 @@ def _associated(call: PlacementCall) -> bool | None:
     return _TRUTHS[text.lower()]
 
 
-def _no_trait(name: str) -> Fault:
+def _no_trait(name: str) -> ApiFault:
     return not_found(f"No such trait(s): {name}.")
 
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
 from scheduling.models import SchedulerPolicy, ShadowResult
-from scheduling.policies.selectors.preview import MOST_DECISIONS
+from scheduling.policies.selectors.preview import MAX_DECISIONS
 
 
 class PolicyOutput(serializers.ModelSerializer[SchedulerPolicy]):
@@ -24,7 +24,7 @@ class PolicyOutput(serializers.ModelSerializer[SchedulerPolicy]):
             "version",
             "state",
             "revision",
-            "sealed",
+            "immutable",
             "shadow",
             "shadow_share",
             "comment",
@@ -75,7 +75,7 @@ class ShareInput(StrictInput):
 class PreviewInput(StrictInput):
     """How many decisions to replay."""
 
-    last = serializers.IntegerField(default=50, min_value=1, max_value=MOST_DECISIONS)
+    last = serializers.IntegerField(default=50, min_value=1, max_value=MAX_DECISIONS)
 
 
 class PolicyProblemOutput(serializers.Serializer[Any]):

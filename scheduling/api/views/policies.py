@@ -50,7 +50,7 @@ READ, WRITE = "policies:read", "policies:write"
 
 
 class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[SchedulerPolicy]):
-    """Versions of the scheduler's policy. What decided or ran as shadow is sealed and never changes."""
+    """Versions of the scheduler's policy. What decided or ran as shadow is immutable and never changes."""
 
     policy = {
         "list": READ,
@@ -95,13 +95,13 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
 
     @extend_schema(request=PolicyChange, responses=PolicyOutput)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change a version that is not sealed; another body makes it a draft again. 409 if it is sealed."""
+        """Change a version that is not immutable; another body makes it a draft again. 409 if it is immutable."""
         body = PolicyChange(data=request.data)
         body.is_valid(raise_exception=True)
         return Response(PolicyOutput(policy_update(policy_id=_uuid(pk), **body.validated_data)).data)
 
     def destroy(self, request: Request, pk: str) -> Response:
-        """Delete a version that is not sealed."""
+        """Delete a version that is not immutable."""
         policy_delete(policy_id=_uuid(pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -16,7 +16,7 @@ from scheduling.domain.trace.compact import rows_from_text
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking
 
-Rule = tuple[str, RefusalReason]
+RefusalRule = tuple[str, RefusalReason]
 """The stage that refused, and why."""
 
 
@@ -32,7 +32,7 @@ class RankedOnce:
     behind: tuple[tuple[str, float], ...] = ()
 
 
-def refusing_rule(blob: bytes, row: int) -> Rule | None:
+def refusing_rule(blob: bytes, row: int) -> RefusalRule | None:
     """Which stage refused the host of this row first, and why; None if it never was refused.
 
     Raises ValueError for a blob that is none of the ledger's present format.
@@ -70,7 +70,7 @@ def record_without_names(blob: bytes, host_count: int) -> DecisionRecord:
     return record_of_blob(blob, names={"hosts": [""] * host_count, "nodes": None})
 
 
-def rule_in(trace: Trace, row: int) -> Rule | None:
+def rule_in(trace: Trace, row: int) -> RefusalRule | None:
     """The same as `refusing_rule`, from a trace that was read."""
     refusal = trace.refusal_of(row)
     return None if refusal is None else (refusal.stage, refusal.reason)

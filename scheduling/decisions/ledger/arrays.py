@@ -80,9 +80,11 @@ def _ranged(numbers: npt.NDArray[np.int64], low: int, high: int) -> tuple[list[A
     if width > 7:
         return ["planes", 8, 0], _planes(numbers, 8)
     steps = np.diff(numbers)
-    least, most = int(steps.min()), int(steps.max())
-    if _width(most - least) < width:
-        return ["steps", _width(most - least), least, int(numbers[0])], _planes(steps - least, _width(most - least))
+    minimum, maximum = int(steps.min()), int(steps.max())
+    if _width(maximum - minimum) < width:
+        return ["steps", _width(maximum - minimum), minimum, int(numbers[0])], _planes(
+            steps - minimum, _width(maximum - minimum)
+        )
     return ["planes", width, low], _planes(numbers - low, width)
 
 
@@ -96,8 +98,8 @@ def _integers_from(name: str, rest: list[Any], content: bytes, count: int) -> np
         width, low = rest
         ranged: npt.NDArray[np.int64] = _widened(content, count, width) + low
         return ranged
-    width, least, start = rest
-    steps = _widened(content, count - 1, width) + least
+    width, minimum, start = rest
+    steps = _widened(content, count - 1, width) + minimum
     whole: npt.NDArray[np.int64] = np.concatenate([np.array([start]), start + np.cumsum(steps)]).astype(np.int64)
     return whole
 

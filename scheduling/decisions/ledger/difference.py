@@ -16,7 +16,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TraceDifference:
     """The first place that is not alike: a path into the trace, and what stands there on either side."""
 
     path: str
@@ -24,7 +24,7 @@ class Difference:
     replayed: str
 
 
-def first_difference(stored: Trace, replayed: Trace) -> Difference | None:
+def first_difference(stored: Trace, replayed: Trace) -> TraceDifference | None:
     """None where both decide alike to the bit; times are not compared."""
     return _differs("", _data(stored), _data(replayed))
 
@@ -57,7 +57,7 @@ def _many(multiplier: float | FloatArray) -> Any:
     return values[0] if values and all(value == values[0] for value in values) else values
 
 
-def _differs(path: str, one: Any, other: Any) -> Difference | None:
+def _differs(path: str, one: Any, other: Any) -> TraceDifference | None:
     if type(one) is type(other) and isinstance(one, dict) and one.keys() == other.keys():
         pairs = ((f"{path}.{name}" if path else name, one[name], other[name]) for name in one)
         return next((found for each in pairs if (found := _differs(*each))), None)
@@ -66,7 +66,7 @@ def _differs(path: str, one: Any, other: Any) -> Difference | None:
         return next((found for each in items if (found := _differs(*each))), None)
     if type(one) is type(other) and one == other:
         return None
-    return Difference(path or "trace", _text(one), _text(other))
+    return TraceDifference(path or "trace", _text(one), _text(other))
 
 
 def _text(value: Any) -> str:

@@ -112,14 +112,14 @@ def _inventory(columns: Columns, name: str) -> InventoryColumns:
 def _no_inventory(count: int) -> InventoryColumns:
     """All zero, with the bounds of an inventory that says nothing else."""
     zero = np.zeros(count, dtype=np.int64)
-    one, most = np.ones(count, dtype=np.int64), np.full(count, UNLIMITED, dtype=np.int64)
+    one, maximum = np.ones(count, dtype=np.int64), np.full(count, UNLIMITED, dtype=np.int64)
     return InventoryColumns(
         total=zero,
         reserved=zero,
         allocation_ratio=np.ones(count, dtype=np.float64),
         used=zero,
         min_unit=one,
-        max_unit=most,
+        max_unit=maximum,
         step_size=one,
         capacity=zero,
     )

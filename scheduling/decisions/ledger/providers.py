@@ -35,7 +35,7 @@ class ProviderColumns:
     places: tuple[Any, ...] = ()
     names: tuple[tuple[str, ...], ...] = ()
     _beside: "_Beside | None" = None
-    _news: dict[str, tuple[IntArray, Any, IntArray, IntArray]] = field(default_factory=dict)
+    _stale: dict[str, tuple[IntArray, Any, IntArray, IntArray]] = field(default_factory=dict)
 
     def beside(self, table: HostTable) -> "_Beside":
         """Which row of the table each provider stands beside; made again when either side has changed."""
@@ -43,16 +43,16 @@ class ProviderColumns:
             self._beside = _Beside.of(self.places, table)
         return self._beside
 
-    def news(self, table: HostTable, name: str, part: str, rows: IntArray) -> IntArray:
+    def stale(self, table: HostTable, name: str, part: str, rows: IntArray) -> IntArray:
         """One column as its difference to the table's; the same object while neither side has changed."""
         column, beside = self.numbers[name][part], getattr(table.inventory(name), part)
-        known = self._news.get(f"{name}.{part}")
+        known = self._stale.get(f"{name}.{part}")
         if known is None or known[0] is not column or known[1] is not beside or known[2] is not rows:
             made = column ^ _spread(beside, rows)
-            known = self._news[f"{name}.{part}"] = column, beside, rows, made
+            known = self._stale[f"{name}.{part}"] = column, beside, rows, made
         return known[3]
 
-    def look(self, facts: Sequence[ProviderFacts | None]) -> None:
+    def update(self, facts: Sequence[ProviderFacts | None]) -> None:
         """Take over what differs by identity: whatever changes about a provider, another object takes its place."""
         now = tuple(facts)
         if len(now) < len(self.facts) or not self.facts:
@@ -93,12 +93,12 @@ class ProviderColumns:
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """`rows`: of the table, by provider; -1 for none. `news`: what the table does not say of each."""
+    """`rows`: of the table, by provider; -1 for none. `stale`: what the table does not say of each."""
 
     places: tuple[Any, ...]
     table: HostTable
     rows: IntArray
-    news: tuple[Any, ...]
+    stale: tuple[Any, ...]
 
     @classmethod
     def of(cls, places: tuple[Any, ...], table: HostTable) -> "_Beside":
@@ -119,13 +119,13 @@ def providers_to_columns(seen: ProviderColumns, table: HostTable) -> dict[str, C
     rows = beside.rows
     columns: dict[str, Column] = {
         PROVIDERS: rows,
-        "providers/places": beside.news,
+        "providers/places": beside.stale,
         "providers/names": seen.names,
         "providers/classes": tuple(sorted(seen.numbers)),
     }
     for name in seen.numbers:
         for part in _NUMBERS:
-            columns[f"{_OF}{name}.{part}"] = seen.news(table, name, part, rows)
+            columns[f"{_OF}{name}.{part}"] = seen.stale(table, name, part, rows)
     return columns
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.decisions.ledger.container import ChunkWriter, compressed, digest_of, reader_of, uncompressed
-from scheduling.decisions.ledger.trace_cut import KEPT, cut_content, trace_of_cut
+from scheduling.decisions.ledger.trace_cut import TOP_ROWS, cut_content, trace_of_cut
 from scheduling.decisions.ledger.trace_pack import times_of, trace_content, trace_of_content
 from scheduling.domain.trace.trace import Trace
 
@@ -20,7 +20,7 @@ class DecisionRecord:
 
     `excluded` are the compute nodes that were left out because their claims were lost, with the reason; `scope` is the
     only node whose candidates were searched; `with_candidates` tells whether candidates were asked for at all.
-    Where the trace is cut, `keep` says to how many hosts of each ranking, and `ranked` how many each had.
+    Where the trace is cut, `top_rows` says to how many hosts of each ranking, and `ranked` how many each had.
     """
 
     request: Mapping[str, Any]
@@ -30,7 +30,7 @@ class DecisionRecord:
     scope: str | None = None
     with_candidates: bool = False
     trace: Trace | None = None
-    keep: int | None = None
+    top_rows: int | None = None
     ranked: tuple[int, ...] = ()
 
 
@@ -42,10 +42,10 @@ def record_to_blob(record: DecisionRecord, *, bound: int) -> tuple[bytes, str]:
     head["times"] = times_of(record.trace)
     whole = trace_content(record.trace)
     digest, blob = digest_of(whole), _blob(head, whole, bound)
-    for keep in KEPT:
+    for top_rows in TOP_ROWS:
         if len(blob) <= bound:
             break
-        smaller = _blob({**head, "keep": keep}, cut_content(record.trace, keep), bound)
+        smaller = _blob({**head, "keep": top_rows}, cut_content(record.trace, top_rows), bound)
         blob = min(blob, smaller, key=len)
     return blob, digest
 
@@ -65,7 +65,7 @@ def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionR
         scope=head["scope"],
         with_candidates=head["with_candidates"],
         trace=trace,
-        keep=head.get("keep"),
+        top_rows=head.get("keep"),
         ranked=ranked,
     )
 

@@ -19,17 +19,17 @@ from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
 from scheduling.domain.trace.trace import Round, Trace
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, clamp
 
-KEPT = (256, 64, 16, 4)
+TOP_ROWS = (256, 64, 16, 4)
 """How many hosts of each ranking to keep, from the most to the least that is tried."""
 
 
-def cut_content(trace: Trace, keep: int) -> bytes:
-    """The trace with the best `keep` hosts of each ranking, without names and times."""
+def cut_content(trace: Trace, top_rows: int) -> bytes:
+    """The trace with the best `top_rows` hosts of each ranking, without names and times."""
     writer = ChunkWriter()
     rounds = _rounds(trace)
-    bare = _with_rounds(trace, [_bare(each, keep) for each in rounds])
+    bare = _with_rounds(trace, [_bare(each, top_rows) for each in rounds])
     data = trace_to_dict(replace(without_times(bare), hosts=(), nodes=()))
-    rankings = [None if each.ranking is None else _ranking_data(writer, each.ranking, keep) for each in rounds]
+    rankings = [None if each.ranking is None else _ranking_data(writer, each.ranking, top_rows) for each in rounds]
     return writer.content({"trace": packed(writer, data), "rankings": rankings})
 
 
@@ -45,10 +45,10 @@ def trace_of_cut(content: bytes, *, names: Mapping[str, Any], times: list[list[i
     return with_times(_with_rounds(bare, rounds), times), [0 if one is None else one["ranked"] for one in data]
 
 
-def as_cut(trace: Trace, keep: int) -> Trace:
-    """The trace as one that was cut to `keep` would be read back."""
+def as_cut(trace: Trace, top_rows: int) -> Trace:
+    """The trace as one that was cut to `top_rows` would be read back."""
     names = names_of(trace.hosts, trace.nodes)
-    return trace_of_cut(cut_content(trace, keep), names=names, times=times_of(trace))[0]
+    return trace_of_cut(cut_content(trace, top_rows), names=names, times=times_of(trace))[0]
 
 
 def _rounds(trace: Trace) -> list[Round]:
@@ -61,13 +61,13 @@ def _with_rounds(trace: Trace, rounds: list[Round]) -> Trace:
     return replace(trace, rounds=tuple(rounds[:-1]), alternates_round=rounds[-1])
 
 
-def _bare(each: Round, keep: int) -> Round:
-    return replace(each, ranking=None, refusals=tuple(_bare_group(group, keep) for group in each.refusals))
+def _bare(each: Round, top_rows: int) -> Round:
+    return replace(each, ranking=None, refusals=tuple(_bare_group(group, top_rows) for group in each.refusals))
 
 
-def _bare_group(group: RefusalGroup, keep: int) -> RefusalGroup:
-    """Numbers of more hosts than `keep` become their range: 'has 100 to 1900'."""
-    if len(group) <= keep:
+def _bare_group(group: RefusalGroup, top_rows: int) -> RefusalGroup:
+    """Numbers of more hosts than `top_rows` become their range: 'has 100 to 1900'."""
+    if len(group) <= top_rows:
         return group
     available = group.refusal.available if group.available is None else _range(group.available)
     refusal: Refusal = replace(group.refusal, available=available)
@@ -79,9 +79,9 @@ def _range(column: Any) -> str | int | float:
     return low if low == high else f"{low:g} to {high:g}"
 
 
-def _ranking_data(writer: ChunkWriter, ranking: Ranking, keep: int) -> dict[str, Any]:
-    at: IntArray = np.sort(ranking.order[:keep])
-    order = np.searchsorted(at, ranking.order[:keep])
+def _ranking_data(writer: ChunkWriter, ranking: Ranking, top_rows: int) -> dict[str, Any]:
+    at: IntArray = np.sort(ranking.order[:top_rows])
+    order = np.searchsorted(at, ranking.order[:top_rows])
     return {
         "ranked": len(ranking.rows),
         "rows": writer.array(ranking.rows[at]),

@@ -10,7 +10,7 @@ from scheduling.models import FleetSnapshot, SchedulerPolicy, SchedulingDecision
 class SnapshotState(StrEnum):
     """Whether the fleet that a decision saw can still be looked at, and so replayed."""
 
-    KEPT = "kept"
+    STORED = "stored"
     PRUNED = "pruned"
     NONE = "none"
 
@@ -31,10 +31,10 @@ class DecisionContext:
 def decision_context(*, decision: SchedulingDecision) -> DecisionContext:
     """Three queries."""
     size = FleetSnapshot.objects.filter(digest=decision.snapshot).values_list("size", flat=True).first()
-    kept = SnapshotState.PRUNED if size is None else SnapshotState.KEPT
+    stored = SnapshotState.PRUNED if size is None else SnapshotState.STORED
     return DecisionContext(
         policy_id=_policy_id(decision.policy_version),
-        snapshot=kept if decision.snapshot else SnapshotState.NONE,
+        snapshot=stored if decision.snapshot else SnapshotState.NONE,
         snapshot_bytes=size or 0,
         shadows=tuple(ShadowResult.objects.filter(decision=decision).select_related("policy")),
     )

@@ -26,15 +26,15 @@ _replayed: RecentResults[Trace] = RecentResults(MAX_REPLAYS_KEPT)
 class DecisionContent:
     """What a decision keeps besides its columns. `trace` is None when the scheduler failed before it had one.
 
-    `kept` is None for a whole trace; else the hosts of each ranking (the best ones) that are all there is of it, and
-    `ranked` how many each ranking had.
+    `rows_stored` is None for a whole trace; else the hosts of each ranking (the best ones) that are all there is of it,
+    and `ranked` how many each ranking had.
     """
 
     request: Mapping[str, Any]
     policy: Mapping[str, Any]
     lost_claims: tuple[Mapping[str, Any], ...]
     trace: Trace | None
-    kept: int | None = None
+    rows_stored: int | None = None
     ranked: tuple[int, ...] = ()
 
 
@@ -68,15 +68,15 @@ def decision_content(*, decision: SchedulingDecision) -> DecisionContent:
     Raises ValueError for a format this version does not know.
     """
     record = decision_record_of(decision=decision)
-    whole = _replayed_trace(decision) if record.keep is not None else None
+    whole = _replayed_trace(decision) if record.top_rows is not None else None
     if whole is not None and record.trace is not None:
-        record = replace(record, trace=with_times(whole, times_of(record.trace)), keep=None, ranked=())
+        record = replace(record, trace=with_times(whole, times_of(record.trace)), top_rows=None, ranked=())
     return DecisionContent(
         request=record.request,
         policy=record.policy,
         lost_claims=record.lost_claims,
         trace=record.trace,
-        kept=record.keep,
+        rows_stored=record.top_rows,
         ranked=record.ranked,
     )
 
@@ -87,9 +87,9 @@ def _replayed_trace(decision: SchedulingDecision) -> Trace | None:
     A decision never changes, so its replay is good for ever; who looks meanwhile is shown what was stored.
     """
     key = f"{decision.pk}:{decision.trace_digest}"
-    kept = _replayed.get(key)
-    if kept is not None:
-        return kept
+    rows_stored = _replayed.get(key)
+    if rows_stored is not None:
+        return rows_stored
     try:
         with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=answer_seconds_a_minute()):
             replay = replay_of(decision=decision)

@@ -21,7 +21,7 @@ from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, Q
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.decisions.domain.host_record import (
     RankedOnce,
-    Rule,
+    RefusalRule,
     ranked_once,
     record_without_names,
     refusing_rule,
@@ -30,8 +30,8 @@ from scheduling.decisions.domain.host_record import (
 from scheduling.decisions.ledger.container import is_container
 from scheduling.decisions.selectors.store import decision_record_of
 from scheduling.domain.trace.compact import places_in_runs
-from scheduling.models import DecisionInstance, DecisionOutcome, HostRoster, SchedulingDecision
-from scheduling.models.roster_names import decisions_refusing
+from scheduling.models import DecisionInstance, DecisionOutcome, HostNames, SchedulingDecision
+from scheduling.models.host_name_search import decisions_refusing
 
 NEWEST = 10_000
 """Decisions that are looked at, the newest."""
@@ -39,7 +39,7 @@ REFUSALS_READ = 200
 RANKINGS_READ = 50
 READING_S = 0.12
 """Time for reading blobs of one kind; a few are read however long it takes."""
-READ_AT_LEAST = 5
+MIN_READ = 5
 EXAMPLES = 3
 
 # Of decisions with the annotation of `_considered`.
@@ -49,7 +49,7 @@ Rows = QuerySet[SchedulingDecision]
 Found = TypeVar("Found")
 
 
-class Fate(StrEnum):
+class HostOutcome(StrEnum):
     """What became of a host in one decision. `undecided`: it passed, but no host was chosen for the batch at all."""
 
     CHOSEN = "chosen"
@@ -60,29 +60,29 @@ class Fate(StrEnum):
     @property
     def label(self) -> str:
         """In words."""
-        return _FATES[self]
+        return _HOST_OUTCOMES[self]
 
 
-_FATES = {
-    Fate.CHOSEN: "Chosen",
-    Fate.OUTRANKED: "Passed, but others ranked higher",
-    Fate.REFUSED: "Refused",
-    Fate.UNDECIDED: "Passed, but the request failed",
+_HOST_OUTCOMES = {
+    HostOutcome.CHOSEN: "Chosen",
+    HostOutcome.OUTRANKED: "Passed, but others ranked higher",
+    HostOutcome.REFUSED: "Refused",
+    HostOutcome.UNDECIDED: "Passed, but the request failed",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class FateCount:
+class HostOutcomeCount:
     """How many of the decisions ended so for the host; `share` is the part (0 to 1) of those that considered it."""
 
-    fate: Fate
+    host_outcome: HostOutcome
     decisions: int
     share: float
     newest_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class RuleCount:
+class HostRefusalCount:
     """How often one stage refused the host for one reason, of the refusals that were read, with the newest of them."""
 
     stage: str
@@ -118,43 +118,44 @@ class Outranked:
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """One host in the decisions that are kept: the newest `looked_through`, `considered` of which looked at it."""
+    """One host in the decisions that are kept: the newest `decisions_read`, `considered` of which looked at it."""
 
     host: str
-    looked_through: int
+    decisions_read: int
     is_bounded: bool
     considered: int
-    fates: tuple[FateCount, ...]
+    outcomes: tuple[HostOutcomeCount, ...]
     refusals_read: int
-    rules: tuple[RuleCount, ...]
+    rules: tuple[HostRefusalCount, ...]
     outranked: Outranked | None
     chosen_examples: tuple[UUID, ...]
 
     @property
     def win_rate(self) -> float:
         """Part (0 to 1) of the decisions that considered it which chose it."""
-        return self.of(Fate.CHOSEN).share
+        return self.of(HostOutcome.CHOSEN).share
 
-    def of(self, fate: Fate) -> FateCount:
-        """The count of one fate."""
-        return next(one for one in self.fates if one.fate is fate)
+    def of(self, host_outcome: HostOutcome) -> HostOutcomeCount:
+        """The count of one outcome."""
+        return next(one for one in self.outcomes if one.host_outcome is host_outcome)
 
     @property
-    def refused(self) -> FateCount:
+    def refused(self) -> HostOutcomeCount:
         """Decisions that refused it."""
-        return self.of(Fate.REFUSED)
+        return self.of(HostOutcome.REFUSED)
 
     @property
-    def lost(self) -> FateCount:
+    def lost(self) -> HostOutcomeCount:
         """Decisions that ranked it and chose others."""
-        return self.of(Fate.OUTRANKED)
+        return self.of(HostOutcome.OUTRANKED)
 
     @property
     def sentence(self) -> str:
         """The record in words, for operators."""
         if not self.considered:
-            return f"None of the {self.looked_through} decisions looked at {self.host}."
-        text = f"Chosen in {self.of(Fate.CHOSEN).decisions} of {self.considered} decisions ({percent(self.win_rate)})"
+            return f"None of the {self.decisions_read} decisions looked at {self.host}."
+        chosen = self.of(HostOutcome.CHOSEN).decisions
+        text = f"Chosen in {chosen} of {self.considered} decisions ({percent(self.win_rate)})"
         if self.rules:
             top = self.rules[0]
             text += f"; refused in {percent(self.refused.share)}, mostly for {top.reason.label} ({top.stage})"
@@ -176,25 +177,26 @@ def percent(share: float) -> str:
 def host_record(*, host: str, newest: int = NEWEST) -> HostRecord:
     """The record of a host by its service's name, over the newest decisions. A constant number of queries."""
     window, is_bounded = _window(newest)
-    rosters = Counter(dict(window.order_by().values_list("roster").annotate(count=Count("id"))))
-    rows = _rows(host, [digest for digest in rosters if digest])
+    decisions_by_names = Counter(dict(window.order_by().values_list("host_names").annotate(count=Count("id"))))
+    rows = _rows(host, [digest for digest in decisions_by_names if digest])
     considered = _considered(window, host, rows)
     refused = decisions_refusing(considered, host)
     counts = _counts(considered, refused)
     total = sum(count for count, _ in counts.values())
-    rules, refusals_read = _rules(refused.filter(NOT_CHOSEN), rows) if counts[Fate.REFUSED][0] else ((), 0)
+    rules, refusals_read = _rules(refused.filter(NOT_CHOSEN), rows) if counts[HostOutcome.REFUSED][0] else ((), 0)
     return HostRecord(
         host=host,
-        looked_through=sum(rosters.values()),
+        decisions_read=sum(decisions_by_names.values()),
         is_bounded=is_bounded,
         considered=total,
-        fates=tuple(
-            FateCount(fate, count, count / total if total else 0.0, at) for fate, (count, at) in counts.items()
+        outcomes=tuple(
+            HostOutcomeCount(host_outcome, count, count / total if total else 0.0, at)
+            for host_outcome, (count, at) in counts.items()
         ),
         refusals_read=refusals_read,
         rules=rules,
-        outranked=_outranked(_lost(considered, refused), rows) if counts[Fate.OUTRANKED][0] else None,
-        chosen_examples=_newest(considered.filter(CHOSEN)) if counts[Fate.CHOSEN][0] else (),
+        outranked=_outranked(_lost(considered, refused), rows) if counts[HostOutcome.OUTRANKED][0] else None,
+        chosen_examples=_newest(considered.filter(CHOSEN)) if counts[HostOutcome.CHOSEN][0] else (),
     )
 
 
@@ -206,9 +208,11 @@ def _window(newest: int) -> tuple[Rows, bool]:
 
 
 def _rows(host: str, digests: Sequence[str]) -> dict[str, int]:
-    """At which row the host stands, by roster. With several nodes, the first: no bit tells them apart by name."""
+    """At which row the host stands, by table of host names. With several nodes, the first: no bit tells them apart by
+    name.
+    """
     found: dict[str, int] = {}
-    contents = HostRoster.objects.filter(digest__in=digests).order_by().values_list("digest", "content")
+    contents = HostNames.objects.filter(digest__in=digests).order_by().values_list("digest", "content")
     for digest, content in contents:
         places = places_in_runs(json.loads(zlib.decompress(bytes(content)))["hosts"], host)
         if places:
@@ -221,20 +225,20 @@ def _considered(window: Rows, host: str, rows: dict[str, int]) -> Rows:
     if not rows:
         return window.none().annotate(chosen=Value(False, output_field=BooleanField()))
     given = DecisionInstance.objects.filter(decision=OuterRef("pk"), host=host)
-    return window.filter(roster__in=list(rows)).annotate(chosen=Exists(given))
+    return window.filter(host_names__in=list(rows)).annotate(chosen=Exists(given))
 
 
-def _counts(considered: Rows, refused: Rows) -> dict[Fate, tuple[int, datetime | None]]:
+def _counts(considered: Rows, refused: Rows) -> dict[HostOutcome, tuple[int, datetime | None]]:
     """Two queries: what passes can be told from the difference."""
     every, gone = _grouped(considered), _grouped(refused)
     chosen = [entry for (is_chosen, _), entry in every.items() if is_chosen]
     selected = (False, DecisionOutcome.SELECTED.value)
     failed = [key for key in every if not key[0] and key != selected]
     return {
-        Fate.CHOSEN: (sum(count for count, _ in chosen), max((at for _, at in chosen), default=None)),
-        Fate.OUTRANKED: (_count(every, selected) - _count(gone, selected), None),
-        Fate.REFUSED: _sum(gone[key] for key in gone if not key[0]),
-        Fate.UNDECIDED: (sum(_count(every, key) - _count(gone, key) for key in failed), None),
+        HostOutcome.CHOSEN: (sum(count for count, _ in chosen), max((at for _, at in chosen), default=None)),
+        HostOutcome.OUTRANKED: (_count(every, selected) - _count(gone, selected), None),
+        HostOutcome.REFUSED: _sum(gone[key] for key in gone if not key[0]),
+        HostOutcome.UNDECIDED: (sum(_count(every, key) - _count(gone, key) for key in failed), None),
     }
 
 
@@ -265,25 +269,25 @@ def _newest(rows: Rows) -> tuple[UUID, ...]:
     return tuple(rows.order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES])
 
 
-def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[RuleCount, ...], int]:
+def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[HostRefusalCount, ...], int]:
     """Who refused it, the most frequent first, and how many refusals were read."""
-    read = list(_read(refused, REFUSALS_READ, lambda one: _rule(one, rows[one.roster])))
+    read = list(_read(refused, REFUSALS_READ, lambda one: _rule(one, rows[one.host_names])))
     counts = Counter(rule for _, rule in read if rule is not None)
     newest = {rule: pk for pk, rule in reversed(read) if rule is not None}
-    return tuple(RuleCount(*rule, count, newest[rule]) for rule, count in counts.most_common()), len(read)
+    return tuple(HostRefusalCount(*rule, count, newest[rule]) for rule, count in counts.most_common()), len(read)
 
 
-def _read(rows: Rows, most: int, reading: Callable[[SchedulingDecision], Found]) -> Iterator[tuple[UUID, Found]]:
+def _read(rows: Rows, maximum: int, reading: Callable[[SchedulingDecision], Found]) -> Iterator[tuple[UUID, Found]]:
     """What each of the newest says, until time is up."""
     until = time.monotonic() + READING_S
-    shown = rows.only("id", "roster", "host_count", "trace").order_by("-created_at")[:most]
+    shown = rows.only("id", "host_names", "host_count", "trace").order_by("-created_at")[:maximum]
     for number, one in enumerate(shown, 1):
         yield one.pk, reading(one)
-        if number >= READ_AT_LEAST and time.monotonic() > until:
+        if number >= MIN_READ and time.monotonic() > until:
             return
 
 
-def _rule(one: SchedulingDecision, row: int) -> Rule | None:
+def _rule(one: SchedulingDecision, row: int) -> RefusalRule | None:
     blob = bytes(one.trace)
     if is_container(blob):
         return refusing_rule(blob, row)
@@ -299,7 +303,7 @@ def _ranked(one: SchedulingDecision, row: int) -> RankedOnce | None:
 
 
 def _outranked(lost: Rows, rows: dict[str, int]) -> Outranked:
-    read = list(_read(lost, RANKINGS_READ, lambda one: _ranked(one, rows[one.roster])))
+    read = list(_read(lost, RANKINGS_READ, lambda one: _ranked(one, rows[one.host_names])))
     ranked = [(pk, one) for pk, one in read if one is not None]
     places = [one.rank for _, one in ranked if one.rank is not None]
     return Outranked(
@@ -314,15 +318,17 @@ def _outranked(lost: Rows, rows: dict[str, int]) -> Outranked:
 
 def _costs(ranked: Sequence[tuple[UUID, RankedOnce]]) -> tuple[WeigherCost, ...]:
     """Weighers that cost the host points, the most expensive first."""
-    told = [(pk, dict(one.behind)) for pk, one in ranked if one.behind]
+    behind_by = [(pk, dict(one.behind)) for pk, one in ranked if one.behind]
     sums: Counter[str] = Counter()
     firsts: Counter[str] = Counter()
     examples: dict[str, tuple[float, UUID]] = {}
-    for pk, behind in told:
+    for pk, behind in behind_by:
         worst = max(behind, key=lambda name: behind[name])
         firsts[worst] += behind[worst] > 0
         for name, points in behind.items():
             sums[name] += points  # type: ignore[assignment]  # a Counter of floats
             examples[name] = max(examples.get(name, (0.0, pk)), (points, pk), key=lambda one: one[0])
-    costs = [WeigherCost(name, points / len(told), firsts[name], examples[name][1]) for name, points in sums.items()]
+    costs = [
+        WeigherCost(name, points / len(behind_by), firsts[name], examples[name][1]) for name, points in sums.items()
+    ]
     return tuple(sorted((one for one in costs if one.points > 0), key=lambda one: -one.points))

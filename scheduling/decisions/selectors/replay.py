@@ -6,7 +6,7 @@ from uuid import UUID
 
 from controlplane.kernel.errors import KilonovaError
 from placement.candidates import columns_of
-from scheduling.decisions.ledger.difference import Difference, first_difference
+from scheduling.decisions.ledger.difference import TraceDifference, first_difference
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.ledger.record import DecisionRecord, trace_digest
 from scheduling.decisions.ledger.trace_cut import as_cut
@@ -50,7 +50,7 @@ class Replay:
     """The answer. `difference` is the first place that is not alike; `detail` says why a replay failed."""
 
     state: ReplayState
-    difference: Difference | None = None
+    difference: TraceDifference | None = None
     detail: str = ""
     trace: Trace | None = None
 
@@ -106,8 +106,8 @@ def _compared(decision: SchedulingDecision, record: DecisionRecord, trace: Trace
     stored = record.trace
     if stored is None:
         raise ValueError("a decision without a trace has no replay")
-    if record.keep is None:
+    if record.top_rows is None:
         return Replay(ReplayState.DIFFERENT, first_difference(stored, trace), trace=trace)
-    found = first_difference(stored, as_cut(trace, record.keep))
+    found = first_difference(stored, as_cut(trace, record.top_rows))
     detail = "" if found else "The difference is beyond what was kept of the trace."
     return Replay(ReplayState.DIFFERENT, found, detail, trace=trace)

@@ -38,7 +38,7 @@ def decision_report(*, decision: SchedulingDecision, redacted: bool, round_numbe
     """Everything about one decision. `redacted`: counts of reasons, but no host's name, number or score.
 
     Scores are those of round `round_number` (from 1; one round per instance of the batch), the best RANKED_SHOWN.
-    `kept`: hosts of each ranking that are left where a large trace was cut and its fleet is gone, else None.
+    `rows_stored`: hosts of each ranking that are left where a large trace was cut and its fleet is gone, else None.
     """
     content = decision_content(decision=decision)
     trace = content.trace
@@ -58,7 +58,7 @@ def decision_report(*, decision: SchedulingDecision, redacted: bool, round_numbe
         "selections": [] if trace is None else _selections(trace),
         "hosts": [] if trace is None else _hosts(trace),
         "scores": None if trace is None else _scores(trace, round_number, content.ranked),
-        "kept": content.kept,
+        "rows_stored": content.rows_stored,
     }
 
 
@@ -67,7 +67,7 @@ def explanation_report(explanation: Explanation) -> dict[str, Any]:
     refusal = explanation.refusal
     return {
         "host": explanation.host,
-        "standing": explanation.standing.value,
+        "result": explanation.result.value,
         "sentence": explanation.sentence,
         "refusal": None if refusal is None else refusal_report(refusal),
         "rank": explanation.rank,

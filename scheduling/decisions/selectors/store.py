@@ -10,7 +10,7 @@ from scheduling.decisions.ledger.fleet_columns import FleetSeen, fleet_from_colu
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob
 from scheduling.domain.trace.codec import trace_from_dict
 from scheduling.models import FleetSnapshot, SchedulingDecision
-from scheduling.models.roster_names import roster_names
+from scheduling.models.host_name_search import host_names_read
 
 _OLD_FORMAT = 1
 _CHAIN_LENGTH = 3
@@ -21,7 +21,7 @@ def decision_record_of(*, decision: SchedulingDecision) -> DecisionRecord:
     blob = bytes(decision.trace)
     if not is_container(blob):
         return _old_record(decision, json.loads(zlib.decompress(blob)))
-    return record_of_blob(blob, names=roster_names(decision.roster) if decision.roster else None)
+    return record_of_blob(blob, names=host_names_read(decision.host_names) if decision.host_names else None)
 
 
 def decision_fleet(*, decision: SchedulingDecision, record: DecisionRecord) -> FleetSeen | None:

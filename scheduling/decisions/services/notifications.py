@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.notifications.envelope import Event, publisher
 from controlplane.notifications.models import Priority
 from controlplane.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, failure_payload, request_spec_payload
 from scheduling.domain.request.schedule_request import ScheduleRequest
 
@@ -19,7 +19,7 @@ BINARY = "nova-scheduler"
 
 
 @contextmanager
-def select_told(*, request: ScheduleRequest, duration_us: int, problem: str | None) -> Iterator[None]:
+def emit_select_destinations(*, request: ScheduleRequest, duration_us: int, problem: str | None) -> Iterator[None]:
     """Around what saves a decision: writes, with it, what is wanted of start and of end, or of error for a `problem`.
 
     The start was `duration_us` ago; it is written now, since one that no decision follows decided nothing. Where

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.models import FleetSnapshot, HostRoster, SchedulingDecision
+from scheduling.models import FleetSnapshot, HostNames, SchedulingDecision
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ BATCH = 500
 # A transaction that is about to speak of a fleet or of names has ended after this long.
 GRACE = timedelta(hours=1)
 # Processes build on the fleets that they wrote in the last hours: see ledger.chain.WHOLE_FOR_S.
-LEAST_SNAPSHOT_AGE = timedelta(days=1)
+MIN_SNAPSHOT_AGE = timedelta(days=1)
 _LEVELS = 3
 
 
@@ -29,15 +29,20 @@ class Pruned:
 
     decisions: int = 0
     snapshots: int = 0
-    rosters: int = 0
+    host_names: int = 0
 
 
 def decisions_prune(*, batch: int = BATCH) -> Pruned:
     """Delete what is older, or more, than the settings keep. In batches; safe to run twice, also at once."""
     options = scheduling_options()
-    pruned = Pruned(_decisions_prune(options, batch), _snapshots_prune(options), _rosters_prune())
+    pruned = Pruned(_decisions_prune(options, batch), _snapshots_prune(options), _host_names_prune())
     if pruned != Pruned():
-        log.info("pruned %d decisions, %d fleets, %d rosters", pruned.decisions, pruned.snapshots, pruned.rosters)
+        log.info(
+            "pruned %d decisions, %d fleets, %d tables of host names",
+            pruned.decisions,
+            pruned.snapshots,
+            pruned.host_names,
+        )
     return pruned
 
 
@@ -77,7 +82,7 @@ def _snapshots_prune(options: SchedulingOptions) -> int:
         unused = _unused_snapshots(now)
         gone += unused.delete()[0]
         if days:
-            gone += _leaves(now - max(days, LEAST_SNAPSHOT_AGE)).delete()[0]
+            gone += _leaves(now - max(days, MIN_SNAPSHOT_AGE)).delete()[0]
     return gone
 
 
@@ -91,10 +96,10 @@ def _unused_snapshots(now: datetime) -> QuerySet[FleetSnapshot]:
     return _leaves(now - GRACE).filter(~Exists(seen))
 
 
-def _rosters_prune() -> int:
+def _host_names_prune() -> int:
     """First a warning, then, if nobody took it back within the grace, the row."""
-    spoken_of = SchedulingDecision.objects.filter(roster=OuterRef("digest"))
-    unused = HostRoster.objects.filter(~Exists(spoken_of))
+    spoken_of = SchedulingDecision.objects.filter(host_names=OuterRef("digest"))
+    unused = HostNames.objects.filter(~Exists(spoken_of))
     gone, _ = unused.filter(unused_since__lt=db_now() - GRACE).delete()
     unused.filter(unused_since=None, created_at__lt=db_now() - GRACE).update(unused_since=Now())
     return gone

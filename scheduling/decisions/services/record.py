@@ -15,13 +15,13 @@ from placement.candidates.columns import FleetView
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.ledger.record import DecisionRecord, record_to_blob
-from scheduling.decisions.services.notifications import select_told
+from scheduling.decisions.services.notifications import emit_select_destinations
 from scheduling.decisions.services.rows import DecisionRows, decision_write
-from scheduling.decisions.services.snapshots import fleet_rows, roster_row
+from scheduling.decisions.services.snapshots import fleet_rows, host_names_row
 from scheduling.domain.policy import Policy, policy_to_dict
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
 from scheduling.domain.trace.trace import InstanceSelection, Trace
-from scheduling.fleet.cache.changes import Heard
+from scheduling.fleet.cache.changes import ChangePoll
 from scheduling.models import (
     DecisionInstance,
     DecisionOutcome,
@@ -44,8 +44,8 @@ class DecisionDraft:
 
     `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
     `providers` are Placement's of the same look; `chosen_anew` counts how often a chosen host had changed before its
-    claim, `rounds_lost` how often there was no room left. `heard` is what the fleet was heard to say just before, for
-    the first look.
+    claim, `rounds_lost` how often there was no room left. `change_poll` is what the fleet was heard to say just before,
+    for the first look.
     """
 
     request: ScheduleRequest
@@ -60,7 +60,7 @@ class DecisionDraft:
     providers: FleetView | None = None
     chosen_anew: int = 0
     rounds_lost: int = 0
-    heard: Heard | None = None
+    change_poll: ChangePoll | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -138,15 +138,15 @@ def _save(
     )
     rows = DecisionRows(decision, instances=_instances(decision.id, request, selections))
     if trace is not None:
-        rows.roster = roster_row(hosts=trace.hosts, nodes=trace.nodes)
-        decision.roster = rows.roster.digest
+        rows.host_names = host_names_row(hosts=trace.hosts, nodes=trace.nodes)
+        decision.host_names = rows.host_names.digest
         _index(rows, trace)
     if draft.seen is not None:
         rows.snapshots = fleet_rows(seen=draft.seen)
         decision.snapshot = rows.snapshots[-1].digest if rows.snapshots else ""
     decision.timings_us["record"] = now_us() - began
     problem = None if outcome is DecisionOutcome.SELECTED else verdict
-    with select_told(request=request, duration_us=duration_us, problem=problem):
+    with emit_select_destinations(request=request, duration_us=duration_us, problem=problem):
         decision_write(rows)
     return decision
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from controlplane.identity.domain import Caller
 from controlplane.infra.answer_budget import answer_budget
 from controlplane.work.conf import answer_seconds_a_minute
-from scheduling.decisions.ledger.difference import Difference
+from scheduling.decisions.ledger.difference import TraceDifference
 from scheduling.decisions.selectors.decisions import decision_get
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 
@@ -22,7 +22,7 @@ class ReplayReport:
     state: ReplayState
     same: bool | None
     sentence: str
-    difference: Difference | None = None
+    difference: TraceDifference | None = None
 
 
 def decision_replay(*, caller: Caller, decision_id: UUID) -> ReplayReport:

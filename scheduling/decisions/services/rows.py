@@ -1,8 +1,9 @@
 """The rows of one decision: in one statement where that is possible, else one after the other.
 
 On PostgreSQL one statement writes all of them, in one round trip and, outside a transaction of the caller, without
-BEGIN and COMMIT. It writes nothing at all unless the roster and the snapshots that the decision stands on are there:
-they may have been pruned or rolled back since this process wrote them. Then, and on SQLite, the long way makes them.
+BEGIN and COMMIT. It writes nothing at all unless the table of host names and the snapshots that the decision stands on
+are there: they may have been pruned or rolled back since this process wrote them. Then, and on SQLite, the long way
+makes them.
 
 By itself that statement does not wait for the disk. What the caller does next with the chosen hosts, or with the
 refusal, is a transaction that does, and the database's log is written in order: whoever can name a decision after a
@@ -21,11 +22,11 @@ from scheduling.models import (
     DecisionReason,
     DecisionRefusedHosts,
     FleetSnapshot,
-    HostRoster,
+    HostNames,
     SchedulingDecision,
 )
 
-_MOST_SHORT = 64
+_MAX_SHORT = 64
 
 
 @dataclass(slots=True)
@@ -36,7 +37,7 @@ class DecisionRows:
     instances: Sequence[DecisionInstance] = ()
     reasons: Sequence[DecisionReason] = ()
     refused: DecisionRefusedHosts | None = None
-    roster: HostRoster | None = None
+    host_names: HostNames | None = None
     snapshots: Sequence[FleetSnapshot] = field(default_factory=tuple)
 
 
@@ -47,18 +48,18 @@ def decision_write(rows: DecisionRows) -> None:
             _write(rows)
 
 
-def roster_write(roster: HostRoster) -> None:
-    """Store the names, if they are not there. A roster that was about to be pruned stays."""
-    if not HostRoster.objects.filter(pk=roster.pk, unused_since=None).exists():
-        HostRoster.objects.bulk_create(
-            [roster], update_conflicts=True, unique_fields=["digest"], update_fields=["unused_since"]
+def host_names_write(host_names: HostNames) -> None:
+    """Store the names, if they are not there. A table of host names that was about to be pruned stays."""
+    if not HostNames.objects.filter(pk=host_names.pk, unused_since=None).exists():
+        HostNames.objects.bulk_create(
+            [host_names], update_conflicts=True, unique_fields=["digest"], update_fields=["unused_since"]
         )
 
 
 def _write(rows: DecisionRows) -> None:
-    """Two writers of the same roster or snapshot do not disturb each other: it has the same name."""
-    if rows.roster is not None:
-        roster_write(rows.roster)
+    """Two writers of the same table of host names or snapshot do not disturb each other: it has the same name."""
+    if rows.host_names is not None:
+        host_names_write(rows.host_names)
     digests = [row.digest for row in rows.snapshots]
     there = set(FleetSnapshot.objects.filter(digest__in=digests).values_list("digest", flat=True)) if digests else set()
     missing = [row for row in rows.snapshots if row.digest not in there]
@@ -72,15 +73,15 @@ def _write(rows: DecisionRows) -> None:
 
 def _written_shortly(rows: DecisionRows) -> bool:
     """Whether the one statement wrote them. False: nothing has happened, take the long way."""
-    many = max(len(rows.instances), len(rows.reasons)) > _MOST_SHORT
-    if connection.vendor != "postgresql" or rows.roster is None or many:
+    many = max(len(rows.instances), len(rows.reasons)) > _MAX_SHORT
+    if connection.vendor != "postgresql" or rows.host_names is None or many:
         return False
     bases = rows.snapshots[:-1]
     made: list[models.Model] = [*rows.snapshots[-1:]]
     made += [rows.decision, *rows.instances, *rows.reasons, *([rows.refused] if rows.refused is not None else [])]
     tables = tuple((type(row), _count(made, type(row))) for row in _firsts(made))
     text = _statement(len(bases), tables, alone=not connection.in_atomic_block)
-    parameters = [rows.roster.pk, *(row.digest for row in bases), *_values(made)]
+    parameters = [rows.host_names.pk, *(row.digest for row in bases), *_values(made)]
     with connection.cursor() as cursor:
         cursor.execute(text, parameters)
         (written,) = cursor.fetchone()
@@ -112,9 +113,9 @@ def _statement(bases: int, tables: tuple[tuple[type[models.Model], int], ...], *
     `alone`: it is a transaction of its own, so how it is committed concerns nobody else.
     """
     marks = ", ".join(["%s"] * bases)
-    snapshots, rosters = FleetSnapshot._meta.db_table, HostRoster._meta.db_table
+    snapshots, names_table = FleetSnapshot._meta.db_table, HostNames._meta.db_table
     has_bases = f"(SELECT count(*) FROM {snapshots} WHERE digest IN ({marks})) = {bases}"  # noqa: S608
-    is_there = f"EXISTS (SELECT 1 FROM {rosters} WHERE digest = %s AND unused_since IS NULL)"  # noqa: S608
+    is_there = f"EXISTS (SELECT 1 FROM {names_table} WHERE digest = %s AND unused_since IS NULL)"  # noqa: S608
     commit = " AND set_config('synchronous_commit', 'off', true) = 'off'" if alone else ""
     go = f"SELECT 1 WHERE {is_there}{f' AND {has_bases}' if bases else ''}{commit}"
     inserts = ", ".join(f"rows_{at} AS ({_insert(kind, count)})" for at, (kind, count) in enumerate(tables))

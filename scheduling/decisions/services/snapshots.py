@@ -14,7 +14,7 @@ from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_t
 from scheduling.decisions.ledger.providers import providers_to_columns
 from scheduling.decisions.ledger.trace_pack import names_of
 from scheduling.decisions.ledger.values import NotStorable
-from scheduling.models import FleetSnapshot, HostRoster
+from scheduling.models import FleetSnapshot, HostNames
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +22,9 @@ Names = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Roster:
+class _CachedHostNames:
     names: Names
-    row: HostRoster
+    row: HostNames
 
 
 class _Memory:
@@ -34,7 +34,7 @@ class _Memory:
     def __init__(self) -> None:
         self.lock = Lock()
         self.chain = SnapshotChain(time.monotonic)
-        self.roster: _Roster | None = None
+        self.host_names: _CachedHostNames | None = None
 
 
 _MEMORY = _Memory()
@@ -66,20 +66,20 @@ def fleet_rows(*, seen: FleetSeen) -> list[FleetSnapshot]:
     ]
 
 
-def roster_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostRoster:
+def host_names_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostNames:
     """The names of these hosts and nodes, one row for all decisions about the same. It may be stored already."""
-    names, kept = (hosts, nodes), _MEMORY.roster
-    if kept is None or kept.names != names:
+    names, cached = (hosts, nodes), _MEMORY.host_names
+    if cached is None or cached.names != names:
         content = json.dumps(names_of(*names), separators=(",", ":")).encode()
-        row = HostRoster(digest=digest_of(content), content=zlib.compress(content, 6), host_count=len(hosts))
-        kept = _MEMORY.roster = _Roster(names, row)
-    row = kept.row
-    return HostRoster(digest=row.digest, content=row.content, host_count=row.host_count)
+        row = HostNames(digest=digest_of(content), content=zlib.compress(content, 6), host_count=len(hosts))
+        cached = _MEMORY.host_names = _CachedHostNames(names, row)
+    row = cached.row
+    return HostNames(digest=row.digest, content=row.content, host_count=row.host_count)
 
 
 def _columns(seen: FleetSeen) -> dict[str, Column]:
     columns = table_to_columns(seen.table)
     if seen.providers is not None:
-        _MEMORY.chain.providers.look(seen.providers)
+        _MEMORY.chain.providers.update(seen.providers)
         columns |= providers_to_columns(_MEMORY.chain.providers, seen.table)
     return columns

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from placement.domain import Claim, CountLimit, Rule
+from placement.domain import AmountRule, Claim, CountLimit
 from placement.services import allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
@@ -35,16 +35,16 @@ from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRe
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
-from scheduling.fleet.cache.changes import Heard
-from scheduling.fleet.cache.fleet_cache import fleet_kept
+from scheduling.fleet.cache.changes import ChangePoll
+from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.facts import FleetFacts
-from scheduling.fleet.selectors.candidates import RequestLook, request_look
+from scheduling.fleet.selectors.candidates import RequestRead, request_read
 from scheduling.fleet.selectors.hosts import host_takes_new_instances
 from scheduling.policies.selectors.policies import policy_active, shadow_is_known
 from scheduling.policies.services.shadow import shadow_offer
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.topology.domain.grant import TopologyNeeds
-from scheduling.topology.services.claims import TopologyWish, claims_free, claims_make
+from scheduling.topology.services.claims import TopologyRequest, claims_free, claims_make
 
 log = logging.getLogger(__name__)
 
@@ -63,20 +63,24 @@ def destinations_select(
     request: ScheduleRequest,
     fleet_facts: FleetFacts,
     subject: UUID | None = None,
-    heard: Heard | None = None,
+    change_poll: ChangePoll | None = None,
     may_hold: bool = True,
 ) -> Destinations:
     """Choose and claim a host for each instance of the batch; save why. Consumers are the instances' uuids.
 
-    May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed
-    first, so the caller must own the work (lease) and must not have used them yet; without `may_hold`, there cannot be
-    any. `subject` names the decision's reservation; the first instance where none is given. `heard`: what the fleet was
-    just heard to say (`fleet_kept().listen()`). Raises NoValidHost (ClaimsExhausted when every round lost its claim),
-    always with a saved decision.
+    May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed first,
+    so the caller must own the work (lease) and must not have used them yet; without `may_hold`, there cannot be any.
+    `subject` names the decision's reservation; the first instance where none is given. `change_poll`: what the fleet
+    was just heard to say (`fleet_cache().listen()`). Raises NoValidHost (ClaimsExhausted when every round lost its
+    claim), always with a saved decision.
     """
     uuids = [UUID(text) for text in request.instance_uuids]
     draft = DecisionDraft(
-        request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=subject or uuids[0], heard=heard
+        request=request,
+        policy=DEFAULT_POLICY,
+        seed=secrets.randbits(31),
+        subject=subject or uuids[0],
+        change_poll=change_poll,
     )
     with draft.timed("free"):
         if may_hold:
@@ -117,7 +121,7 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
         limits=_limits_on(selection.compute_node_uuid, selection.count_limits, selection.allocations),
     )
     needs = needs_within(needs_from_dict(selection.topology), selection.limits)
-    claims_make([claim], [TopologyWish(instance_uuid, selection.compute_node_uuid, needs)] if needs else [])
+    claims_make([claim], [TopologyRequest(instance_uuid, selection.compute_node_uuid, needs)] if needs else [])
 
 
 def _count_limits(group: GroupSnapshot | None) -> dict[str, int]:
@@ -134,7 +138,7 @@ def _limits_on(node: UUID, count_limits: Mapping[str, int], allocations: Amounts
     """
     if node not in allocations:
         return ()
-    return tuple(CountLimit(node, key, most) for key, most in count_limits.items())
+    return tuple(CountLimit(node, key, maximum) for key, maximum in count_limits.items())
 
 
 def _may_go_on(draft: DecisionDraft) -> bool:
@@ -158,19 +162,19 @@ def _planned(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At]) -> T
 def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *, is_first: bool) -> Trace:
     """One look at the fleet and one run of the scheduler. What it refuses to do ends as a decision too."""
     try:
-        look = _looked(draft, facts, is_first=is_first)
-        draft.seen = fleet_seen(look.table, look.candidates)
-        draft.providers = None if look.candidates is None else look.candidates.fleet
+        fleet_read = _fleet_read(draft, facts, is_first=is_first)
+        draft.seen = fleet_seen(fleet_read.table, fleet_read.candidates)
+        draft.providers = None if fleet_read.candidates is None else fleet_read.candidates.fleet
         skipped = {node: None for (node, _), count in losses.items() if count >= LOSSES_BEFORE_SKIP}
         draft.excluded = {node: _lost(draft, node) for node in skipped}
         with draft.timed("schedule"):
             return scheduler_run(
                 ScheduleCall(
-                    look.table,
+                    fleet_read.table,
                     draft.request,
                     draft.policy,
                     draft.seed,
-                    candidates=look.candidates,
+                    candidates=fleet_read.candidates,
                     claims_lost=draft.excluded,
                     stopwatch=now_us,
                 )
@@ -179,14 +183,16 @@ def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *,
         raise _failed(draft, error) from error
 
 
-def _looked(draft: DecisionDraft, facts: FleetFacts, *, is_first: bool) -> RequestLook:
+def _fleet_read(draft: DecisionDraft, facts: FleetFacts, *, is_first: bool) -> RequestRead:
     """The policy that counts now and the fleet as it is now; after a lost claim whatever the scheduler allows."""
     with draft.timed("load"):
-        heard = draft.heard or fleet_kept().listen()
-        draft.heard = None
-        draft.policy = policy_active(heard=heard)
+        change_poll = draft.change_poll or fleet_cache().poll_changes()
+        draft.change_poll = None
+        draft.policy = policy_active(change_poll=change_poll)
         age_s = view_age_allowed_s(draft.policy) if is_first else 0.0
-        return request_look(request=draft.request, policy=draft.policy, facts=facts, heard=heard, max_age_s=age_s)
+        return request_read(
+            request=draft.request, policy=draft.policy, facts=facts, change_poll=change_poll, max_age_s=age_s
+        )
 
 
 def _lost(draft: DecisionDraft, node: str) -> Refusal:
@@ -207,7 +213,7 @@ def _claimed(draft: DecisionDraft, trace: Trace, losses: Counter[_At]) -> bool:
     ]
     try:
         with draft.timed("claim"):
-            claims_make(claims, _wishes(draft, trace))
+            claims_make(claims, _topology_requests(draft, trace))
     except NoCapacity as error:
         lost = _by_node(error.extra["shortages"], claims, trace)
         draft.lost_claims += lost
@@ -241,13 +247,13 @@ def _topology(draft: DecisionDraft) -> TopologyNeeds:
     return topology_needs(draft.request, pack=draft.policy.options.packing_host_numa_cells_allocation_strategy)
 
 
-def _wishes(draft: DecisionDraft, trace: Trace) -> list[TopologyWish]:
+def _topology_requests(draft: DecisionDraft, trace: Trace) -> list[TopologyRequest]:
     """What the chosen hosts shall give of their cells and devices; nothing for most requests."""
     needs = _topology(draft)
     if not needs:
         return []
     return [
-        TopologyWish(
+        TopologyRequest(
             UUID(each.instance_uuid),
             UUID(each.selected.compute_node_uuid),
             needs_within(needs, each.selected.limits),
@@ -304,7 +310,7 @@ def _losses(lost: Sequence[Mapping[str, Any]]) -> Counter[_At]:
     """
     losses: Counter[_At] = Counter()
     for one in lost:
-        is_full = one["rule"] == Rule.COUNT_LIMIT and one["free"] == 0
+        is_full = one["rule"] == AmountRule.COUNT_LIMIT and one["free"] == 0
         node = one["compute_node_uuid"]
         where = (node, str(one.get("provider_uuid", node)))
         losses[where] = max(losses[where], LOSSES_BEFORE_SKIP if is_full else 1)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from scheduling.domain.trace.trace import Selection as TraceSelection
-from scheduling.domain.trace.trace import Trace
+from scheduling.domain.trace.trace import Trace, TraceSelection
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +132,6 @@ def selection_from_json(data: Mapping[str, Any]) -> Selection:
     What was kept before there were count limits has none; before there were allocations, all is of the compute node.
     """
     uuids = {name: UUID(data[name]) for name in ("compute_node_uuid", "cell_uuid")}
-    kept = data.get("allocations") or {data["compute_node_uuid"]: data["resources"]}
-    allocations = {UUID(provider): dict(classes) for provider, classes in kept.items()}
+    stored = data.get("allocations") or {data["compute_node_uuid"]: data["resources"]}
+    allocations = {UUID(provider): dict(classes) for provider, classes in stored.items()}
     return Selection(**{**data, **uuids, "allocations": allocations})

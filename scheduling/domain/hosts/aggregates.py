@@ -19,7 +19,7 @@ def metadata_values(aggregates: Iterable[AggregateRow]) -> dict[str, frozenset[s
     return {key: frozenset(values) for key, values in found.items()}
 
 
-def least_numbers(hosts: Hosts, key: str, default: float, note: Callable[[str], None]) -> float | FloatArray:
+def min_numbers(hosts: Hosts, key: str, default: float, note: Callable[[str], None]) -> float | FloatArray:
     """`default`, or per host the least number its aggregates give for `key`.
 
     A value that is no number is noted and counts as the default, as in Nova. One number if no aggregate has the key.
@@ -28,11 +28,11 @@ def least_numbers(hosts: Hosts, key: str, default: float, note: Callable[[str], 
     if not any(key in aggregate.metadata for aggregate in aggregates):
         return default
     sets = hosts.table.aggregate_sets
-    least = np.array([_least([aggregates[each] for each in one], key, default, note) for one in sets.values])
-    return least[hosts.of(sets.codes)]
+    minimum = np.array([_min_of([aggregates[each] for each in one], key, default, note) for one in sets.values])
+    return minimum[hosts.of(sets.codes)]
 
 
-def _least(aggregates: list[AggregateRow], key: str, default: float, note: Callable[[str], None]) -> float:
+def _min_of(aggregates: list[AggregateRow], key: str, default: float, note: Callable[[str], None]) -> float:
     numbers = [_number(each.metadata[key]) for each in aggregates if key in each.metadata]
     good = [number for number in numbers if number is not None]
     if len(good) != len(numbers):

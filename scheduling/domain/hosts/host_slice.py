@@ -98,7 +98,7 @@ class Hosts:
         at = np.minimum(np.searchsorted(self.rows, rows), len(self) - 1)
         return Hosts(self.table, rows[self.rows[at] == rows], self.stage, self.states, self.limits)
 
-    def where_marked(self, marks: BoolArray) -> "Hosts":
+    def where_flagged(self, marks: BoolArray) -> "Hosts":
         """The hosts that a column over the whole table marks."""
         return self.where(self.of(marks))
 
@@ -111,10 +111,10 @@ class Hosts:
         gone = [group.rows for group in groups]
         if not gone:
             return self
-        kept = np.ones(len(self.table), dtype=np.bool_)
+        left = np.ones(len(self.table), dtype=np.bool_)
         for rows in gone:
-            kept[rows] = False
-        return Hosts(self.table, self.rows[self.of(kept)], self.stage, self.states, self.limits)
+            left[rows] = False
+        return Hosts(self.table, self.rows[self.of(left)], self.stage, self.states, self.limits)
 
     def refuse(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 from scheduling.domain.hosts.host_details import HostInstance
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.hosts.host_table import HostTable
-from scheduling.domain.hosts.topologies import pools_of, topology_of
+from scheduling.domain.hosts.topologies import pools_of_table, topology_of
 from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 
 OWN_ATTRIBUTES = frozenset({"availability_zone", "enabled", "is_up", "traits"})
@@ -25,7 +25,7 @@ class HostState:
         self._amounts(table, row)
         self._description(table, row)
         self.limits: dict[str, Any] = {}
-        self.pci_stats = pools_of(table.pci_pools[row])
+        self.pci_stats = pools_of_table(table.pci_pools[row])
         self.numa_topology = topology_of(table.numa_topologies[row])
 
     def _identity(self, table: HostTable, row: int) -> None:

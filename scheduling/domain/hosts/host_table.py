@@ -21,7 +21,7 @@ class HostTable:
     The order of rows does not depend on the order they were read in, so a decision does not either.
     `zones` holds None for hosts in no aggregate with a zone. `aggregate_sets` holds positions in `aggregates`.
     `details` tells host states what is too much for columns; it is not kept with decisions.
-    `placed` are instances put on hosts in this run, on top of `instances`. `least_service_version` is that of the
+    `placed` are instances put on hosts in this run, on top of `instances`. `min_service_version` is that of the
     oldest compute service which is not forced down.
     """
 
@@ -55,7 +55,7 @@ class HostTable:
     flavor_sets: Interned[frozenset[str]]
     trust_levels: Interned[str]
     image_properties: Interned[Mapping[tuple[str, str], int]]
-    least_service_version: int
+    min_service_version: int
     numa_topologies: Interned[Mapping[str, Any] | None]
     pci_pools: Interned[Sequence[Mapping[str, Any]]]
     instances: tuple[frozenset[str], ...]

@@ -45,7 +45,7 @@ def topology_of(data: Mapping[str, Any] | None) -> HostTopology | None:
     return None if data is None else _topology(_Same(data))
 
 
-def pools_of(data: Sequence[Mapping[str, Any]]) -> Pools:
+def pools_of_table(data: Sequence[Mapping[str, Any]]) -> Pools:
     """The pools of a table's value. Each value is read once."""
     return _pools(_Same(data)) if data else ()
 
@@ -75,7 +75,7 @@ def consume_topology(table: HostTable, row: int, request: ScheduleRequest, *, pa
     guest = guest_topology(request.flavor, request.image)
     if guest is None and not request.pci_requests:
         return table
-    host, pools = topology_of(table.numa_topologies[row]), pools_of(table.pci_pools[row])
+    host, pools = topology_of(table.numa_topologies[row]), pools_of_table(table.pci_pools[row])
     place = ANYWHERE
     if guest is not None and host is not None:
         limits = limits_of(table, row)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scheduling.domain.plugins.errors import PluginFailed, PluginNotFound
 
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 
 
 @dataclass(slots=True)
@@ -46,4 +46,4 @@ def shown(value: object) -> str:
         raise
     except BaseException:  # noqa: BLE001 - its __repr__ may raise anything
         text = f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

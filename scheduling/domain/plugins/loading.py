@@ -74,7 +74,7 @@ class PluginRegistry(Generic[P]):
         except ModuleNotFoundError:
             found = None
         if found is None:
-            _packages_look()
+            _packages_rescan()
             found = self._by_entry_point(name) or self._by_path(name)
         return found
 
@@ -127,7 +127,7 @@ class PluginRegistry(Generic[P]):
         return made
 
 
-def _packages_look() -> None:
+def _packages_rescan() -> None:
     """Read again where packages are installed, links to editable ones included, as Python does when it starts."""
     importlib.invalidate_caches()
     for directory in site.getsitepackages():

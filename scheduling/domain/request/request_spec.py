@@ -12,7 +12,7 @@ from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.pci.asked import PciRequest
 
 
-class RequestSpec:
+class RequestSpecView:
     """What Nova calls a request spec. Nobody may change it but the engine.
 
     `instance_group` is as of now: instances of this batch that were placed already count as its members, their
@@ -138,7 +138,7 @@ class RequestSpec:
 
     @property
     def numa_topology(self) -> GuestTopology | None:
-        """The NUMA cells the instance asks for; None for no wish. Raises Invalid for a wish that contradicts."""
+        """The NUMA cells the instance asks for; None for no constraint. Raises Invalid for contradictions."""
         return guest_topology(self.request.flavor, self.request.image)
 
     @property

@@ -14,7 +14,7 @@ from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.request.derived_needs import derived_needs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.numa.amounts import CpuAmounts, cpu_amounts
+from scheduling.topology.domain.numa.cpu_counts import CpuCounts, cpu_counts
 
 VCPU, PCPU, MEMORY_MB, DISK_GB = "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"
 
@@ -46,7 +46,7 @@ _TRAIT_KEY = re.compile(r"^trait([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")
 
 POLICY_KEY = "group_policy"
 GROUP_POLICIES = ("none", "isolate")
-MOST_AMOUNT = 2**31 - 1
+MAX_AMOUNT = 2**31 - 1
 """What Placement can count of one class."""
 
 
@@ -106,17 +106,17 @@ def derive_resources(
     dedicated ones are PCPU. An override of 0 removes its class; a bad override is ignored with a note. Raises Invalid
     for CPU policies that contradict. Source: Nova's resource request rules.
     """
-    cpus = cpu_amounts(flavor, image)
+    cpus = cpu_counts(flavor, image)
     derive = partial(_derived, flavor, image, is_bfv=is_bfv, required=required, forbidden=forbidden)
     if cpus.fallback_vcpu is None:
         return derive(cpus)
-    return replace(derive(cpus), fallback=derive(CpuAmounts(cpus.fallback_vcpu)))
+    return replace(derive(cpus), fallback=derive(CpuCounts(cpus.fallback_vcpu)))
 
 
 def _derived(
     flavor: FlavorSnapshot,
     image: ImageSnapshot,
-    cpus: CpuAmounts,
+    cpus: CpuCounts,
     *,
     is_bfv: bool,
     required: frozenset[str],
@@ -147,7 +147,7 @@ def _derived(
     )
 
 
-def _default_amounts(flavor: FlavorSnapshot, cpus: CpuAmounts, *, is_bfv: bool) -> dict[str, int]:
+def _default_amounts(flavor: FlavorSnapshot, cpus: CpuCounts, *, is_bfv: bool) -> dict[str, int]:
     swap_gib = -(-flavor.swap_mib // 1024)
     disk_gib = (0 if is_bfv else flavor.root_gib) + flavor.ephemeral_gib + swap_gib
     return {VCPU: cpus.vcpu, PCPU: cpus.pcpu, MEMORY_MB: flavor.memory_mib, DISK_GB: disk_gib}
@@ -162,7 +162,7 @@ def _amounts(specs: Mapping[str, str], defaults: Mapping[str, int], notes: list[
             continue
         amount = _amount(text)
         if amount is None:
-            notes.append(f"{key}={text} is ignored: not a whole number from 0 to {MOST_AMOUNT}")
+            notes.append(f"{key}={text} is ignored: not a whole number from 0 to {MAX_AMOUNT}")
         else:
             suffix, name = match[1] or "", match[2]
             found.setdefault(suffix, {})[name] = amount
@@ -185,7 +185,7 @@ def _amount(text: str) -> int | None:
         amount = int(text)
     except (TypeError, ValueError):
         return None
-    return amount if 0 <= amount <= MOST_AMOUNT else None
+    return amount if 0 <= amount <= MAX_AMOUNT else None
 
 
 def _traits(specs: Mapping[str, str], word: str, notes: list[str]) -> dict[str, frozenset[str]]:

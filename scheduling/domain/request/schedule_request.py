@@ -112,7 +112,7 @@ class ScheduleRequest:
         return bool(self.force_hosts or self.force_nodes) and not self.is_rebuild
 
     @property
-    def least_count(self) -> int:
+    def min_instances(self) -> int:
         """How many instances must find a host for the batch to succeed."""
         return len(self.instance_uuids) if self.min_count is None else max(1, self.min_count)
 

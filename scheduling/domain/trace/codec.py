@@ -29,9 +29,9 @@ from scheduling.domain.trace.trace import (
     Nearest,
     Outcome,
     Round,
-    Selection,
     Stage,
     Trace,
+    TraceSelection,
 )
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first, score
 
@@ -207,7 +207,7 @@ def _selection_to_dict(each: InstanceSelection) -> dict[str, Any]:
     }
 
 
-def _chosen_to_dict(chosen: Selection) -> dict[str, Any]:
+def _chosen_to_dict(chosen: TraceSelection) -> dict[str, Any]:
     data = asdict(chosen)
     if not chosen.allocations:
         del data["allocations"]
@@ -215,8 +215,8 @@ def _chosen_to_dict(chosen: Selection) -> dict[str, Any]:
 
 
 def _selection_from_dict(data: Mapping[str, Any]) -> InstanceSelection:
-    alternates = tuple(Selection(**alternate) for alternate in data["alternates"])
-    return InstanceSelection(data["instance"], Selection(**data["selected"]), alternates)
+    alternates = tuple(TraceSelection(**alternate) for alternate in data["alternates"])
+    return InstanceSelection(data["instance"], TraceSelection(**data["selected"]), alternates)
 
 
 def _nearest_from_dict(data: Mapping[str, Any] | None) -> Nearest | None:

@@ -10,7 +10,7 @@ import numpy as np
 from scheduling.domain.columns import FloatArray, IntArray
 
 _NUMBERED = re.compile(r"^(.*?)(0*[0-9]{1,9})([^0-9]*)$")
-_MOST_DIGITS = 255  # of a name
+_MAX_DIGITS = 255  # of a name
 # A change of a column is written as differences when fewer than one row in four differs.
 _SPARSE = 4
 _LETTERS = string.digits + string.ascii_letters
@@ -75,7 +75,7 @@ def _offset_in(run: list[Any], wanted: str) -> int | None:
     middle = wanted[len(prefix) : len(wanted) - len(suffix)]
     if not (middle.isascii() and middle.isdecimal() and wanted == f"{prefix}{middle}{suffix}"):
         return None
-    offset = int(middle) - int(number) if len(middle) <= _MOST_DIGITS else -1
+    offset = int(middle) - int(number) if len(middle) <= _MAX_DIGITS else -1
     return offset if 0 <= offset < count and middle == f"{int(middle):0{len(number)}d}" else None
 
 

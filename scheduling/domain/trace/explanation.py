@@ -10,7 +10,7 @@ from scheduling.domain.trace.trace import Round, Trace
 from scheduling.domain.trace.weighing import Ranking
 
 
-class Standing(StrEnum):
+class HostResult(StrEnum):
     """What became of one host."""
 
     SELECTED = "selected"
@@ -28,7 +28,7 @@ class Explanation:
     """
 
     host: str
-    standing: Standing
+    result: HostResult
     sentence: str
     refusal: Refusal | None = None
     rank: int | None = None
@@ -41,16 +41,16 @@ def why_not(trace: Trace, host: str) -> Explanation:
     """Why `host` (or node) was not chosen, or that it was."""
     rows = trace.rows_named(host)
     if not rows:
-        return Explanation(host, Standing.UNKNOWN, f"{host} was not among the {trace.host_count} hosts looked at")
-    return max((_explain(trace, host, row) for row in rows), key=lambda each: _CLOSENESS[each.standing])
+        return Explanation(host, HostResult.UNKNOWN, f"{host} was not among the {trace.host_count} hosts looked at")
+    return max((_explain(trace, host, row) for row in rows), key=lambda each: _CLOSENESS[each.result])
 
 
 _CLOSENESS = {
-    Standing.SELECTED: 4,
-    Standing.ALTERNATE: 3,
-    Standing.RANKED: 2,
-    Standing.REFUSED: 1,
-    Standing.UNKNOWN: 0,
+    HostResult.SELECTED: 4,
+    HostResult.ALTERNATE: 3,
+    HostResult.RANKED: 2,
+    HostResult.REFUSED: 1,
+    HostResult.UNKNOWN: 0,
 }
 
 
@@ -58,25 +58,25 @@ def _explain(trace: Trace, host: str, row: int) -> Explanation:
     node = (trace.hosts[row], trace.nodes[row])
     count = sum((each.selected.host, each.selected.nodename) == node for each in trace.selections)
     if count:
-        return Explanation(host, Standing.SELECTED, f"{host} was chosen for {count} of {trace.instance_count}")
+        return Explanation(host, HostResult.SELECTED, f"{host} was chosen for {count} of {trace.instance_count}")
     refusal = trace.refusal_of(row)
     if refusal is not None:
         sentence = f"{host} was refused by {refusal.stage}: {refusal.sentence()}"
-        return Explanation(host, Standing.REFUSED, sentence, refusal=refusal)
+        return Explanation(host, HostResult.REFUSED, sentence, refusal=refusal)
     return _explain_ranked(trace, host, row, node)
 
 
 def _explain_ranked(trace: Trace, host: str, row: int, node: tuple[str, str]) -> Explanation:
     last = _last_ranking(trace.rounds, row)
     if last is None:
-        return Explanation(host, Standing.UNKNOWN, f"{host} was not looked at: the run ended before")
+        return Explanation(host, HostResult.UNKNOWN, f"{host} was not looked at: the run ended before")
     alternate = any((each.host, each.nodename) == node for one in trace.selections for each in one.alternates)
     position, rank = int(np.searchsorted(last.rows, row)), last.rank_of(row)
     best = int(last.order[0])
     behind = _behind_by(last, best, position)
     return Explanation(
         host,
-        Standing.ALTERNATE if alternate else Standing.RANKED,
+        HostResult.ALTERNATE if alternate else HostResult.RANKED,
         _ranked_sentence(trace, host, last, rank, behind),
         rank=rank,
         ranked=len(last.rows),

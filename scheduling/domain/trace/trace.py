@@ -41,7 +41,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TraceSelection:
     """A host to be claimed. `rank` is from 1; `limits` go to the host with the instance.
 
     `allocations` is {provider: {class: amount}} where that is not just the trace's `resources` of the compute node.
@@ -63,8 +63,8 @@ class InstanceSelection:
     """One instance with its host, and hosts to try if that one fails (not claimed, same cell)."""
 
     instance_uuid: str
-    selected: Selection
-    alternates: tuple[Selection, ...] = ()
+    selected: TraceSelection
+    alternates: tuple[TraceSelection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,6 @@ def best_few(scores: FloatArray, count: int) -> IntArray:
         return np.array([scores.argmax()], dtype=np.int64)
     if count * _FEW > len(scores):
         return best_first(scores)[:count]
-    least = np.partition(scores, len(scores) - count)[len(scores) - count]
-    positions = np.flatnonzero(scores >= least)
+    lowest = np.partition(scores, len(scores) - count)[len(scores) - count]
+    positions = np.flatnonzero(scores >= lowest)
     return positions[best_first(scores[positions])[:count]]

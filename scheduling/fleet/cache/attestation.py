@@ -21,7 +21,7 @@ from scheduling.models import ComputeNode
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 PAUSE_S = 10.0
 """Seconds after a failed poll in which the service is left alone; the hosts are unknown meanwhile."""
 
@@ -89,7 +89,7 @@ def hosts_poll(nodes: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     asked = Request(f"{options.attestation_url.rstrip('/')}/PollHosts", data=body, headers=headers, method="POST")  # noqa: S310 - the scheme is checked with the settings
     context = ssl.create_default_context(cafile=options.attestation_ca_file or None)
     with urlopen(asked, timeout=options.attestation_timeout_s, context=context) as answer:  # noqa: S310
-        states: list[Mapping[str, Any]] = json.loads(answer.read(MOST_BYTES))["hosts"]
+        states: list[Mapping[str, Any]] = json.loads(answer.read(MAX_BYTES))["hosts"]
     return states
 
 

@@ -29,7 +29,7 @@ _HELD_S = 3600.0
 _EVERYTHING_AFTER = 5000
 
 _SQLITE_NEXT = "1 + COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'scheduling_fleetchange'), 0)"
-_LOOK = """
+_DELTA = """
 WITH bounds AS ({bounds})
 SELECT '' AS kind, unfinished AS key, ended AS stamp, own, {now} AS at FROM bounds
 UNION ALL
@@ -54,7 +54,7 @@ _SQLITE_WORDS = {
 
 
 @dataclass(slots=True)
-class News:
+class Changes:
     """What a subscriber has to read again: `everything`, or of each kind the things with these keys."""
 
     everything: bool = True
@@ -66,7 +66,7 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ChangePoll:
     """The answer to one look. `now` and the times of `alive` ({service: last heartbeat}) are the database's, in
     seconds (Unix). `asked` are the services that the look was asked about."""
 
@@ -80,54 +80,54 @@ class ChangeFeed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._mark: Cursor | None = None
-        self._looked_at = self._began_at = 0.0
-        self._news: dict[str, News] = {}
+        self._cursor: Cursor | None = None
+        self._polled_at = self._began_at = 0.0
+        self._unread: dict[str, Changes] = {}
         self._doubtful: dict[str, set[str]] = {}
         self._is_uncertain = False
 
-    def look(self, *, silent: Collection[str] = ()) -> Heard:
+    def read(self, *, silent: Collection[str] = ()) -> ChangePoll:
         """Ask what changed. `silent` are services (ids as text) whose last heartbeat is wanted along with it."""
         with self._lock:
-            heard, seen, rows = _look(self._mark or NOTHING_NEW, silent)
+            polled, seen, rows = _read(self._cursor or NOTHING_NEW, silent)
             if self._must_begin_anew(seen, len(rows)):
                 self._begin(seen)
             else:
-                self._tell(seen, rows)
-            return heard
+                self._distribute(seen, rows)
+            return polled
 
-    def take(self, subscriber: str, kinds: Iterable[str]) -> News:
+    def changes_for(self, subscriber: str, kinds: Iterable[str]) -> Changes:
         """What this subscriber has not taken yet, as of the last look."""
         with self._lock:
-            news = self._news.get(subscriber) or News()
+            unread = self._unread.get(subscriber) or Changes()
             # Read inside a transaction that has written, everything may be rolled back.
-            self._news[subscriber] = News(everything=news.everything and self._is_uncertain)
-            return News(news.everything, {kind: news.of(kind) for kind in kinds})
+            self._unread[subscriber] = Changes(everything=unread.everything and self._is_uncertain)
+            return Changes(unread.everything, {kind: unread.of(kind) for kind in kinds})
 
     def _must_begin_anew(self, seen: "_Seen", rows: int) -> bool:
         """Without a beginning, after a long sleep, once an hour, and where what was written is gone: other tables, or
         another database, stand in place. SQLite counts its ids without a gap, so that shows; PostgreSQL has a trigger.
         """
         now = time.monotonic()
-        slept, self._looked_at = now - self._looked_at, now
-        if self._mark is None or slept > FORGET_S or now - self._began_at > _HELD_S:
+        slept, self._polled_at = now - self._polled_at, now
+        if self._cursor is None or slept > FORGET_S or now - self._began_at > _HELD_S:
             return True
-        gap = seen.ended - self._mark.ended
+        gap = seen.ended - self._cursor.ended
         return gap < 0 or (connection.vendor != "postgresql" and gap != rows)
 
     def _begin(self, seen: "_Seen") -> None:
-        self._news = {}
+        self._unread = {}
         self._doubtful = {}
         self._began_at = time.monotonic()
         self._is_uncertain = seen.own != 0 or is_uncommitted_possible()
         # Where the triggers are not all there, changes may go untold: every look is the first one.
-        self._mark = seen.mark if triggers_are_whole() else None
+        self._cursor = seen.change_cursor if triggers_are_whole() else None
 
-    def _tell(self, seen: "_Seen", rows: list[tuple[str, str, int]]) -> None:
+    def _distribute(self, seen: "_Seen", rows: list[tuple[str, str, int]]) -> None:
         before, self._doubtful = self._doubtful, {}
         self._is_uncertain = seen.own != 0 or is_uncommitted_possible()
         if len(rows) > _EVERYTHING_AFTER or any(kind == EVERYTHING for kind, _, _ in rows):
-            self._news = {}
+            self._unread = {}
         else:
             self._add({**before})
             for kind, key, stamp in rows:
@@ -135,29 +135,29 @@ class ChangeFeed:
                 if stamp == seen.own or is_uncommitted_possible():
                     self._doubtful.setdefault(kind, set()).add(key)
         if not is_uncommitted_possible():
-            self._mark = seen.mark
+            self._cursor = seen.change_cursor
 
     def _add(self, keys: dict[str, set[str]]) -> None:
-        for news in self._news.values():
+        for unread in self._unread.values():
             for kind, some in keys.items():
-                news.keys.setdefault(kind, set()).update(some)
+                unread.keys.setdefault(kind, set()).update(some)
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    mark: Cursor
+    change_cursor: Cursor
     own: int
 
     @property
     def ended(self) -> int:
-        return self.mark.ended
+        return self.change_cursor.ended
 
 
-def _look(since: Cursor, silent: Collection[str]) -> tuple[Heard, _Seen, list[tuple[str, str, int]]]:
+def _read(since: Cursor, silent: Collection[str]) -> tuple[ChangePoll, _Seen, list[tuple[str, str, int]]]:
     is_postgres = connection.vendor == "postgresql"
     words = _POSTGRES_WORDS if is_postgres else _SQLITE_WORDS
     asked = tuple(silent)
-    text = _LOOK.format(
+    text = _DELTA.format(
         bounds=bounds_sql(sqlite_next=_SQLITE_NEXT),
         changed=changed_sql(words["stamp"], since),
         silent=", ".join(["%s::uuid" if is_postgres else "%s"] * len(asked)) or "NULL",
@@ -168,9 +168,9 @@ def _look(since: Cursor, silent: Collection[str]) -> tuple[Heard, _Seen, list[tu
         rows = cursor.fetchall()
     alive = {key: at for kind, key, _, _, at in rows if kind == "alive"}
     _, open_ones, ended, own, now = next(row for row in rows if not row[0])
-    mark = cursor_from(ended=ended, own=own, unfinished=open_ones)
+    change_cursor = cursor_from(ended=ended, own=own, unfinished=open_ones)
     changes = [(kind, key, stamp) for kind, key, stamp, _, _ in rows if kind and kind != "alive"]
-    return Heard(now, alive, frozenset(asked)), _Seen(mark, own), changes
+    return ChangePoll(now, alive, frozenset(asked)), _Seen(change_cursor, own), changes
 
 
 _FEED = ChangeFeed()

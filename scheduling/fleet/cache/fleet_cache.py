@@ -18,12 +18,12 @@ from placement.candidates.columns import FleetView
 from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine.candidate_set import NodeName
-from scheduling.fleet.cache.changes import ChangeFeed, Heard, change_feed
+from scheduling.fleet.cache.changes import ChangeFeed, ChangePoll, change_feed
 from scheduling.fleet.cache.host_rows import host_row, provider_of
 from scheduling.fleet.cache.host_states import HostStates
-from scheduling.fleet.cache.incremental_host_table import HostTableKept
+from scheduling.fleet.cache.incremental_host_table import IncrementalHostTable
 from scheduling.fleet.cache.records import FleetRecords
-from scheduling.fleet.facts import NOTHING, FleetFacts, HostFacts
+from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
 
 SUBSCRIBER = "fleet"
 KINDS = ("node", "service", "mapping", "cell", "aggregate")
@@ -32,16 +32,16 @@ _NEVER = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Who is there, before Placement is asked. `least_service_version`: of those that are not forced down."""
+    """Who is there, before Placement is asked. `min_service_version`: of those that are not forced down."""
 
     names: Sequence[NodeName]
     uuids: dict[UUID, str]
     aggregates: Sequence[AggregateRow]
-    least_service_version: int
+    min_service_version: int
 
 
 @dataclass(frozen=True, slots=True)
-class FleetLook:
+class FleetRead:
     """One look: `rows` are those of the table, in its order."""
 
     table: HostTable
@@ -51,57 +51,57 @@ class FleetLook:
 Asked = Callable[[Fleet], FleetView]
 
 
-class FleetKept:
-    """One per process (`fleet_kept`); safe to share between threads. What it hands out never changes afterwards."""
+class FleetCache:
+    """One per process (`fleet_cache`); safe to share between threads. What it hands out never changes afterwards."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
         self._lock = threading.Lock()
-        self._looked_at = _NEVER
+        self._polled_at = _NEVER
         self._records = FleetRecords()
         self._states = HostStates()
-        self._kept = HostTableKept((), ())
+        self._table = IncrementalHostTable((), ())
         self._fleet = Fleet((), {}, (), 0)
         self._providers: list[ProviderFacts] = []
         self._seen_of_placement: tuple[ProviderFacts | None, ...] = ()
         self._facts = FleetFacts()
-        self._here: list[HostFacts] = []
+        self._here: list[HostInstances] = []
 
-    def listen(self) -> Heard:
-        """Ask what changed, for `look` and for others who go by the same feed. One query."""
-        return self._feed.look(silent=self._states.silent)
+    def poll_changes(self) -> ChangePoll:
+        """Ask what changed, for `read` and for others who go by the same feed. One query."""
+        return self._feed.read(silent=self._states.silent)
 
-    def look(self, *, facts: FleetFacts, ask: Asked, heard: Heard | None = None, max_age_s: float = 0.0) -> FleetLook:
+    def read(
+        self, *, facts: FleetFacts, ask: Asked, change_poll: ChangePoll | None = None, max_age_s: float = 0.0
+    ) -> FleetRead:
         """The fleet as of now. `ask` is told who is there and gives Placement's view, which is asked after that.
 
-        `heard`: what `listen` has just said; without, it is asked here. `max_age_s`: changes of nodes, services and
-        aggregates that are younger than this many seconds may be missing.
+        `change_poll`: what `poll_changes` has just said; without, it is asked here. `max_age_s`: changes of nodes,
+        services and aggregates that are younger than this many seconds may be missing.
         """
         with self._lock:
             now = time.monotonic()
-            if now - self._looked_at > max_age_s:
-                self._refresh(heard or self.listen())
-                self._looked_at = now
+            if now - self._polled_at > max_age_s:
+                self._refresh(change_poll or self.poll_changes())
+                self._polled_at = now
             fleet = ask(self._fleet)
             touched = self._take_providers(fleet) | self._take_facts(facts)
-            self._kept.put({at: self._with_numbers(at) for at in touched})
-            return FleetLook(self._kept.table, tuple(self._kept.rows))
+            self._table.put({at: self._with_numbers(at) for at in touched})
+            return FleetRead(self._table.table, tuple(self._table.rows))
 
-    def _refresh(self, heard: Heard) -> None:
-        news = self._feed.take(SUBSCRIBER, KINDS)
-        records = self._records = FleetRecords() if news.everything else self._records
-        records.read(news)
-        touched = None if news.everything else self._states.rejoin(records, news)
+    def _refresh(self, change_poll: ChangePoll) -> None:
+        changes = self._feed.changes_for(SUBSCRIBER, KINDS)
+        records = self._records = FleetRecords() if changes.everything else self._records
+        records.read(changes)
+        touched = None if changes.everything else self._states.rejoin(records, changes)
         if touched is None:
             self._build()
-        elif news.of("aggregate"):
-            self._kept.put_aggregates(records.aggregates.values())
-        dirty = self._states.refresh(records, heard, touched)
-        self._kept.put({at: self._whole(at) for at in dirty})
-        table = self._kept.table
-        self._fleet = replace(
-            self._fleet, aggregates=table.aggregates, least_service_version=table.least_service_version
-        )
+        elif changes.of("aggregate"):
+            self._table.put_aggregates(records.aggregates.values())
+        dirty = self._states.refresh(records, change_poll, touched)
+        self._table.put({at: self._whole(at) for at in dirty})
+        table = self._table.table
+        self._fleet = replace(self._fleet, aggregates=table.aggregates, min_service_version=table.min_service_version)
 
     def _build(self) -> None:
         """All rows anew; Placement and facts are compared with all of them afterwards."""
@@ -115,7 +115,7 @@ class FleetKept:
             host_row(one.node, one.service, one.cell, provider=provider, here=NOTHING, is_up=False, detail="")
             for one, provider in zip(hosts, self._providers, strict=True)
         ]
-        self._kept = HostTableKept(rows, self._records.aggregates.values())
+        self._table = IncrementalHostTable(rows, self._records.aggregates.values())
         self._fleet = Fleet(names, {name.uuid: str(name.uuid) for name in names}, (), 0)
 
     def _whole(self, at: int) -> HostRow:
@@ -136,7 +136,7 @@ class FleetKept:
         """The row with what Placement and the facts say now; the rest is as it was."""
         provider, here = self._providers[at], self._here[at]
         return replace(
-            self._kept.rows[at],
+            self._table.rows[at],
             inventories=provider.inventories,
             traits=provider.traits,
             num_io_ops=here.num_io_ops,
@@ -184,9 +184,9 @@ def _differing(before: Sequence[ProviderFacts | None], now: Sequence[ProviderFac
     yield from (each for each in (*before[shared:], *now[shared:]) if each is not None)
 
 
-_KEPT = FleetKept(change_feed())
+_CACHE = FleetCache(change_feed())
 
 
-def fleet_kept() -> FleetKept:
+def fleet_cache() -> FleetCache:
     """This process's fleet."""
-    return _KEPT
+    return _CACHE

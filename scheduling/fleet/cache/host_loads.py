@@ -7,14 +7,14 @@ key being the host) and how to count.
 import threading
 from collections.abc import Callable, Collection, Mapping
 
-from scheduling.fleet.cache.changes import ChangeFeed, Heard, change_feed
-from scheduling.fleet.facts import HostFacts
+from scheduling.fleet.cache.changes import ChangeFeed, ChangePoll, change_feed
+from scheduling.fleet.facts import HostInstances
 from scheduling.models.change_triggers import ChangeSource, source_register
 
 LOAD = "load"
 _MANY = 500
 
-Count = Callable[[Collection[str] | None], Mapping[str, HostFacts]]
+Count = Callable[[Collection[str] | None], Mapping[str, HostInstances]]
 """Facts of these hosts, or of all; a host without instances is left out."""
 
 
@@ -24,19 +24,20 @@ class HostLoads:
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
         self._lock = threading.Lock()
-        self._hosts: Mapping[str, HostFacts] = {}
+        self._hosts: Mapping[str, HostInstances] = {}
 
-    def read(self, count: Count, *, heard: Heard | None = None) -> Mapping[str, HostFacts]:
+    def read(self, count: Count, *, change_poll: ChangePoll | None = None) -> Mapping[str, HostInstances]:
         """{host: facts} as of now; never changed afterwards, and the same object while nothing changes.
 
-        One small query, unless the caller has just `heard` what changed, and one more where hosts are to be counted.
+        One small query, unless the caller has just `change_poll` what changed, and one more where hosts are to be
+        counted.
         """
         with self._lock:
-            if heard is None:
-                self._feed.look()
-            news = self._feed.take(LOAD, (LOAD,))
-            hosts = news.of(LOAD)
-            if news.everything or len(hosts) > _MANY:
+            if change_poll is None:
+                self._feed.read()
+            changes = self._feed.changes_for(LOAD, (LOAD,))
+            hosts = changes.of(LOAD)
+            if changes.everything or len(hosts) > _MANY:
                 self._hosts = dict(count(None))
             elif hosts:
                 rest = {host: facts for host, facts in self._hosts.items() if host not in hosts}

@@ -1,7 +1,7 @@
 """Rows of the host table from compute nodes, services, cells, aggregates, Placement's usage and facts of instances.
 
-The one place that says what a row holds. `fleet_kept` makes rows of records that it keeps; `host_rows` of model objects
-that were read just now.
+The one place that says what a row holds. `fleet_cache` makes rows of records that it keeps; `host_rows` of model
+objects that were read just now.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from controlplane.infra.db import db_now
 from placement.candidates import ProviderFacts
 from placement.candidates.columns import FleetView
 from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping
 
@@ -140,7 +140,7 @@ def host_row(
     cell: CellLike,
     *,
     provider: ProviderFacts,
-    here: HostFacts,
+    here: HostInstances,
     is_up: bool,
     detail: str,
     trust: str = UNKNOWN_TRUST,

@@ -8,17 +8,17 @@ import numpy as np
 
 from scheduling.conf import scheduling_options
 from scheduling.domain.columns import BoolArray, FloatArray
-from scheduling.fleet.cache.changes import Heard, News
+from scheduling.fleet.cache.changes import ChangePoll, Changes
 from scheduling.fleet.cache.host_rows import status_detail
 from scheduling.fleet.cache.records import CellRecord, FleetRecords, NodeRecord, ServiceRecord
 
-SILENT_MOST = 200
+MAX_SILENT = 200
 """So many services that went silent are asked for by name; of more, all last heartbeats are read."""
 _NEVER = float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
-class KeptHost:
+class CachedHost:
     """A compute node with its service and its cell."""
 
     node: NodeRecord
@@ -44,38 +44,41 @@ class HostStates:
             self._rows_of_service.setdefault(host.node.service_key, []).append(at)
             self._rows_of_host.setdefault(host.node.host, []).append(at)
 
-    def rejoin(self, records: FleetRecords, news: News) -> set[int] | None:
+    def rejoin(self, records: FleetRecords, changes: Changes) -> set[int] | None:
         """Take over what was read again; the rows it concerns. None: rows come, go or change places."""
-        touched: set[int] = set(range(len(self.hosts))) if news.of("cell") else set()
-        for key in news.of("node"):
+        touched: set[int] = set(range(len(self.hosts))) if changes.of("cell") else set()
+        for key in changes.of("node"):
             node, at = records.nodes.get(key), self.at_of.get(UUID(key))
             if node is None or at is None or _name(node) != _name(self.hosts[at].node):
                 return None
             touched.add(at)
-        for index, keys in ((self._rows_of_service, news.of("service")), (self._rows_of_host, news.of("mapping"))):
+        for index, keys in (
+            (self._rows_of_service, changes.of("service")),
+            (self._rows_of_host, changes.of("mapping")),
+        ):
             if not index.keys() >= keys:
                 return None
             touched.update(at for key in keys for at in index[key])
         return touched if self._rejoined(records, touched) else None
 
-    def refresh(self, records: FleetRecords, heard: Heard, touched: set[int] | None) -> set[int]:
+    def refresh(self, records: FleetRecords, change_poll: ChangePoll, touched: set[int] | None) -> set[int]:
         """Who is up now; the rows that are to be made again: those of `touched` (None: all), and what changed."""
-        for key, at_s in heard.alive.items():
+        for key, at_s in change_poll.alive.items():
             records.seen[key] = at_s
-        spoken = {at for key in heard.alive for at in self._rows_of_service.get(key, ())}
+        spoken = {at for key in change_poll.alive for at in self._rows_of_service.get(key, ())}
         self._note(records, range(len(self.hosts)) if touched is None else touched | spoken)
-        up, silent = self._judged(heard.now)
-        if any(self.hosts[at].node.service_key not in heard.asked for at in silent):
+        up, silent = self._judged(change_poll.now)
+        if any(self.hosts[at].node.service_key not in change_poll.asked for at in silent):
             # Not all that look dead are: their heartbeats since were not read yet.
             records.read_heartbeats()
             self._note(records, range(len(self.hosts)))
-            up, silent = self._judged(heard.now)
+            up, silent = self._judged(change_poll.now)
         changed = set(np.flatnonzero(up != self.up).tolist())
         dirty = set(range(len(self.hosts))) if touched is None else touched | changed
         self.up = up
         names = dict.fromkeys(self.hosts[at].node.service_key for at in silent)
-        self.silent = tuple(names) if len(names) <= SILENT_MOST else ()
-        return dirty | self._tell(dirty, silent, heard.now)
+        self.silent = tuple(names) if len(names) <= MAX_SILENT else ()
+        return dirty | self._notice(dirty, silent, change_poll.now)
 
     def detail(self, at: int) -> str:
         """What is said of a host that is down or disabled."""
@@ -102,17 +105,17 @@ class HostStates:
         is_silent = ~is_fresh & ~self._is_forced & (self._seen > _NEVER)
         return is_fresh & ~self._is_forced, np.flatnonzero(is_silent).tolist()
 
-    def _tell(self, dirty: Iterable[int], silent: Iterable[int], now: float) -> set[int]:
+    def _notice(self, dirty: Iterable[int], silent: Iterable[int], now: float) -> set[int]:
         """Keep what is said of these hosts; the rows of which something else is said now."""
-        told = set()
+        noticed = set()
         for at in {*dirty, *silent}:
             host, seen = self.hosts[at], float(self._seen[at])
             silent_s = None if seen == _NEVER else now - seen
             detail = status_detail(host.service, host.cell, is_up=bool(self.up[at]), silent_s=silent_s)
             if detail != self._details[at]:
                 self._details[at] = detail
-                told.add(at)
-        return told
+                noticed.add(at)
+        return noticed
 
 
 def _name(node: NodeRecord) -> tuple[str, str, str]:
@@ -120,13 +123,13 @@ def _name(node: NodeRecord) -> tuple[str, str, str]:
     return node.host, node.hypervisor_hostname, node.service_key
 
 
-def _host(records: FleetRecords, node: NodeRecord) -> KeptHost | None:
+def _host(records: FleetRecords, node: NodeRecord) -> CachedHost | None:
     """None while it has no service or its host is in no cell."""
     service = records.services.get(node.service_key)
     cell = records.cells.get(records.mappings.get(node.host, ""))
-    return None if service is None or cell is None else KeptHost(node, service, cell)
+    return None if service is None or cell is None else CachedHost(node, service, cell)
 
 
-def _joined(records: FleetRecords) -> list[KeptHost]:
+def _joined(records: FleetRecords) -> list[CachedHost]:
     found = [host for node in records.nodes.values() if (host := _host(records, node)) is not None]
     return sorted(found, key=lambda host: (host.node.host, host.node.hypervisor_hostname, str(host.node.id)))

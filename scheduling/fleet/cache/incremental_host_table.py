@@ -21,7 +21,7 @@ from scheduling.engine.host_table import (
     image_property_key,
     instance_count,
     inventory_columns_of,
-    least_service_version,
+    min_service_version,
     row_order,
     rows_of_instances,
 )
@@ -61,7 +61,7 @@ _INTERNED: tuple[tuple[str, str, Key], ...] = (
 _PLAIN = ("enabled", "up", "num_io_ops", "failed_builds", "hypervisor_version")
 
 
-class HostTableKept:
+class IncrementalHostTable:
     """The rows in the table's order, and the table. Not safe for several threads: lock around it.
 
     `table` is never changed in place: whoever holds it keeps what it was.
@@ -95,23 +95,23 @@ class HostTableKept:
     def _interned(self, before: Mapping[int, HostRow], after: Mapping[int, HostRow]) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         for part, name, key in _INTERNED:
-            news = {
+            new_values = {
                 at: getattr(row, part)
                 for at, row in after.items()
                 if getattr(row, part) is not getattr(before[at], part)
             }
-            if news:
-                columns[name] = self._interned_anew(name, key, news)
+            if new_values:
+                columns[name] = self._interned_anew(name, key, new_values)
         if "services" in columns:
-            columns["least_service_version"] = least_service_version(self.rows)
+            columns["min_service_version"] = min_service_version(self.rows)
         return columns
 
-    def _interned_anew(self, name: str, key: Key, news: Mapping[int, Any]) -> Interned[Any]:
+    def _interned_anew(self, name: str, key: Key, new_values: Mapping[int, Any]) -> Interned[Any]:
         old: Interned[Any] = getattr(self.table, name)
         known = self._codes.get(name)
         if known is None:
             known = self._codes[name] = {key(value): code for code, value in enumerate(old.values)}
-        return _interned_changed(old, key, news, known)
+        return _interned_changed(old, key, new_values, known)
 
     def _numbers(self, before: Mapping[int, HostRow], after: Mapping[int, HostRow]) -> dict[str, Any]:
         columns = {name: self._set(name, before, after, attrgetter(name)) for name in _PLAIN}
@@ -124,14 +124,17 @@ class HostTableKept:
         self, name: str, before: Mapping[int, HostRow], after: Mapping[int, HostRow], value: Callable[[HostRow], Any]
     ) -> Any:
         """The column with the changed values; None where there are none."""
-        news = {at: value(row) for at, row in after.items() if value(row) != value(before[at])}
-        return _array_set(getattr(self.table, name), news)
+        new_values = {at: value(row) for at, row in after.items() if value(row) != value(before[at])}
+        return _array_set(getattr(self.table, name), new_values)
 
     def _instances(self, before: Mapping[int, HostRow], after: Mapping[int, HostRow]) -> dict[str, Any]:
-        news = {at: row.instances for at, row in after.items() if row.instances != before[at].instances}
-        if not news:
+        new_values = {at: row.instances for at, row in after.items() if row.instances != before[at].instances}
+        if not new_values:
             return {}
-        return {"instances": _tuple_set(self.table.instances, news), "rows_by_instance": rows_of_instances(self.rows)}
+        return {
+            "instances": _tuple_set(self.table.instances, new_values),
+            "rows_by_instance": rows_of_instances(self.rows),
+        }
 
     def _inventories(self, before: Mapping[int, HostRow], after: Mapping[int, HostRow]) -> dict[str, Any]:
         """Of each class only the parts that differ are copied, nearly always `used` alone."""
@@ -181,8 +184,8 @@ def _left(inventory: InventoryColumns, at: int) -> int:
     return int(inventory.total[at] - inventory.reserved[at] - inventory.used[at])
 
 
-def _disk_mb(free_gib: int, least_gib: int | None) -> int:
-    return (free_gib if least_gib is None else min(free_gib, least_gib)) * 1024
+def _disk_mb(free_gib: int, min_gib: int | None) -> int:
+    return (free_gib if min_gib is None else min(free_gib, min_gib)) * 1024
 
 
 def _inventory_set(
@@ -190,9 +193,11 @@ def _inventory_set(
 ) -> InventoryColumns:
     changes: dict[str, Any] = {}
     for part in _PARTS:
-        news = {at: getattr(new, part) for at, (was, new) in pairs.items() if getattr(new, part) != getattr(was, part)}
-        if news:
-            changes[part] = _array_set(getattr(old, part), news)
+        new_values = {
+            at: getattr(new, part) for at, (was, new) in pairs.items() if getattr(new, part) != getattr(was, part)
+        }
+        if new_values:
+            changes[part] = _array_set(getattr(old, part), new_values)
     made = replace(old, **changes) if changes else old
     if changes.keys() & {"total", "reserved", "allocation_ratio"}:
         room = np.floor((made.total - made.reserved) * made.allocation_ratio).astype(np.int64)
@@ -200,26 +205,26 @@ def _inventory_set(
     return made
 
 
-def _array_set(column: Any, news: Mapping[int, Any]) -> Any:
-    if not news:
+def _array_set(column: Any, new_values: Mapping[int, Any]) -> Any:
+    if not new_values:
         return None
     changed = column.copy()
-    for at, value in news.items():
+    for at, value in new_values.items():
         changed[at] = value
     return frozen(changed)
 
 
-def _tuple_set(column: tuple[Any, ...], news: Mapping[int, Any]) -> Any:
-    if not news:
+def _tuple_set(column: tuple[Any, ...], new_values: Mapping[int, Any]) -> Any:
+    if not new_values:
         return None
     changed = list(column)
-    for at, value in news.items():
+    for at, value in new_values.items():
         changed[at] = value
     return tuple(changed)
 
 
 def _interned_changed(
-    old: Interned[Any], key: Key, news: Mapping[int, Any], known: dict[Hashable, int]
+    old: Interned[Any], key: Key, new_values: Mapping[int, Any], known: dict[Hashable, int]
 ) -> Interned[Any]:
     """The column with these values. `known` ({key: code}) is kept in step while codes stay what they are.
 
@@ -227,7 +232,7 @@ def _interned_changed(
     anew in the order in which values first appear.
     """
     values, codes, is_ordered = list(old.values), old.codes, True
-    for at, value in news.items():
+    for at, value in new_values.items():
         name, code = key(value), int(codes[at])
         if known.get(name) == code:
             continue
@@ -253,7 +258,7 @@ def _in_order(values: list[Any], codes: Any, known: dict[Hashable, int]) -> Inte
     order = [code for code in np.argsort(first, kind="stable").tolist() if first[code] < count]
     place = np.zeros(len(values), dtype=np.int64)
     place[order] = np.arange(len(order), dtype=np.int64)
-    kept = {code: name for name, code in known.items()}
+    names = {code: name for name, code in known.items()}
     known.clear()
-    known.update((kept[code], new) for new, code in enumerate(order))
+    known.update((names[code], new) for new, code in enumerate(order))
     return Interned(tuple(values[code] for code in order), place[codes])

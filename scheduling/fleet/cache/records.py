@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from scheduling.domain.hosts.host_rows import AggregateRow
-from scheduling.fleet.cache.changes import News
+from scheduling.fleet.cache.changes import Changes
 
 _CHUNK = 500
 _NODES = """
@@ -90,7 +90,7 @@ class FleetRecords:
     aggregates: dict[str, AggregateRow] = field(default_factory=dict)
     _known: dict[str, Any] = field(default_factory=dict)
 
-    def read(self, news: News) -> None:
+    def read(self, changes: Changes) -> None:
         """Read again what changed."""
         reads: tuple[tuple[str, Callable[[Collection[str] | None], None]], ...] = (
             ("node", self.read_nodes),
@@ -100,10 +100,10 @@ class FleetRecords:
             ("cell", self.read_cells),
         )
         for kind, again in reads:
-            if news.everything:
+            if changes.everything:
                 again(None)
-            elif news.of(kind):
-                again(news.of(kind))
+            elif changes.of(kind):
+                again(changes.of(kind))
 
     def read_nodes(self, keys: Collection[str] | None = None) -> None:
         """Read these again, or all. So do the others."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class FailureRule:
+class HostDisableRule:
     """`limit`: failed builds at which a host is disabled, 0 for never. `half_life_s`: 0 for no decay."""
 
     limit: int

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from placement.candidates import FleetColumns
 from placement.candidates.columns import FleetView
-from placement.selectors import fleet_snapshot
+from placement.selectors import provider_snapshot
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.candidate_query import candidate_query
@@ -14,8 +14,8 @@ from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.engine import CandidateSet, candidate_set
 from scheduling.engine.candidate_set import NodeName, only_target
-from scheduling.fleet.cache.changes import Heard
-from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.cache.changes import ChangePoll
+from scheduling.fleet.cache.fleet_cache import Fleet, fleet_cache
 from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.facts import FleetFacts
 from scheduling.models import ComputeNode
@@ -23,7 +23,7 @@ from scheduling.request_filters import Surroundings, filter_request
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementLook:
+class PlacementRead:
     """All providers at one moment and, unless the request needs no room (a rebuild), the candidates of then."""
 
     fleet: FleetView
@@ -31,61 +31,61 @@ class PlacementLook:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLook:
+class RequestRead:
     """What the engine needs for one request: the hosts, and what Placement says of them."""
 
     table: HostTable
     candidates: CandidateSet | None
 
 
-def request_look(
+def request_read(
     *,
     request: ScheduleRequest,
     policy: Policy,
     facts: FleetFacts,
-    heard: Heard | None = None,
+    change_poll: ChangePoll | None = None,
     max_age_s: float = 0.0,
-) -> RequestLook:
+) -> RequestRead:
     """The fleet as of now, and the candidates of the request as this policy's request filters leave it.
 
-    `heard`: what the fleet was just heard to say (`fleet_kept().listen()`); without, it is asked here. `max_age_s`: how
-    old the view of nodes, services and aggregates may be, in seconds; room and candidates are always those of now.
-    Raises Invalid for a flavor that contradicts itself.
+    `change_poll`: what the fleet was just heard to say (`fleet_cache().listen()`); without, it is asked here.
+    `max_age_s`: how old the view of nodes, services and aggregates may be, in seconds; room and candidates are always
+    those of now. Raises Invalid for a flavor that contradicts itself.
     """
-    found: list[PlacementLook] = []
+    found: list[PlacementRead] = []
 
     def ask(fleet: Fleet) -> FleetView:
-        around = Surroundings(fleet.aggregates, policy.options, fleet.least_service_version)
-        found.append(_placement_look(_filtered(request, around), fleet.names, fleet.uuids))
+        around = Surroundings(fleet.aggregates, policy.options, fleet.min_service_version)
+        found.append(_placement_read(_filtered(request, around), fleet.names, fleet.uuids))
         return found[0].fleet
 
-    look = fleet_kept().look(facts=facts, ask=ask, heard=heard, max_age_s=max_age_s)
-    return RequestLook(replace(look.table, details=PresentDetails()), found[0].candidates)
+    read = fleet_cache().read(facts=facts, ask=ask, change_poll=change_poll, max_age_s=max_age_s)
+    return RequestRead(replace(read.table, details=PresentDetails()), found[0].candidates)
 
 
-def placement_look(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementLook:
+def placement_read(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementRead:
     """Ask this process's snapshot of Placement, once, so that usage and candidates fit together.
 
     The answer holds for any policy, as the engine applies request filters again to each host. Raises Invalid for a
     flavor that contradicts itself.
     """
     named = [NodeName(node.host, node.hypervisor_hostname, node.id) for node in nodes]
-    return _placement_look(request, named, {name.uuid: str(name.uuid) for name in named})
+    return _placement_read(request, named, {name.uuid: str(name.uuid) for name in named})
 
 
 def placement_view() -> FleetView:
     """All providers as of now."""
-    return fleet_snapshot().read(FleetColumns.view)
+    return provider_snapshot().read(FleetColumns.view)
 
 
 def _filtered(request: ScheduleRequest, around: Surroundings) -> ScheduleRequest:
     return request if request.is_rebuild else filter_request(request, around).request
 
 
-def _placement_look(request: ScheduleRequest, names: Collection[NodeName], uuids: Mapping[UUID, str]) -> PlacementLook:
+def _placement_read(request: ScheduleRequest, names: Collection[NodeName], uuids: Mapping[UUID, str]) -> PlacementRead:
     if request.is_rebuild:
-        return PlacementLook(placement_view(), None)
+        return PlacementRead(placement_view(), None)
     target = only_target(request, names)
     query = candidate_query(request, resource_request(request), in_tree=target)
-    found = fleet_snapshot().read(lambda columns: candidate_set(columns, query, uuids, target=target))
-    return PlacementLook(found.fleet, found)
+    found = provider_snapshot().read(lambda columns: candidate_set(columns, query, uuids, target=target))
+    return PlacementRead(found.fleet, found)

@@ -12,10 +12,10 @@ from placement.selectors import allocations_by_consumer
 from scheduling.domain.policy import Policy
 from scheduling.filters.trusted import TrustedFilter
 from scheduling.fleet.cache.attestation import trust_levels
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.models import ComputeNode
 
-FactsSource = Callable[[Sequence[Policy]], Mapping[str, HostFacts]]
+FactsSource = Callable[[Sequence[Policy]], Mapping[str, HostInstances]]
 """By host: I/O-heavy operations, and what filters and weighers of these policies ask of its instances."""
 
 TRUSTED = TrustedFilter.__name__
@@ -31,13 +31,13 @@ def facts_source_register(source: FactsSource) -> None:
 def present_facts(*, nodes: Sequence[ComputeNode], policies: Sequence[Policy]) -> FleetFacts:
     """All that these policies look at, of these nodes' hosts, as it is now."""
     found = {
-        host: HostFacts(instance_uuids=frozenset(uuids), num_instances=len(uuids))
+        host: HostInstances(instance_uuids=frozenset(uuids), num_instances=len(uuids))
         for host, uuids in _holders(nodes).items()
     }
     for source in _SOURCES:
-        for host, told in source(policies).items():
-            before = found.get(host, HostFacts())
-            found[host] = replace(told, instance_uuids=before.instance_uuids, num_instances=before.num_instances)
+        for host, instances in source(policies).items():
+            before = found.get(host, HostInstances())
+            found[host] = replace(instances, instance_uuids=before.instance_uuids, num_instances=before.num_instances)
     is_trust_asked = any(TRUSTED in policy.filters for policy in policies)
     return FleetFacts(found, trust_levels=trust_levels() if is_trust_asked else {})
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
 from controlplane.work.heals import HOST_DISABLED, HOST_ENABLED, heal_record
-from scheduling.fleet.domain.build_failures import FailureRule
+from scheduling.fleet.domain.build_failures import HostDisableRule
 from scheduling.fleet.services.service_switch import service_switch
 from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
 
@@ -60,10 +60,10 @@ def operator_spoke(*, host: str, disabled: bool) -> None:
     BuildFailures.objects.filter(host=host, disabled_at__isnull=False).update(disabled_at=None)
 
 
-def failure_rule() -> FailureRule:
+def failure_rule() -> HostDisableRule:
     """As the settings have it."""
     options = settings.KILONOVA
-    return FailureRule(int(options["BUILD_FAILURES_DISABLE"]), float(options["BUILD_FAILURES_HALF_LIFE_S"]))
+    return HostDisableRule(int(options["BUILD_FAILURES_DISABLE"]), float(options["BUILD_FAILURES_HALF_LIFE_S"]))
 
 
 def _judge_quietly(host: str) -> bool:
@@ -93,9 +93,9 @@ def _judge(host: str) -> bool:
     return False
 
 
-def _forget(row: BuildFailures, rule: FailureRule) -> int:
+def _forget(row: BuildFailures, rule: HostDisableRule) -> int:
     """Halve what counts for each half-life that passed. What still counts."""
-    failed: int = ComputeNode.objects.filter(host=row.host).aggregate(most=Max("failed_builds"))["most"] or 0
+    failed: int = ComputeNode.objects.filter(host=row.host).aggregate(maximum=Max("failed_builds"))["maximum"] or 0
     left, passed = rule.decayed(failed, quiet_s=(db_now() - row.decayed_at).total_seconds())
     if passed:
         ComputeNode.objects.filter(host=row.host, failed_builds__gt=left).update(failed_builds=left)
@@ -105,7 +105,7 @@ def _forget(row: BuildFailures, rule: FailureRule) -> int:
     return left
 
 
-def _disable(row: BuildFailures, service: Service, failed: int, rule: FailureRule) -> None:
+def _disable(row: BuildFailures, service: Service, failed: int, rule: HostDisableRule) -> None:
     reason = (
         f"Failed {failed} builds in a row by its own fault (limit {rule.limit}), the last at "
         f"{_stamp(row.last_failed_at)}: {row.last_reason or 'no reason given'}"
@@ -122,7 +122,7 @@ def _disable(row: BuildFailures, service: Service, failed: int, rule: FailureRul
     log.warning("host %s is disabled: %s", row.host, reason)
 
 
-def _enable(row: BuildFailures, service: Service, failed: int, rule: FailureRule) -> None:
+def _enable(row: BuildFailures, service: Service, failed: int, rule: HostDisableRule) -> None:
     service_switch(row.host, disabled=False, reason="")
     BuildFailures.objects.filter(pk=row.pk).update(disabled_at=None)
     heal_record(
@@ -135,14 +135,14 @@ def _enable(row: BuildFailures, service: Service, failed: int, rule: FailureRule
     log.warning("host %s is enabled again: %d failed builds still count", row.host, failed)
 
 
-def _when(row: BuildFailures, rule: FailureRule) -> str:
+def _when(row: BuildFailures, rule: HostDisableRule) -> str:
     if not rule.half_life_s:
         return "An operator enables it, or a build on it that works."
     at = row.decayed_at + timedelta(seconds=rule.half_life_s)
     return f"Without another failure it is looked at again at {_stamp(at)}, when the failures count half."
 
 
-def _evidence(row: BuildFailures, failed: int, rule: FailureRule) -> dict[str, object]:
+def _evidence(row: BuildFailures, failed: int, rule: HostDisableRule) -> dict[str, object]:
     return {
         "host": row.host,
         "failed_builds": failed,

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from scheduling.models.change_triggers import EVERYTHING, triggers_present, triggers_wanted
 
 HORIZON = "horizon"
-KEPT_S = 900.0
+LOG_RETENTION_S = 900.0
 """Changes are kept at least so long: longer than a reader may sleep and still believe what it read before."""
 
 # Whoever did not look while triggers were missing has not heard of what changed meanwhile.
@@ -72,7 +72,7 @@ def fleet_triggers_ensure_after_migrate(*, using: str = "default", **_: Any) -> 
 def fleet_changes_prune() -> int:
     """Forget the changes that every reader has seen; how many rows went."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_PRUNE[connection.vendor], [HORIZON, KEPT_S])
+        cursor.execute(_PRUNE[connection.vendor], [HORIZON, LOG_RETENTION_S])
         gone: int = cursor.rowcount
         cursor.execute(_HORIZON[connection.vendor], [HORIZON])
     return gone

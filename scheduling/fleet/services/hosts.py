@@ -14,7 +14,7 @@ from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
-from scheduling.fleet.services.notifications import CREATE, DELETE, services_told
+from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
 from scheduling.models import COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
 from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
@@ -98,7 +98,7 @@ def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
     for node in nodes:
         node_provider_delete(node_id=node.id)
     services = Service.objects.filter(host=host)
-    services_told(DELETE, services)
+    emit_service_updates(DELETE, services)
     services.delete()
     HostMapping.objects.filter(host=host).delete()
 
@@ -120,7 +120,7 @@ def _check(host: str, report: HostReport) -> None:
 def _service_seen(host: str) -> Service:
     service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
     Service.objects.filter(id=service.id).update(last_seen_up=Now(), report_count=F("report_count") + 1)
-    services_told(CREATE, [service] if is_new else [])
+    emit_service_updates(CREATE, [service] if is_new else [])
     return service
 
 

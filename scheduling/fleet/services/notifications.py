@@ -5,15 +5,15 @@ from datetime import UTC
 
 from django.utils import timezone
 
-from controlplane.notifications.envelope import Event
 from controlplane.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.serializer import Event
 from scheduling.domain.notification_payload import Payload, nova_object
 from scheduling.models import Service
 
 CREATE, CHANGE, DELETE = (f"service.{word}" for word in ("create", "update", "delete"))
 
 
-def services_told(event_type: str, services: Iterable[Service]) -> None:
+def emit_service_updates(event_type: str, services: Iterable[Service]) -> None:
     """Write the event of each, if it is wanted; in the transaction of the change, before rows go. Else it is free.
 
     Heartbeats are no changes: Nova tells of `disabled`, its reason, and `forced_down`, and so do we.

@@ -39,7 +39,7 @@ def inventories_wanted(node: ComputeNode, usage: Mapping[str, InventoryUsage]) -
     present = {name: each.spec for name, each in usage.items()}
     wanted = {**present, **_inventories(node, present, scheduling_options())}
     for name, total in ((DISK_GB, node.disk_gib), (VCPU, node.vcpus), (PCPU, node.dedicated_vcpus)):
-        # CPUs in use stay on the books until their instances are gone, whatever the host offers now.
+        # CPUs in use stay recorded as claimed until their instances are gone, whatever the host offers now.
         if not total and (name == DISK_GB or (name in usage and not usage[name].used)):
             wanted.pop(name, None)
     return wanted

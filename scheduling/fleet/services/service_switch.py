@@ -3,7 +3,7 @@
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import NotFound
-from scheduling.fleet.services.notifications import CHANGE, services_told
+from scheduling.fleet.services.notifications import CHANGE, emit_service_updates
 from scheduling.fleet.services.providers import node_status_disabled
 from scheduling.models import COMPUTE_BINARY, ComputeNode, Service
 
@@ -29,5 +29,5 @@ def service_update(host: str, **values: object) -> Service:
     if not rows.update(**values, updated_at=Now()):
         raise NotFound(f"There is no compute service on host {host}.", field="host")
     service = rows.get()
-    services_told(CHANGE, [service])
+    emit_service_updates(CHANGE, [service])
     return service

@@ -35,7 +35,7 @@ class PolicyComparison:
     other_fragmentation: float | None = None
 
     @property
-    def telling_pair(self) -> tuple[str, str]:
+    def deciding_pair(self) -> tuple[str, str]:
         """The decided and the other host of the first instance that they differ in, else of the first one."""
         pairs = list(zip_longest(self.decided_hosts, self.other_hosts, fillvalue=""))
         return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0] if pairs else ("", ""))

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from controlplane.kernel.errors import NotFound
 from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
-from scheduling.fleet.cache.changes import Heard, change_feed
+from scheduling.fleet.cache.changes import ChangePoll, change_feed
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.domain.states import PolicyState
 
@@ -28,12 +28,12 @@ class ShadowPolicy:
     share: float
 
 
-def policy_active(*, heard: Heard | None = None) -> Policy:
+def policy_active(*, change_poll: ChangePoll | None = None) -> Policy:
     """The active version, or the defaults with the options of the settings.
 
-    One small query, which reads no table; none for a caller who has just `heard` what changed (`change_feed`).
+    One small query, which reads no table; none for a caller who has just `change_poll` what changed (`change_feed`).
     """
-    return _KEPT.look(heard).policy()
+    return _CACHE.read(change_poll).policy()
 
 
 def policy_of_body(body: Mapping[str, Any], *, version: str) -> Policy:
@@ -49,14 +49,14 @@ def body_completed(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"max_attempts": settings.max_attempts, **body, "options": options}
 
 
-def attempts_allowed(*, heard: Heard | None = None) -> int:
+def attempts_allowed(*, change_poll: ChangePoll | None = None) -> int:
     """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's.
 
     Queries as `policy_active`.
     """
-    row = _KEPT.look(heard).active
-    most = scheduling_options().max_attempts
-    return most if row is None else int(row.body.get("max_attempts", most))
+    row = _CACHE.read(change_poll).active
+    maximum = scheduling_options().max_attempts
+    return maximum if row is None else int(row.body.get("max_attempts", maximum))
 
 
 def active_id() -> UUID | None:
@@ -83,14 +83,14 @@ def policy_of_row(row: SchedulerPolicy) -> Policy:
     return policy_of_body(row.body, version=row.label)
 
 
-def shadow_policy(*, heard: Heard | None = None) -> ShadowPolicy | None:
+def shadow_policy(*, change_poll: ChangePoll | None = None) -> ShadowPolicy | None:
     """The version that is marked as shadow, without a look at plug-ins. Queries as `policy_active`."""
-    return _KEPT.look(heard).shadow
+    return _CACHE.read(change_poll).shadow
 
 
 def shadow_is_known() -> bool:
     """Whether there was a shadow when this process last asked for a policy. No query."""
-    return _KEPT.known.shadow is not None
+    return _CACHE.known.shadow is not None
 
 
 class _Policies:
@@ -112,26 +112,26 @@ class _Policies:
         return made[1]
 
 
-class _PoliciesKept:
+class _PolicyCache:
     """Read again when the change feed says that some version changed; `known` are those that were read last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.known = _Policies(())
 
-    def look(self, heard: Heard | None) -> _Policies:
-        """Those that count now, or did when `heard` was asked."""
+    def read(self, change_poll: ChangePoll | None) -> _Policies:
+        """Those that count now, or did when `change_poll` was asked."""
         with self._lock:
-            if heard is None:
-                change_feed().look()
-            news = change_feed().take("policies", ("policy",))
-            if news.everything or news.of("policy"):
+            if change_poll is None:
+                change_feed().read()
+            changes = change_feed().changes_for("policies", ("policy",))
+            if changes.everything or changes.of("policy"):
                 counting = Q(state=PolicyState.ACTIVE) | Q(shadow=True)
                 self.known = _Policies(list(SchedulerPolicy.objects.filter(counting)))
             return self.known
 
 
-_KEPT = _PoliciesKept()
+_CACHE = _PolicyCache()
 
 
 def _shadow(row: SchedulerPolicy) -> ShadowPolicy:

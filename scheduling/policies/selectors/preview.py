@@ -23,7 +23,7 @@ from scheduling.engine import host_table_from_rows
 from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
 from scheduling.fleet.facts import FleetFacts
-from scheduling.fleet.selectors.candidates import placement_look
+from scheduling.fleet.selectors.candidates import placement_read
 from scheduling.fleet.selectors.present_facts import present_facts
 from scheduling.models import ComputeNode, SchedulingDecision
 from scheduling.policies.check import policy_problems
@@ -33,7 +33,7 @@ from scheduling.policies.selectors.policies import body_completed, policy_active
 from scheduling.policies.selectors.trial import policy_trial
 from scheduling.schedulers.run import scheduler_run
 
-MOST_DECISIONS = 200
+MAX_DECISIONS = 200
 ERROR = "error"
 STORED_FLEET, PRESENT_FLEET, MIXED = "stored_fleet", "present_fleet", "mixed"
 ON_STORED = (
@@ -95,12 +95,12 @@ class _Run:
 
 
 def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
-    """Replay the `last` decisions (1 to MOST_DECISIONS) under a version in whatever state.
+    """Replay the `last` decisions (1 to MAX_DECISIONS) under a version in whatever state.
 
     Raises NotFound, Invalid for `last`, InvalidFields naming every field of the body that is wrong.
     """
-    if not 1 <= last <= MOST_DECISIONS:
-        raise Invalid(f"last is a whole number from 1 to {MOST_DECISIONS}.", field="last")
+    if not 1 <= last <= MAX_DECISIONS:
+        raise Invalid(f"last is a whole number from 1 to {MAX_DECISIONS}.", field="last")
     row = policy_get(policy_id=policy_id)
     _refuse_problems(body_completed(row.body))
     draft = policy_of_row(row)
@@ -136,10 +136,10 @@ class _PresentFleet:
 
     def run(self, request: ScheduleRequest, seed: int, draft: Policy) -> _Run:
         """Both policies on one table and one set of candidates."""
-        look = placement_look(request=request, nodes=self.nodes)
-        table = self._table(look.fleet)
+        fleet_read = placement_read(request=request, nodes=self.nodes)
+        table = self._table(fleet_read.fleet)
         one, two = (
-            scheduler_run(ScheduleCall(table, request, each, seed, candidates=look.candidates))
+            scheduler_run(ScheduleCall(table, request, each, seed, candidates=fleet_read.candidates))
             for each in (self.live, draft)
         )
         return _Run(PRESENT_FLEET, self.live.version, policies_compare(table, one, two), two.verdict)

@@ -61,7 +61,7 @@ def shadow_report(*, policy_id: UUID) -> ShadowReport:
     results = shadow_results(policy_id=policy_id)
     outcomes = {each.value: 0 for each in Agreement} | {SHADOW_ERROR: 0}
     outcomes |= dict(results.order_by().values_list("outcome").annotate(count=Count("id")))
-    told = sum(outcomes.values()) - outcomes[SHADOW_ERROR]
+    known = sum(outcomes.values()) - outcomes[SHADOW_ERROR]
     sums = results.aggregate(
         instances=Sum("instance_count", default=0),
         moved=Sum("moved_count", default=0),
@@ -78,7 +78,7 @@ def shadow_report(*, policy_id: UUID) -> ShadowReport:
         share=row.shadow_share,
         runs=sum(outcomes.values()),
         outcomes=outcomes,
-        agreement=(outcomes[Agreement.SAME] + outcomes[Agreement.BOTH_FAIL]) / told if told else None,
+        agreement=(outcomes[Agreement.SAME] + outcomes[Agreement.BOTH_FAIL]) / known if known else None,
         instances=sums["instances"],
         moved_instances=sums["moved"],
         score_difference=sums["score"],

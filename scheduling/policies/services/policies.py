@@ -24,7 +24,7 @@ from scheduling.policies.check import PolicyProblem, policy_problems
 from scheduling.policies.domain.states import PolicyState, may_become
 from scheduling.policies.selectors.policies import body_completed, policy_get
 
-MOST_BODY_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 
 
 class Anyone(Enum):
@@ -37,7 +37,7 @@ ANYONE = Anyone.ANYONE
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyVerdict:
+class PolicyValidation:
     """What validation found. `valid` means that there is no problem, and `state` is where the version is now."""
 
     valid: bool
@@ -68,7 +68,7 @@ def policy_update(*, policy_id: UUID, revision: int | None = None, **changes: An
         fields |= {"body": _shaped(changes["body"]), "state": PolicyState.DRAFT}
 
     def work() -> SchedulerPolicy:
-        _change_unsealed(policy_id, revision, **fields)
+        _change_mutable(policy_id, revision, **fields)
         return policy_get(policy_id=policy_id)
 
     return in_transaction(work)
@@ -78,14 +78,14 @@ def policy_delete(*, policy_id: UUID) -> None:
     """Only what never decided and never ran as shadow. Raises NotFound, Conflict."""
 
     def work() -> None:
-        deleted, _ = SchedulerPolicy.objects.filter(id=policy_id, sealed=False).delete()
+        deleted, _ = SchedulerPolicy.objects.filter(id=policy_id, immutable=False).delete()
         if not deleted:
-            raise _sealed(policy_get(policy_id=policy_id))
+            raise _immutable(policy_get(policy_id=policy_id))
 
     in_transaction(work)
 
 
-def policy_validate(*, policy_id: UUID) -> PolicyVerdict:
+def policy_validate(*, policy_id: UUID) -> PolicyValidation:
     """Look for problems: plug-ins that do not load, settings that do not exist or are out of range.
 
     A draft without any becomes validated, and what its body leaves out is written into it. A validated version with
@@ -179,8 +179,8 @@ def _shaped(body: object) -> dict[str, Any]:
         size = len(json.dumps(shaped, allow_nan=False))
     except ValueError as error:
         raise Invalid("A policy's body is plain JSON, without NaN or infinity.", field="body") from error
-    if size > MOST_BODY_BYTES:
-        raise Invalid(f"A policy's body has {size} bytes; {MOST_BODY_BYTES} are allowed.", field="body")
+    if size > MAX_BODY_BYTES:
+        raise Invalid(f"A policy's body has {size} bytes; {MAX_BODY_BYTES} are allowed.", field="body")
     return shaped
 
 
@@ -191,32 +191,32 @@ def _check_words(*, name: str, comment: str) -> None:
         raise Invalid("A comment has at most 1000 characters.", field="comment")
 
 
-def _validate(policy_id: UUID) -> PolicyVerdict:
+def _validate(policy_id: UUID) -> PolicyValidation:
     row = policy_get(policy_id=policy_id)
     body = body_completed(row.body)
     problems = policy_problems(body)
     state = PolicyState.DRAFT if problems else PolicyState.VALIDATED
-    if row.sealed or row.state == state:
-        return PolicyVerdict(not problems, _state(row), problems)
+    if row.immutable or row.state == state:
+        return PolicyValidation(not problems, _state(row), problems)
     whole = row.body if problems else _shaped(policy_to_dict(policy_from_dict(body, version=row.label)))
-    _change_unsealed(policy_id, row.revision, state=state, body=whole)
-    return PolicyVerdict(not problems, state, problems)
+    _change_mutable(policy_id, row.revision, state=state, body=whole)
+    return PolicyValidation(not problems, state, problems)
 
 
-def _change_unsealed(policy_id: UUID, revision: int | None, **fields: Any) -> None:
-    """Compare and set: only what is not sealed, and, if told, only that revision."""
-    rows = SchedulerPolicy.objects.filter(id=policy_id, sealed=False)
+def _change_mutable(policy_id: UUID, revision: int | None, **fields: Any) -> None:
+    """Compare and set: only what is not immutable, and, if told, only that revision."""
+    rows = SchedulerPolicy.objects.filter(id=policy_id, immutable=False)
     if revision is not None:
         rows = rows.filter(revision=revision)
     if rows.update(**fields, revision=F("revision") + 1, updated_at=Now()):
         return
     row = policy_get(policy_id=policy_id)
-    if row.sealed:
-        raise _sealed(row)
+    if row.immutable:
+        raise _immutable(row)
     raise Conflict(f"{row.label} was changed meanwhile: it is at revision {row.revision}.", revision=row.revision)
 
 
-def _sealed(row: SchedulerPolicy) -> Conflict:
+def _immutable(row: SchedulerPolicy) -> Conflict:
     return Conflict(f"{row.label} is {row.state} and has decided or run as shadow: it stays what it was.")
 
 
@@ -252,7 +252,7 @@ def _activate(policy_id: UUID, replaces: UUID | Anyone | None) -> SchedulerPolic
     _refuse_problems(policy_problems(body_completed(row.body)))
     if active is not None:
         _retire(active)
-    return _set(row, state=PolicyState.ACTIVE, sealed=True, shadow=False, shadow_share=0.0, activated_at=Now())
+    return _set(row, state=PolicyState.ACTIVE, immutable=True, shadow=False, shadow_share=0.0, activated_at=Now())
 
 
 def _roll_back(policy_id: UUID | None, replaces: UUID | Anyone | None) -> SchedulerPolicy:
@@ -276,11 +276,11 @@ def _shadow_start(policy_id: UUID, share: float) -> SchedulerPolicy:
     for each in rows.values():
         if each.shadow and each.id != policy_id:
             _set(each, shadow=False, shadow_share=0.0)
-    return _set(row, shadow=True, shadow_share=share, sealed=True)
+    return _set(row, shadow=True, shadow_share=share, immutable=True)
 
 
 def _retire(row: SchedulerPolicy) -> None:
-    _set(row, state=PolicyState.RETIRED, sealed=True, retired_at=Now())
+    _set(row, state=PolicyState.RETIRED, immutable=True, retired_at=Now())
 
 
 def _set(row: SchedulerPolicy, **fields: Any) -> SchedulerPolicy:

@@ -30,7 +30,7 @@ from scheduling.policies.selectors.trial import policy_trial
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 16
+MAX_WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ def _compared(run: DecidedRun, shadow: ShadowPolicy) -> PolicyComparison:
 def _fill(result: ShadowResult, found: PolicyComparison) -> None:
     result.outcome = found.agreement.value
     result.moved_count = found.moved
-    result.decided_host, result.shadow_host = found.telling_pair
+    result.decided_host, result.shadow_host = found.deciding_pair
     result.score_difference = found.score_difference
     result.decided_fragmentation = found.decided_fragmentation
     result.shadow_fragmentation = found.other_fragmentation
@@ -117,7 +117,7 @@ class _Worker:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pid = 0
-        self._jobs: queue.Queue[tuple[DecidedRun, ShadowPolicy]] = queue.Queue(MOST_WAITING)
+        self._jobs: queue.Queue[tuple[DecidedRun, ShadowPolicy]] = queue.Queue(MAX_WAITING)
 
     def put(self, run: DecidedRun, shadow: ShadowPolicy) -> None:
         """Take a job, or leave it out when too many wait."""
@@ -125,7 +125,7 @@ class _Worker:
         try:
             self._jobs.put_nowait((run, shadow))
         except queue.Full:
-            log.warning("decision=%s: shadow %s is left out, %s wait", run.decision_id, shadow.version, MOST_WAITING)
+            log.warning("decision=%s: shadow %s is left out, %s wait", run.decision_id, shadow.version, MAX_WAITING)
 
     def wait(self, timeout_s: float) -> bool:
         """Whether all jobs were done within this time."""
@@ -136,7 +136,7 @@ class _Worker:
     def _ensure(self) -> None:
         with self._lock:
             if self._pid != getpid():
-                self._pid, self._jobs = getpid(), queue.Queue(MOST_WAITING)
+                self._pid, self._jobs = getpid(), queue.Queue(MAX_WAITING)
                 threading.Thread(target=self._work, args=(self._jobs,), name="shadow-policy", daemon=True).start()
 
     def _work(self, jobs: "queue.Queue[tuple[DecidedRun, ShadowPolicy]]") -> None:

@@ -146,7 +146,7 @@ def policy_steps_for(row: SchedulerPolicy) -> dict[str, PolicyStep]:
     return {
         verb: step
         for verb, step in POLICY_STEPS.items()
-        if state in step.states and step.is_shadow in (None, row.shadow) and not (verb == DELETE and row.sealed)
+        if state in step.states and step.is_shadow in (None, row.shadow) and not (verb == DELETE and row.immutable)
     }
 
 

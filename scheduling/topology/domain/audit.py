@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from computeagent.protocol.topology import GuestTopology, HostCell, HostTopology
+from computeagent.protocol.topology import GuestTopology, HostTopology, NUMACell
 from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.cpu_list import format_cpus
 from scheduling.topology.domain.numa.occupancy import occupied
@@ -28,8 +28,8 @@ def cpu_findings(
             yield TopologyFinding(instance, f"on {host_name}: {problem}")
     if host is None or counted is None:
         return
-    for stored, told in zip(host.cells, counted.cells, strict=True):
-        yield from _other_usage(host_name, node, stored, told)
+    for stored, reported in zip(host.cells, counted.cells, strict=True):
+        yield from _other_usage(host_name, node, stored, reported)
 
 
 def device_findings(claims: Mapping[str, Sequence[str]]) -> Iterator[TopologyFinding]:
@@ -52,15 +52,15 @@ def _twice(guests: Mapping[str, GuestTopology]) -> Iterator[TopologyFinding]:
                 yield TopologyFinding(instance, f"has the dedicated CPU {cpu}, and so has instance {other}")
 
 
-def _other_usage(host_name: str, node: str, stored: HostCell, told: HostCell) -> Iterator[TopologyFinding]:
-    nobodys, untold = stored.pinned_cpus - told.pinned_cpus, told.pinned_cpus - stored.pinned_cpus
+def _other_usage(host_name: str, node: str, stored: NUMACell, reported: NUMACell) -> Iterator[TopologyFinding]:
+    nobodys, unreported = stored.pinned_cpus - reported.pinned_cpus, reported.pinned_cpus - stored.pinned_cpus
     where = f"{host_name}, NUMA cell {stored.id}"
     if nobodys:
         yield TopologyFinding(node, f"{where}: CPU {format_cpus(nobodys)} is pinned, and no instance has it")
-    if untold:
-        yield TopologyFinding(node, f"{where}: CPU {format_cpus(untold)} is an instance's, and counts as free")
-    if not nobodys and not untold and stored != told:
-        now, then = (host_to_dict(HostTopology((cell,)))["cells"][0] for cell in (stored, told))
+    if unreported:
+        yield TopologyFinding(node, f"{where}: CPU {format_cpus(unreported)} is an instance's, and counts as free")
+    if not nobodys and not unreported and stored != reported:
+        now, then = (host_to_dict(HostTopology((cell,)))["cells"][0] for cell in (stored, reported))
         names = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
         differences = ", ".join(f"{name} {now.get(name, 0)} instead of {then.get(name, 0)}" for name in names)
         yield TopologyFinding(node, f"{where} is not what its instances have: {differences}")

@@ -13,7 +13,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class HwRequest:
     """A flavor and an image. Values are text without surrounding blanks; '' means not given."""
 
     flavor: FlavorSnapshot
@@ -30,8 +30,8 @@ class Wishes:
     def choices(self, key: str, kind: type[Choice]) -> tuple[Choice | None, Choice | None]:
         """Flavor's and image's value of a key with a fixed list. Raises Invalid for a value that is not on it."""
         return (
-            choice(self.of_flavor(key), kind, f"hw:{key}"),
-            choice(self.of_image(key), kind, f"hw_{key}"),
+            parse_choice(self.of_flavor(key), kind, f"hw:{key}"),
+            parse_choice(self.of_image(key), kind, f"hw_{key}"),
         )
 
     def numbered(self, key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -44,7 +44,7 @@ class Wishes:
         return frozenset(range(self.flavor.vcpus))
 
 
-def choice(text: str, kind: type[Choice], field: str) -> Choice | None:
+def parse_choice(text: str, kind: type[Choice], field: str) -> Choice | None:
     """The member of `kind` that `text` names, None for ''. Raises Invalid, naming the key."""
     if not text:
         return None
@@ -54,19 +54,19 @@ def choice(text: str, kind: type[Choice], field: str) -> Choice | None:
         raise Invalid(f"{field}: {text!r} is none of {', '.join(kind)}", field=field) from error
 
 
-def flag(text: str) -> bool | None:
+def parse_flag(text: str) -> bool | None:
     """Text as true or false, None for ''. Words Nova does not know are false, as there."""
     return is_true(text) if text else None
 
 
-def whole(text: str, field: str, least: int = 1) -> int:
-    """Text as a whole number of at least `least`. Raises Invalid, naming the key."""
+def parse_whole_number(text: str, field: str, minimum: int = 1) -> int:
+    """Text as a whole number of at least `minimum`. Raises Invalid, naming the key."""
     try:
         number = int(text)
     except ValueError as error:
         raise Invalid(f"{field}: {text!r} is no whole number", field=field) from error
-    if number < least:
-        raise Invalid(f"{field}: {number} is less than {least}", field=field)
+    if number < minimum:
+        raise Invalid(f"{field}: {number} is less than {minimum}", field=field)
     return number
 
 

@@ -11,7 +11,7 @@ from scheduling.topology.domain.numa.usage import claim
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, pools_of
 from scheduling.topology.domain.pci.devices import claim as devices_claim
-from scheduling.topology.domain.pci.support import ANYWHERE, Place
+from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace
 from scheduling.topology.domain.place import place_of
 
 
@@ -61,7 +61,7 @@ def grant(node: NodeTopology, needs: TopologyNeeds, owner: str) -> Grant | Refus
 
 
 def _devices(
-    devices: Devices, requests: Sequence[PciRequest], owner: str, place: Place
+    devices: Devices, requests: Sequence[PciRequest], owner: str, place: NumaPlace
 ) -> tuple[tuple[GivenDevice, ...], Devices] | Refusal:
     """One wish after the other, so that each device is known by the wish it answers."""
     given: dict[str, GivenDevice] = {}

@@ -61,7 +61,7 @@ def _devices_lacking() -> Iterator[TopologyFinding]:
     counts = own.values("owner_uuid").annotate(number=Count("pk")).values("number")
     for row in _claims_with_devices().annotate(owned=Coalesce(Subquery(counts), 0)):
         if row.owned != len(row.pci_devices):
-            message = f"was given {len(row.pci_devices)} PCI devices, and has {row.owned} on the books"
+            message = f"was given {len(row.pci_devices)} PCI devices, and has {row.owned} recorded as claimed"
             yield TopologyFinding(str(row.pk), message)
 
 

@@ -27,7 +27,7 @@ from scheduling.topology.services.rows import node_devices, node_rewrite, node_t
 
 
 @dataclass(frozen=True, slots=True)
-class TopologyWish:
+class TopologyRequest:
     """What one instance shall have of one node."""
 
     consumer_uuid: UUID
@@ -35,24 +35,24 @@ class TopologyWish:
     needs: TopologyNeeds
 
 
-def claims_make(claims: Sequence[Claim], wishes: Sequence[TopologyWish]) -> None:
+def claims_make(claims: Sequence[Claim], topology_requests: Sequence[TopologyRequest]) -> None:
     """Allocations and topology for every instance of the batch, or nothing for anybody.
 
     Raises NoCapacity, with `shortages` as Placement's and, for what a host's cells or devices cannot give, each with
     `compute_node_uuid`, `reason` and `detail`; and Conflict when an instance holds something already.
     """
-    if not wishes:
+    if not topology_requests:
         allocations_claim(claims)
         return
-    in_transaction(lambda: _make(claims, wishes))
+    in_transaction(lambda: _make(claims, topology_requests))
 
 
-def topologies_claim(wishes: Sequence[TopologyWish]) -> None:
+def topologies_claim(topology_requests: Sequence[TopologyRequest]) -> None:
     """The part of `claims_make` that is not in Placement. Errors as there."""
     try:
-        in_transaction(lambda: _claim(wishes))
+        in_transaction(lambda: _claim(topology_requests))
     except IntegrityError as error:
-        raise _held([wish.consumer_uuid for wish in wishes]) from error
+        raise _held([request_of_topology.consumer_uuid for request_of_topology in topology_requests]) from error
 
 
 def claims_free(consumer_uuids: Iterable[UUID]) -> int:
@@ -88,45 +88,47 @@ def devices_allocate(*, consumer_uuid: UUID) -> None:
         in_transaction(work)
 
 
-def _make(claims: Sequence[Claim], wishes: Sequence[TopologyWish]) -> None:
-    topologies_claim(wishes)
+def _make(claims: Sequence[Claim], topology_requests: Sequence[TopologyRequest]) -> None:
+    topologies_claim(topology_requests)
     allocations_claim(claims)
 
 
-def _claim(wishes: Sequence[TopologyWish]) -> None:
-    consumers = [wish.consumer_uuid for wish in wishes]
-    nodes = nodes_lock({wish.compute_node_uuid for wish in wishes})
+def _claim(topology_requests: Sequence[TopologyRequest]) -> None:
+    consumers = [request_of_topology.consumer_uuid for request_of_topology in topology_requests]
+    nodes = nodes_lock({request_of_topology.compute_node_uuid for request_of_topology in topology_requests})
     if TopologyClaim.objects.filter(pk__in=consumers).exists():
         raise _held(consumers)
-    by_node: dict[UUID, list[TopologyWish]] = defaultdict(list)
-    for wish in wishes:
-        by_node[wish.compute_node_uuid].append(wish)
+    by_node: dict[UUID, list[TopologyRequest]] = defaultdict(list)
+    for request_of_topology in topology_requests:
+        by_node[request_of_topology.compute_node_uuid].append(request_of_topology)
     losses = [loss for uuid in sorted(by_node) if (loss := _claim_on(nodes.get(uuid), by_node[uuid])) is not None]
     if losses:
         sentences = "; ".join(loss["sentence"] for loss in losses)
         raise NoCapacity(f"No room: {sentences}", shortages=losses)
 
 
-def _claim_on(node: ComputeNode | None, wishes: Sequence[TopologyWish]) -> dict[str, Any] | None:
-    """All wishes of one node, one after the other; the first that cannot be met, as a loss."""
+def _claim_on(node: ComputeNode | None, topology_requests: Sequence[TopologyRequest]) -> dict[str, Any] | None:
+    """All requests of one node, one after the other; the first that cannot be met, as a loss."""
     if node is None:
-        return loss_of(wishes[0].compute_node_uuid, Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, detail="host is gone"))
+        return loss_of(
+            topology_requests[0].compute_node_uuid, Refusal(RefusalReason.NUMA_TOPOLOGY_MISSING, detail="host is gone")
+        )
     left = node_topology(node)
     rows: list[TopologyClaim] = []
-    for wish in wishes:
-        found = grant(left, wish.needs, str(wish.consumer_uuid))
+    for request_of_topology in topology_requests:
+        found = grant(left, request_of_topology.needs, str(request_of_topology.consumer_uuid))
         if isinstance(found, Refusal):
             return loss_of(node.pk, found)
-        rows.append(_row(node, wish, found))
+        rows.append(_row(node, request_of_topology, found))
         left = found.left
     TopologyClaim.objects.bulk_create(rows)
     node_rewrite(node, left.host, left.devices)
     return None
 
 
-def _row(node: ComputeNode, wish: TopologyWish, found: Grant) -> TopologyClaim:
+def _row(node: ComputeNode, request_of_topology: TopologyRequest, found: Grant) -> TopologyClaim:
     return TopologyClaim(
-        consumer_uuid=wish.consumer_uuid,
+        consumer_uuid=request_of_topology.consumer_uuid,
         compute_node=node,
         numa=None if found.numa is None else guest_to_dict(found.numa),
         pci_devices=[asdict(device) for device in found.devices],

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from computeagent.protocol.pci import DeviceState, DeviceType
-from computeagent.protocol.pci import PciDevice as Device
+from computeagent.protocol.pci import PciDeviceRecord as Device
 from computeagent.protocol.topology import HostTopology
 from computeagent.protocol.topology_json import guest_from_dict, host_from_dict, host_to_dict
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim

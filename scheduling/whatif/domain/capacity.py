@@ -22,23 +22,23 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine.schedule import schedule
-from scheduling.schedulers.registry import rules_of
+from scheduling.schedulers.registry import policy_plugins
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.whatif.domain.world import World, world_candidates, world_run
 
-MOST_BY_RUN = 256
+MAX_BY_RUN = 256
 """Hosts whose room is in nested or shared providers are counted by placing one after the other: at most so many."""
 
 _CLASS_OF = {RefusalReason.VCPU_SHORT: VCPU, RefusalReason.RAM_SHORT: MEMORY_MB, RefusalReason.DISK_SHORT: DISK_GB}
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ZoneCapacity:
     """How many more fit into a zone, or everywhere. `binds` is what most of its hosts run out of first.
 
     `n_plus_1` is what is left of `count` if the zone is to survive the loss of `largest_host` (the one with the most
     of this flavor in it and free): what it has free is lost, and what it holds must move to the others.
-    `limits` counts hosts by what stops one more. `is_least`: there may be more, the count was cut off.
+    `limits` counts hosts by what stops one more. `is_lower_bound`: there may be more, the count was cut off.
     """
 
     count: int = 0
@@ -48,15 +48,15 @@ class Room:
     binds: str | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
     largest_host: str | None = None
-    is_least: bool = False
+    is_lower_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FlavorCapacity:
     """The room for one flavor, in all and by zone."""
 
-    total: Room
-    zones: Mapping[str, Room]
+    total: ZoneCapacity
+    zones: Mapping[str, ZoneCapacity]
 
 
 def capacity(world: World, request: ScheduleRequest, policy: Policy) -> FlavorCapacity:
@@ -67,7 +67,7 @@ def capacity(world: World, request: ScheduleRequest, policy: Policy) -> FlavorCa
     one = replace(request, instance_uuids=request.instance_uuids[:1], min_count=None, num_alternates=0)
     # How many fit is a matter of filters; the scheduler matters only if it goes by others than the policy names.
     lean = replace(
-        rules_of(policy),
+        policy_plugins(policy),
         scheduler=DEFAULT_SCHEDULER,
         weighers=(),
         host_subset_size=1,
@@ -101,26 +101,26 @@ class _Count:
         names = np.array([zone or default for zone in self.table.zones.values] or [default], dtype=object)
         zone_of = names[self.table.zones.codes]
         rows = {str(zone): np.flatnonzero(zone_of == zone) for zone in sorted(set(zone_of.tolist()))}
-        least = self._least(rows, counts, limits)
-        zones = {zone: self._room(rows[zone], counts, held, limits, least) for zone in rows}
+        is_bound = self._min_of(rows, counts, limits)
+        zones = {zone: self._room(rows[zone], counts, held, limits, is_bound) for zone in rows}
         return FlavorCapacity(_total(zones), zones)
 
-    def _least(self, zones: Mapping[str, IntArray], counts: IntArray, limits: "_Limits") -> BoolArray:
+    def _min_of(self, zones: Mapping[str, IntArray], counts: IntArray, limits: "_Limits") -> BoolArray:
         """Counts the rows whose room is not in one provider, and gives those that may take more still.
 
         A zone that a cut off count did not reach is counted by itself, so that "at least 0" is nowhere said. Not where
         hosts share a pool: what other zones take of it would count twice.
         """
-        least = np.zeros(len(counts), dtype=np.bool_)
+        is_bound = np.zeros(len(counts), dtype=np.bool_)
         if not self.is_spread.any():
-            return least
-        least[self.is_spread] = self._by_run(np.flatnonzero(self.is_spread), MOST_BY_RUN, counts, limits)
+            return is_bound
+        is_bound[self.is_spread] = self._by_run(np.flatnonzero(self.is_spread), MAX_BY_RUN, counts, limits)
         for rows in zones.values():
-            open_rows = rows[least[rows]]
+            open_rows = rows[is_bound[rows]]
             if open_rows.size and not counts[rows].any() and not self.world.fleet.served:
-                most = max(MOST_BY_RUN // len(zones), MOST_BY_RUN // 16)
-                least[open_rows] = self._by_run(open_rows, most, counts, limits)
-        return least
+                maximum = max(MAX_BY_RUN // len(zones), MAX_BY_RUN // 16)
+                is_bound[open_rows] = self._by_run(open_rows, maximum, counts, limits)
+        return is_bound
 
     def _is_split(self) -> bool:
         """Several groups, traits of groups, or trees: the search decides who fits at all."""
@@ -165,20 +165,20 @@ class _Count:
             inventories=used,
         )
 
-    def _by_run(self, rows: IntArray, most: int, counts: IntArray, reasons: "_Limits") -> bool:
+    def _by_run(self, rows: IntArray, maximum: int, counts: IntArray, reasons: "_Limits") -> bool:
         """Place one after the other on these hosts, at most so many; adds to `counts` and `reasons`.
 
         Gives whether that was cut off.
         """
         hosts = {self.table.hosts[row] for row in rows.tolist()}
-        uuids = tuple(f"{self.request.instance_uuids[0]}-{number}" for number in range(most))
+        uuids = tuple(f"{self.request.instance_uuids[0]}-{number}" for number in range(maximum))
         world = self.world.only(hosts)
         trace = world_run(world, replace(self.request, instance_uuids=uuids, min_count=1), self.policy)
         for one in trace.selections:
             counts[self.table.row_by_uuid[one.selected.compute_node_uuid]] += 1
         for row, refusal in trace.refusals():
             reasons.put(self.table.row_by_uuid[world.table.uuids[row]], refusal)
-        return len(trace.selections) == most
+        return len(trace.selections) == maximum
 
     def _limits(self, counts: IntArray) -> "_Limits":
         """By row: what stops one more instance."""
@@ -188,13 +188,15 @@ class _Count:
             limits.put(group.rows, group.refusal)
         return limits
 
-    def _room(self, rows: IntArray, counts: IntArray, held: IntArray, limits: "_Limits", least: BoolArray) -> Room:
+    def _room(
+        self, rows: IntArray, counts: IntArray, held: IntArray, limits: "_Limits", is_bound: BoolArray
+    ) -> ZoneCapacity:
         here, table = counts[rows], self.table
         is_full = (here > 0) | np.isin(limits.codes[rows], limits.codes_of(self.amounts))
         all_limits = limits.counted(rows)
         load = np.where(table.enabled[rows] & table.up[rows], here + held[rows], here)
         largest = int(load.argmax())
-        return Room(
+        return ZoneCapacity(
             count=int(here.sum()),
             n_plus_1=max(0, int(here.sum() - load[largest])),
             hosts=len(rows),
@@ -202,7 +204,7 @@ class _Count:
             binds=next(iter(limits.counted(rows[is_full]) or all_limits), None),
             limits=all_limits,
             largest_host=table.hosts[int(rows[largest])] if load[largest] else None,
-            is_least=bool(least[rows].any()),
+            is_lower_bound=bool(is_bound[rows].any()),
         )
 
 
@@ -262,7 +264,7 @@ def _held(table: HostTable, amounts: Mapping[str, int]) -> IntArray:
     return np.maximum.reduce(parts) if parts else np.zeros(len(table), dtype=np.int64)
 
 
-def _total(zones: Mapping[str, Room]) -> Room:
+def _total(zones: Mapping[str, ZoneCapacity]) -> ZoneCapacity:
     rooms = list(zones.values())
     limits: Counter[str] = Counter()
     binding: Counter[str] = Counter()
@@ -270,18 +272,18 @@ def _total(zones: Mapping[str, Room]) -> Room:
         limits.update(room.limits)
         if room.binds:
             binding[room.binds] += room.limits.get(room.binds, 0)
-    return Room(
+    return ZoneCapacity(
         count=sum(room.count for room in rooms),
         n_plus_1=sum(room.n_plus_1 for room in rooms),
         hosts=sum(room.hosts for room in rooms),
         hosts_with_room=sum(room.hosts_with_room for room in rooms),
-        binds=_most(binding),
+        binds=_max_of(binding),
         limits=_sorted(limits),
-        is_least=any(room.is_least for room in rooms),
+        is_lower_bound=any(room.is_lower_bound for room in rooms),
     )
 
 
-def _most(counts: Counter[str]) -> str | None:
+def _max_of(counts: Counter[str]) -> str | None:
     return min(counts, key=lambda name: (-counts[name], name)) if counts else None
 
 

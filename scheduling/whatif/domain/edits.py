@@ -11,7 +11,7 @@ from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
 from scheduling.whatif.domain.world import World, with_provider
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
-MOST_ADDED = 1000
+MAX_ADDED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ class _Draft:
     def add(self, edit: HostAddEdit) -> None:
         """Copies are called like the host, with +1, +2 behind it."""
         _check_hosts(self._before.by_host, (edit.like,), "hosts_added")
-        if not 1 <= edit.count <= MOST_ADDED:
-            raise Invalid(f"count is a whole number from 1 to {MOST_ADDED}.", field="hosts_added")
+        if not 1 <= edit.count <= MAX_ADDED:
+            raise Invalid(f"count is a whole number from 1 to {MAX_ADDED}.", field="hosts_added")
         original = self._before.by_host[edit.like]
         start = 1 + sum(host.startswith(f"{edit.like}+") for host in self._rows)
         for number in range(start, start + edit.count):
@@ -191,9 +191,9 @@ class _Draft:
     def _mirror(self, host: str) -> None:
         """Placement's aggregates of the host's provider follow those of the host, by the same uuids."""
         facts, ours = self._root(host), {UUID(one.uuid): one for one in self._aggregates.values()}
-        kept = facts.aggregates - ours.keys()
+        remaining = facts.aggregates - ours.keys()
         inside = {uuid for uuid, one in ours.items() if host in one.hosts}
-        self._providers[facts.uuid] = replace(facts, aggregates=frozenset(kept | inside), rendered={})
+        self._providers[facts.uuid] = replace(facts, aggregates=frozenset(remaining | inside), rendered={})
 
     def _row(self, host: str, **changes: object) -> None:
         self._rows[host] = replace(self._rows[host], **changes)  # type: ignore[arg-type]  # fields by name

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placement.candidates.columns import FleetView
-from scheduling.fleet.cache.fleet_cache import Fleet, fleet_kept
+from scheduling.fleet.cache.fleet_cache import Fleet, fleet_cache
 from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.facts import FleetFacts
 from scheduling.fleet.selectors.candidates import placement_view
@@ -18,6 +18,6 @@ def fleet_world(*, facts: FleetFacts) -> World:
         views.append(placement_view())
         return views[0]
 
-    look = fleet_kept().look(facts=facts, ask=ask)
+    read = fleet_cache().read(facts=facts, ask=ask)
     providers = {one.uuid: one for one in views[0].facts if one is not None}
-    return replace(world_of(look.rows, look.table.aggregates, providers), details=PresentDetails())
+    return replace(world_of(read.rows, read.table.aggregates, providers), details=PresentDetails())

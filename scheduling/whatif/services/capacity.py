@@ -16,7 +16,7 @@ from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits, world_edited
 from scheduling.whatif.domain.world import World
 from scheduling.whatif.selectors.fleet_world import fleet_world
 
-MOST_FLAVORS = 200
+MAX_FLAVORS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ def capacity_count(
 ) -> CapacityReport:
     """Each flavor by itself, as if all room went to it. `project_id`: whose; "" is a project without a host of its own.
 
-    Raises Invalid for more flavors than MOST_FLAVORS, PluginFailed naming the plug-in.
+    Raises Invalid for more flavors than MAX_FLAVORS, PluginFailed naming the plug-in.
     """
     started = now_us()
-    if len(flavors) > MOST_FLAVORS:
-        raise Invalid(f"At most {MOST_FLAVORS} flavors can be counted at once.", field="flavor")
+    if len(flavors) > MAX_FLAVORS:
+        raise Invalid(f"At most {MAX_FLAVORS} flavors can be counted at once.", field="flavor")
     world = world_edited(fleet_world(facts=fleet_facts), edits)
     rules = policy or policy_active()
     rows = tuple(_row(world, flavor, project_id, rules) for flavor in flavors)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from scheduling.whatif.domain.capacity import FlavorCapacity, Room
+from scheduling.whatif.domain.capacity import FlavorCapacity, ZoneCapacity
 from scheduling.whatif.services.capacity import CapacityReport, CapacityRow
 
 
@@ -27,11 +27,11 @@ def _row(row: CapacityRow, zone: str | None) -> dict[str, Any]:
 
 
 def _zones(room: FlavorCapacity, zone: str | None) -> list[dict[str, Any]]:
-    shown: Mapping[str, Room] = {name: one for name, one in room.zones.items() if zone in (None, name)}
+    shown: Mapping[str, ZoneCapacity] = {name: one for name, one in room.zones.items() if zone in (None, name)}
     return [{"zone": name, **room_to_dict(one)} for name, one in shown.items()]
 
 
-def room_to_dict(room: Room) -> dict[str, Any]:
+def room_to_dict(room: ZoneCapacity) -> dict[str, Any]:
     """One cell of the matrix."""
     plain = asdict(room)
     plain["limits"] = [{"limit": name, "hosts": hosts} for name, hosts in room.limits.items()]

@@ -10,7 +10,7 @@ from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot
-from scheduling.domain.trace.explanation import Explanation, Standing, why_not
+from scheduling.domain.trace.explanation import Explanation, HostResult, why_not
 from scheduling.domain.trace.trace import Trace
 from scheduling.fleet.facts import FleetFacts
 from scheduling.policies.selectors.policies import policy_active
@@ -21,7 +21,7 @@ from scheduling.whatif.domain.nearest_fit.search import Fit, fits_anywhere, fits
 from scheduling.whatif.domain.nearest_fit.weights import multipliers_to_win
 from scheduling.whatif.domain.world import World, world_run
 from scheduling.whatif.selectors.fleet_world import fleet_world
-from scheduling.whatif.services.simulate import MOST_INSTANCES
+from scheduling.whatif.services.simulate import MAX_INSTANCES
 
 SEED = 1
 
@@ -40,7 +40,7 @@ class HostAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExplainAnswer:
     """The run as it is, the answer for one host where one was named, and what would place the whole batch."""
 
     trial: Trial
@@ -59,20 +59,20 @@ def schedule_explain(
     every_rule: bool = False,
     policy: Policy | None = None,
     edits: FleetEdits = NO_EDITS,
-) -> Answer:
+) -> ExplainAnswer:
     """One run, and the smallest changes that would make it fit. `offers`: flavors that could be asked for instead.
 
     Raises Invalid naming the field, also for a host that is not there; PluginFailed naming the plug-in.
     """
     started = now_us()
-    if not 1 <= len(request.instance_uuids) <= MOST_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MOST_INSTANCES}.", field="count")
+    if not 1 <= len(request.instance_uuids) <= MAX_INSTANCES:
+        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
     world = world_edited(fleet_world(facts=fleet_facts), edits)
     trial = Trial(request, policy or policy_active())
     trace = world_run(world, request, trial.policy, seed=SEED)
     answer = None if host is None else _on_host(world, trial, trace, _row(world, host), offers, every_rule=every_rule)
     fits = tuple(fits_anywhere(world, trial, offers))
-    return Answer(trial, trace, answer, fits, now_us() - started)
+    return ExplainAnswer(trial, trace, answer, fits, now_us() - started)
 
 
 def _row(world: World, host: str) -> HostRow:
@@ -88,6 +88,6 @@ def _on_host(
     explanation = why_not(trace, row.host)
     rules = rules_refusing(world, trial, row) if every_rule else ()
     fits = fits_on_host(world, trial, row, offers)
-    if explanation.standing in (Standing.RANKED, Standing.ALTERNATE):
+    if explanation.result in (HostResult.RANKED, HostResult.ALTERNATE):
         fits = multipliers_to_win(world, trial, row)
     return HostAnswer(explanation, tuple(rules), tuple(fits))

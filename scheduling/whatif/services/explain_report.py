@@ -10,7 +10,7 @@ from scheduling.whatif.domain.edits import FleetEdits
 from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Trial
 from scheduling.whatif.domain.nearest_fit.reasons import NO_CHANGE
 from scheduling.whatif.domain.nearest_fit.search import Fit
-from scheduling.whatif.services.explain import Answer, HostAnswer
+from scheduling.whatif.services.explain import ExplainAnswer, HostAnswer
 from scheduling.whatif.services.simulate_report import run_report
 
 # Changes that are made inside the flavor, so that naming it is not enough.
@@ -19,7 +19,7 @@ _INSIDE = frozenset({"vcpus", "memory_mib", "root_gib", "trait", "extra_spec", "
 _UNSAYABLE = frozenset({"group_rule"})
 
 
-def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
+def answer_report(answer: ExplainAnswer, *, redacted: bool) -> dict[str, Any]:
     """The run, the host that was asked about, and what would make the request fit."""
     fits = [fit for fit in answer.fits if not redacted or _is_tenants(fit)]
     shown = run_report(answer.trace, redacted=redacted)
@@ -32,7 +32,7 @@ def answer_report(answer: Answer, *, redacted: bool) -> dict[str, Any]:
     }
 
 
-def _no_changes(answer: Answer) -> list[dict[str, str]]:
+def _no_changes(answer: ExplainAnswer) -> list[dict[str, str]]:
     """For each reason against which no change is ever offered, why; in the order of the reasons' names."""
     reasons = {refusal.reason for _, refusal in answer.trace.refusals()}
     return [

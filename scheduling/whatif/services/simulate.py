@@ -13,13 +13,13 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.trace.trace import Trace
 from scheduling.fleet.facts import FleetFacts
 from scheduling.models import SchedulerPolicy
-from scheduling.policies.check import policy_validate
+from scheduling.policies.check import policy_plugins_check
 from scheduling.policies.selectors.policies import policy_active, policy_of_body
-from scheduling.whatif.domain.edits import MOST_ADDED, NO_EDITS, FleetEdits, world_edited
+from scheduling.whatif.domain.edits import MAX_ADDED, NO_EDITS, FleetEdits, world_edited
 from scheduling.whatif.domain.world import World, world_run
 from scheduling.whatif.selectors.fleet_world import fleet_world
 
-MOST_INSTANCES = 100
+MAX_INSTANCES = 100
 INLINE = "inline"
 
 
@@ -67,7 +67,7 @@ def policy_wanted(reference: str | Mapping[str, Any] | None) -> Policy | None:
     else:
         row = _policy_row(reference)
         policy = policy_of_body(row.body, version=row.label)
-    policy_validate(policy)
+    policy_plugins_check(policy)
     return policy
 
 
@@ -86,7 +86,7 @@ def _policy_row(reference: str) -> SchedulerPolicy:
 
 
 def _check(request: ScheduleRequest, edits: FleetEdits) -> None:
-    if not 1 <= len(request.instance_uuids) <= MOST_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MOST_INSTANCES}.", field="count")
-    if sum(one.count for one in edits.hosts_added) > MOST_ADDED:
-        raise Invalid(f"At most {MOST_ADDED} hosts can be added.", field="hosts_added")
+    if not 1 <= len(request.instance_uuids) <= MAX_INSTANCES:
+        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
+    if sum(one.count for one in edits.hosts_added) > MAX_ADDED:
+        raise Invalid(f"At most {MAX_ADDED} hosts can be added.", field="hosts_added")

@@ -43,7 +43,7 @@ class DriftHealOutput(serializers.Serializer[Any]):
     drift = DriftOutput()
 
 
-class DriftLookOutput(serializers.Serializer[Any]):
+class DriftCheckResultOutput(serializers.Serializer[Any]):
     """The last look at guests, or at allocations."""
 
     name = serializers.CharField()

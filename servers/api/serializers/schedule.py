@@ -8,9 +8,9 @@ from rest_framework import serializers
 from controlplane.infra.api.strict import StrictInput
 from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits, FreedEdit, HostAddEdit, RatioEdit
 
-MOST = 2**31 - 1
-MOST_NAMES = 1000
-MOST_PAIRS = 200
+MAXIMUM = 2**31 - 1
+MAX_NAMES = 1000
+MAX_PAIRS = 200
 
 
 class NameOrObject(serializers.JSONField):
@@ -27,11 +27,11 @@ class InlineFlavorInput(StrictInput):
     """Sizes of a flavor that is stored nowhere. Memory and swap are MiB, disks GiB."""
 
     name = serializers.CharField(default="inline", max_length=255)
-    vcpus = serializers.IntegerField(min_value=1, max_value=MOST)
-    memory_mib = serializers.IntegerField(min_value=1, max_value=MOST)
-    root_gib = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
-    ephemeral_gib = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
-    swap_mib = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
+    vcpus = serializers.IntegerField(min_value=1, max_value=MAXIMUM)
+    memory_mib = serializers.IntegerField(min_value=1, max_value=MAXIMUM)
+    root_gib = serializers.IntegerField(default=0, min_value=0, max_value=MAXIMUM)
+    ephemeral_gib = serializers.IntegerField(default=0, min_value=0, max_value=MAXIMUM)
+    swap_mib = serializers.IntegerField(default=0, min_value=0, max_value=MAXIMUM)
     extra_specs = serializers.DictField(child=serializers.CharField(max_length=1000), default=dict)
 
 
@@ -40,13 +40,13 @@ class InlineImageInput(StrictInput):
 
     name = serializers.CharField(default="inline", max_length=255)
     properties = serializers.DictField(default=dict)
-    min_disk_gib = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
-    min_ram_mib = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
+    min_disk_gib = serializers.IntegerField(default=0, min_value=0, max_value=MAXIMUM)
+    min_ram_mib = serializers.IntegerField(default=0, min_value=0, max_value=MAXIMUM)
 
 
 def _names(**options: Any) -> serializers.ListField:
     return serializers.ListField(
-        child=serializers.CharField(max_length=255), default=list, max_length=MOST_NAMES, **options
+        child=serializers.CharField(max_length=255), default=list, max_length=MAX_NAMES, **options
     )
 
 
@@ -69,7 +69,7 @@ class FreedInput(StrictInput):
 
     host = serializers.CharField(max_length=255)
     resource_class = serializers.CharField(max_length=255)
-    amount = serializers.IntegerField(min_value=1, max_value=MOST)
+    amount = serializers.IntegerField(min_value=1, max_value=MAXIMUM)
 
 
 class HostAddInput(StrictInput):
@@ -104,8 +104,8 @@ class EditsInput(StrictInput):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """No list longer than a trial can bear."""
         for name, value in attrs.items():
-            if isinstance(value, list) and len(value) > MOST_PAIRS and name not in _NAME_LISTS:
-                raise serializers.ValidationError({name: [f"At most {MOST_PAIRS} are allowed."]})
+            if isinstance(value, list) and len(value) > MAX_PAIRS and name not in _NAME_LISTS:
+                raise serializers.ValidationError({name: [f"At most {MAX_PAIRS} are allowed."]})
         return attrs
 
 
@@ -128,7 +128,7 @@ class SimulateInput(StrictInput):
     hints = serializers.DictField(default=dict, help_text="As in a create.")
     edits = EditsInput(required=False)
     seed = serializers.IntegerField(
-        required=False, min_value=0, max_value=MOST, help_text="Equal seeds, equal answers."
+        required=False, min_value=0, max_value=MAXIMUM, help_text="Equal seeds, equal answers."
     )
 
     def validate_flavor(self, value: Any) -> Any:
@@ -246,7 +246,7 @@ class HostAnswerOutput(serializers.Serializer[Any]):
     """Why not this host."""
 
     host = serializers.CharField()
-    standing = serializers.CharField()
+    result = serializers.CharField()
     sentence = serializers.CharField()
     refusal = serializers.DictField(allow_null=True)
     rank = serializers.IntegerField(allow_null=True)
@@ -275,7 +275,7 @@ class RoomOutput(serializers.Serializer[Any]):
     binds = serializers.CharField(allow_null=True, help_text="A resource class, or the code of a reason.")
     limits = serializers.ListField(child=serializers.DictField())
     largest_host = serializers.CharField(allow_null=True)
-    is_least = serializers.BooleanField(help_text="Counting was cut off: there may be more.")
+    is_lower_bound = serializers.BooleanField(help_text="Counting was cut off: there may be more.")
 
 
 class ZoneRoomOutput(RoomOutput):

@@ -4,12 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.work.control import WorkStanding, host_of
+from controlplane.work.control import WorkStatus, host_of
 from controlplane.work.models import Work
 
 
 class WorkOutput(serializers.ModelSerializer[Work]):
-    """A piece of work and how it stands. The context has `standings`: a WorkStanding by id."""
+    """A piece of work and how it stands. The context has `statuses`: a WorkStatus by id."""
 
     host = serializers.SerializerMethodField(help_text="Whose agent does it; empty for the conductors.")
     error = serializers.SerializerMethodField(help_text="What the last attempt, or its end, said.")
@@ -35,7 +35,7 @@ class WorkOutput(serializers.ModelSerializer[Work]):
             "deadline_at",
             "overdue",
             "lapsed",
-            "rung_at",
+            "woken_at",
             "created_at",
             "started_at",
             "finished_at",
@@ -43,9 +43,9 @@ class WorkOutput(serializers.ModelSerializer[Work]):
             "actions",
         ]
 
-    def _standing(self, work: Work) -> WorkStanding:
-        standings: dict[Any, WorkStanding] = self.context["standings"]
-        return standings[work.pk]
+    def _status(self, work: Work) -> WorkStatus:
+        statuses: dict[Any, WorkStatus] = self.context["statuses"]
+        return statuses[work.pk]
 
     def get_host(self, work: Work) -> str:
         """The queue of an agent names its host."""
@@ -57,12 +57,12 @@ class WorkOutput(serializers.ModelSerializer[Work]):
 
     def get_overdue(self, work: Work) -> bool:
         """By the database's clock."""
-        return self._standing(work).is_overdue
+        return self._status(work).is_overdue
 
     def get_lapsed(self, work: Work) -> bool:
         """By the database's clock."""
-        return self._standing(work).is_lapsed
+        return self._status(work).is_lapsed
 
     def get_actions(self, work: Work) -> list[str]:
         """`retry` and `cancel`, as far as they would be taken."""
-        return self._standing(work).actions
+        return self._status(work).actions

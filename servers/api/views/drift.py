@@ -20,14 +20,14 @@ from controlplane.work.heal_records import heals
 from controlplane.work.models import Heal
 from servers.api.serializers.drift import (
     DriftCheckOutput,
+    DriftCheckResultOutput,
     DriftHealInput,
     DriftHealOutput,
-    DriftLookOutput,
     DriftOutput,
     HealOutput,
 )
 from servers.repair.domain.drift import DriftKind
-from servers.repair.selectors.drift import drift_looks, drift_of, drift_rows
+from servers.repair.selectors.drift import drift_checks, drift_of, drift_rows
 from servers.repair.services.drift import drift_check_request, drift_heal
 
 
@@ -64,12 +64,12 @@ class DriftViewSet(GenericViewSet[Any]):
         page = [drift_of(row) for row in self.paginate_queryset(found) or ()]
         return self.get_paginated_response(DriftOutput(page, many=True).data)
 
-    @extend_schema(responses=DriftLookOutput(many=True))
+    @extend_schema(responses=DriftCheckResultOutput(many=True))
     @action(detail=False, methods=["get"], pagination_class=None)
     def checks(self, request: Request) -> Response:
         """When guests and allocations were looked at last, and how much was found."""
-        looks = sorted(drift_looks().values(), key=lambda look: look.name)
-        return Response(DriftLookOutput(looks, many=True).data)
+        looks = sorted(drift_checks().values(), key=lambda look: look.name)
+        return Response(DriftCheckResultOutput(looks, many=True).data)
 
     @extend_schema(request=None, responses={202: DriftCheckOutput})
     @action(detail=False, methods=["post"])

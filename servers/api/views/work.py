@@ -1,4 +1,4 @@
-"""Work: what runs, waits and ended, ring again, cancel. For admins. It stands here because its subjects do."""
+"""Work: what runs, waits and ended, wake again, cancel. For admins. It stands here because its subjects do."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_standings, works
+from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_statuses, works
 from controlplane.work.filtersets import WorkFilterSet
 from controlplane.work.models import Work
 from servers.api.identifiers import uuid_in_path
@@ -42,7 +42,7 @@ class WorkViewSet(GenericViewSet[Work]):
     @extend_schema(request=None, responses=WorkOutput)
     @action(detail=True, methods=["post"])
     def retry(self, request: Request, pk: str) -> Response:
-        """Ring for it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
+        """Wake it at once. 409 with the reason unless it waits, or its owner's lease ran out."""
         return _one(work_retry(work_id=uuid_in_path(pk, what="Work"), operator=_operator(request)))
 
     @extend_schema(request=None, responses=WorkOutput)
@@ -57,7 +57,7 @@ def _one(work: Work) -> Response:
 
 
 def _shown(works: list[Work]) -> list[dict[str, Any]]:
-    output = WorkOutput(works, many=True, context={"standings": work_standings(works)})
+    output = WorkOutput(works, many=True, context={"statuses": work_statuses(works)})
     return list(output.data)
 
 

@@ -22,7 +22,7 @@ class Allowed:
     fits: Callable[[str], bool]
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def allowed_values(text: str) -> tuple[str, ...]:
     """The words of a list that is written with spaces."""
     return tuple(text.split())
 
@@ -42,7 +42,7 @@ def boolean() -> Allowed:
     return Allowed("yes or no (also true, false, on, off, 1, 0)", is_boolean)
 
 
-def choice(*words: str) -> Allowed:
+def one_of(*words: str) -> Allowed:
     """One of these words, to the letter."""
     return Allowed("one of " + ", ".join(words), lambda value: value in words)
 
@@ -54,18 +54,22 @@ def choice_any_case(words: Iterable[str], also: Iterable[str] = ()) -> Allowed:
     return Allowed("one of " + ", ".join(listed), lambda value: value.lower() in known)
 
 
-def number(least: int | None = None, most: int | None = None) -> Allowed:
+def number(minimum: int | None = None, maximum: int | None = None) -> Allowed:
     """A whole number within these bounds, both included."""
-    if least is None:
+    if minimum is None:
         words = "a whole number"
     else:
-        words = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
+        words = (
+            f"a whole number of at least {minimum}"
+            if maximum is None
+            else f"a whole number from {minimum} to {maximum}"
+        )
 
     def fits(value: str) -> bool:
         if not _NUMBER.fullmatch(value):
             return False
         amount = int(value)
-        return (least is None or least <= amount) and (most is None or amount <= most)
+        return (minimum is None or minimum <= amount) and (maximum is None or amount <= maximum)
 
     return Allowed(words, fits)
 

@@ -6,7 +6,7 @@ from servers.catalog.domain.extra_specs import extra_spec_problems, flavor_extra
 from servers.fields import Problems, name_reasons, problems_found, text_reasons, whole_number_reasons
 from servers.keyed_text import under_field
 
-LEAST = {"vcpus": 1, "memory_mib": 1, "root_gib": 0, "ephemeral_gib": 0, "swap_mib": 0}
+MINIMUM = {"vcpus": 1, "memory_mib": 1, "root_gib": 0, "ephemeral_gib": 0, "swap_mib": 0}
 """The smallest value of each size."""
 JUDGED_TOGETHER = ("extra_specs", "vcpus", "memory_mib")
 """Fields that extra specs are held against."""
@@ -18,11 +18,13 @@ def flavor_problems(fields: Mapping[str, object], *, stored: Mapping[str, object
     Fields that are not there are not judged. With the `stored` fields of a flavor that is edited, extra specs are held
     against what it will be, and what was wrong with it before, under rules that came later, does not stop the edit.
     """
-    found = {size: whole_number_reasons(fields[size], least=least) for size, least in LEAST.items() if size in fields}
+    found = {
+        size: whole_number_reasons(fields[size], minimum=minimum) for size, minimum in MINIMUM.items() if size in fields
+    }
     if "name" in fields:
         found["name"] = name_reasons(fields["name"])
     if "description" in fields:
-        found["description"] = text_reasons(fields["description"], most=1000)
+        found["description"] = text_reasons(fields["description"], maximum=1000)
     for flag in ("is_public", "disabled"):
         if flag in fields and not isinstance(fields[flag], bool):
             found[flag] = ["Must be true or false."]

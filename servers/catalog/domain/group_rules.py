@@ -20,6 +20,6 @@ def _rule_reasons(policy: object, rules: object) -> Reasons:
     if "max_server_per_host" in rules:
         if policy != GroupPolicy.ANTI_AFFINITY:
             reasons.append("max_server_per_host goes with the policy anti-affinity only.")
-        wrong = whole_number_reasons(rules["max_server_per_host"], least=1)
+        wrong = whole_number_reasons(rules["max_server_per_host"], minimum=1)
         reasons += [f"max_server_per_host: {reason}" for reason in wrong]
     return reasons

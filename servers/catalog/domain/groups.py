@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class GroupPolicy(StrEnum):
-    """Together or apart. The soft ones are wishes that a weigher serves, the others are rules."""
+    """Together or apart. The soft ones are requests that a weigher serves, the others are rules."""
 
     AFFINITY = "affinity"
     ANTI_AFFINITY = "anti-affinity"

@@ -7,16 +7,16 @@ UNLIMITED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class QuotaAmounts:
     """So many instances, vCPUs and MiB of memory."""
 
     instances: int
     cores: int
     ram_mib: int
 
-    def times(self, count: int) -> "Amounts":
+    def times(self, count: int) -> "QuotaAmounts":
         """`count` of these."""
-        return Amounts(self.instances * count, self.cores * count, self.ram_mib * count)
+        return QuotaAmounts(self.instances * count, self.cores * count, self.ram_mib * count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ImageAmounts:
     image_uploads: int
 
 
-A = TypeVar("A", Amounts, ImageAmounts)
+A = TypeVar("A", QuotaAmounts, ImageAmounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,15 @@ def shortfalls(*, wanted: A, used: A, limits: A) -> list[Shortfall]:
     return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
 
 
-def overruns(*, used: Amounts, limits: Amounts) -> list[Shortfall]:
+def overruns(*, used: QuotaAmounts, limits: QuotaAmounts) -> list[Shortfall]:
     """Every resource of which more is in use than allowed, with nothing asked for: its limit was lowered."""
     rows = [(name, 0, getattr(used, name), getattr(limits, name)) for name in RESOURCES]
     return [Shortfall(*row) for row in rows if row[3] != UNLIMITED and row[2] > row[3]]
 
 
-def count_that_fits(*, each: Amounts, used: Amounts, limits: Amounts, most: int) -> int:
-    """How many of `each` fit, at most `most`; 0 when not even one does."""
-    fits = most
+def count_that_fits(*, each: QuotaAmounts, used: QuotaAmounts, limits: QuotaAmounts, maximum: int) -> int:
+    """How many of `each` fit, at most `maximum`; 0 when not even one does."""
+    fits = maximum
     for name in RESOURCES:
         need, limit = getattr(each, name), getattr(limits, name)
         if need > 0 and limit != UNLIMITED:

@@ -54,9 +54,9 @@ def _flavor_notes(then: Mapping[str, int], lost: Sequence[str]) -> list[str]:
     if not then:
         return []
     fitting = [f"{name} ({count} more)" for name, count in then.items() if count][:LARGEST_SHOWN]
-    told = f"Largest flavors that still fit: {', '.join(fitting)}." if fitting else "No flavor fits then."
+    sentence = f"Largest flavors that still fit: {', '.join(fitting)}." if fitting else "No flavor fits then."
     more = f" and {len(lost) - LOST_SHOWN} others" if len(lost) > LOST_SHOWN else ""
-    return [told, *([f"No longer fit: {', '.join(lost[:LOST_SHOWN])}{more}."] if lost else [])]
+    return [sentence, *([f"No longer fit: {', '.join(lost[:LOST_SHOWN])}{more}."] if lost else [])]
 
 
 def _agent_notes(change: StatedAnew) -> list[str]:
@@ -66,5 +66,5 @@ def _agent_notes(change: StatedAnew) -> list[str]:
     before, after = change.before[name].spec, change.after[name].spec
     if (before.total, before.reserved, before.max_unit) == (after.total, after.reserved, after.max_unit):
         return []
-    told = f"The host's agent states {name} anew when it registers: total and max_unit from the hypervisor,"
-    return [f"{told} reserved from the settings. Of these numbers only the ratio lasts beyond that."]
+    sentence = f"The host's agent states {name} anew when it registers: total and max_unit from the hypervisor,"
+    return [f"{sentence} reserved from the settings. Of these numbers only the ratio lasts beyond that."]

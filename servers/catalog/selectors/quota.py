@@ -8,7 +8,7 @@ from django.db.models import Count, Q, Sum
 
 from controlplane.identity.selectors import quota_limits
 from controlplane.infra.db import uuid_value
-from servers.catalog.domain.quota import UNLIMITED, Amounts, ImageAmounts
+from servers.catalog.domain.quota import UNLIMITED, ImageAmounts, QuotaAmounts
 from servers.images.domain.images import ImageStatus
 from servers.models import Image
 from servers.states import VmState
@@ -25,19 +25,19 @@ SELECT count(*), COALESCE(SUM(vcpus), 0), COALESCE(SUM(memory_mib), 0)
 """
 
 
-def quota_usage(*, project_id: uuid.UUID) -> Amounts:
+def quota_usage(*, project_id: uuid.UUID) -> QuotaAmounts:
     """Instances that are not deleted, and build requests that have no instance yet. One query."""
     project = uuid_value(project_id)
     with connection.cursor() as cursor:
         cursor.execute(_USAGE, [project, VmState.SOFT_DELETE.value, project])
         instances, cores, ram_mib = cursor.fetchone()
-    return Amounts(instances=int(instances), cores=int(cores), ram_mib=int(ram_mib))
+    return QuotaAmounts(instances=int(instances), cores=int(cores), ram_mib=int(ram_mib))
 
 
-def quota_limit_amounts(*, project_id: uuid.UUID) -> Amounts:
+def quota_limit_amounts(*, project_id: uuid.UUID) -> QuotaAmounts:
     """The project's limits; -1 means unlimited."""
     limits = quota_limits(project_id=project_id)
-    return Amounts(instances=limits.instances, cores=limits.cores, ram_mib=limits.ram_mib)
+    return QuotaAmounts(instances=limits.instances, cores=limits.cores, ram_mib=limits.ram_mib)
 
 
 def image_quota_usage(*, project_id: uuid.UUID, apart_from: uuid.UUID | None = None) -> ImageAmounts:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
-from servers.catalog.domain.quota import Amounts, ImageAmounts, Shortfall, count_that_fits, overruns, shortfalls
+from servers.catalog.domain.quota import ImageAmounts, QuotaAmounts, Shortfall, count_that_fits, overruns, shortfalls
 from servers.catalog.selectors.quota import image_quota_limits, image_quota_usage, quota_limit_amounts, quota_usage
 from servers.models import ProjectQuotaLock
 
@@ -31,9 +31,9 @@ def quota_count_allowed(*, project_id: uuid.UUID, min_count: int, max_count: int
 
     Raises QuotaExceeded when not even min_count may.
     """
-    each = Amounts(1, vcpus, memory_mib)
+    each = QuotaAmounts(1, vcpus, memory_mib)
     used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
-    allowed = count_that_fits(each=each, used=used, limits=limits, most=max_count)
+    allowed = count_that_fits(each=each, used=used, limits=limits, maximum=max_count)
     if allowed < min_count:
         _refuse(each.times(min_count), used, limits)
     return allowed
@@ -56,7 +56,7 @@ def image_quota_check(*, project_id: uuid.UUID, wanted: ImageAmounts, image_id: 
     _raise_for(shortfalls(wanted=wanted, used=used, limits=image_quota_limits(project_id=project_id)))
 
 
-def _refuse(wanted: Amounts, used: Amounts, limits: Amounts) -> None:
+def _refuse(wanted: QuotaAmounts, used: QuotaAmounts, limits: QuotaAmounts) -> None:
     _raise_for(shortfalls(wanted=wanted, used=used, limits=limits))
 
 

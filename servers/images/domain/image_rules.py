@@ -40,7 +40,7 @@ def image_problems(fields: Mapping[str, object], *, stored_properties: object = 
             found[field] = _word_reasons(fields[field], words)
     for size in ("min_disk_gib", "min_ram_mib"):
         if size in fields:
-            found[size] = whole_number_reasons(fields[size], least=0)
+            found[size] = whole_number_reasons(fields[size], minimum=0)
     if "properties" in fields:
         found |= under_field("properties", _new_property_problems(fields["properties"], stored_properties))
     if fields.get("expected_sha256"):

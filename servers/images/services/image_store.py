@@ -110,7 +110,7 @@ def image_upload(
         if isinstance(error, OSError):
             raise Unavailable(f"The image store cannot take the file: {error.strerror or error}.") from error
         raise
-    _remove_files(image_id, keep=upload_id)
+    _remove_files(image_id, current=upload_id)
     return Image.objects.get(pk=image_id)
 
 
@@ -279,7 +279,7 @@ def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:
         if not rows.update(status=ImageStatus.DELETED.value, deleted_at=Now(), updated_at=Now()):
             raise Conflict(f"Image {image.name} is protected.", field="protected")
         # Not before the deletion is certain; what a crash leaves here, `image_files_sweep` takes.
-        transaction.on_commit(lambda: _remove_files(image_id, keep=None), robust=True)
+        transaction.on_commit(lambda: _remove_files(image_id, current=None), robust=True)
 
 
 def image_files_sweep() -> int:
@@ -325,12 +325,12 @@ def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
     return server_options().image_dir / f"{image_id}.{upload_id}{suffix}"
 
 
-def _remove_files(image_id: uuid.UUID, *, keep: uuid.UUID | None) -> None:
+def _remove_files(image_id: uuid.UUID, *, current: uuid.UUID | None) -> None:
     directory = server_options().image_dir
     if not directory.is_dir():
         return
     for file in stored_files(directory):
-        if file.image_id == image_id and (file.is_part or file.upload_id != keep):
+        if file.image_id == image_id and (file.is_part or file.upload_id != current):
             file.path.unlink(missing_ok=True)
 
 

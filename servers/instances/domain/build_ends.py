@@ -21,7 +21,7 @@ class BuildEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FailureRule:
+class BuildFailureRule:
     """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows. `words`: for the
     owner of the instance, who is told no host.
     """
@@ -31,17 +31,17 @@ class FailureRule:
     words: str
 
 
-FAILURE_RULES: dict[FailureClass, FailureRule] = {
-    FailureClass.HOST: FailureRule(
+FAILURE_RULES: dict[FailureClass, BuildFailureRule] = {
+    FailureClass.HOST: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=True, words="The host could not build the instance"
     ),
-    FailureClass.NETWORK: FailureRule(
+    FailureClass.NETWORK: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The network or the image did not reach the host"
     ),
-    FailureClass.POLICY: FailureRule(
+    FailureClass.POLICY: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The server group does not allow the chosen host"
     ),
-    FailureClass.USER: FailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
+    FailureClass.USER: BuildFailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
 }
 """What `servers.instances.services.build_outcome` goes by."""
 

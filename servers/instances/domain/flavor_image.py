@@ -84,11 +84,11 @@ def _one_truth(specs: Pairs, properties: Pairs) -> Iterator[str]:
 
 
 def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
-    """0 is no ceiling, and no wish."""
+    """0 is no ceiling, and no constraint."""
     for key, name in CEILINGS.items():
-        most, wanted = int(specs.get(key, "0")), int(properties.get(name, "0"))
-        if most and wanted > most:
-            yield f"{name}={wanted} of the image is above {key}={most} of the flavor."
+        maximum, wanted = int(specs.get(key, "0")), int(properties.get(name, "0"))
+        if maximum and wanted > maximum:
+            yield f"{name}={wanted} of the image is above {key}={maximum} of the flavor."
     allowed, memory = int(specs.get(VIDEO_CEILING, "0")), int(properties.get(VIDEO_MEMORY, "0"))
     if memory > allowed:
         yield f"{VIDEO_MEMORY}={memory} of the image is above {VIDEO_CEILING}={allowed} of the flavor."
@@ -97,10 +97,10 @@ def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
 def _cpu_shape(specs: Pairs, properties: Pairs) -> Iterator[str]:
     """What an image prefers is within the flavor's maxima, where the image has none of its own."""
     for part in ("sockets", "cores", "threads"):
-        most = int(specs.get(f"hw:cpu_max_{part}", "0"))
-        wanted, own_most = (int(properties.get(f"hw_cpu_{word}{part}", "0")) for word in ("", "max_"))
-        if most and not own_most and wanted > most:
-            yield f"hw_cpu_{part}={wanted} of the image is above hw:cpu_max_{part}={most} of the flavor."
+        maximum = int(specs.get(f"hw:cpu_max_{part}", "0"))
+        wanted, own_max = (int(properties.get(f"hw_cpu_{word}{part}", "0")) for word in ("", "max_"))
+        if maximum and not own_max and wanted > maximum:
+            yield f"hw_cpu_{part}={wanted} of the image is above hw:cpu_max_{part}={maximum} of the flavor."
 
 
 def _traits(specs: Pairs, properties: Pairs) -> Iterator[str]:

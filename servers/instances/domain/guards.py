@@ -90,7 +90,7 @@ GUARDS: dict[str, Guard] = {
 }
 
 
-def refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
+def action_refusal(action: str, *, vm_state: str, task_state: str, is_launched: bool) -> str:
     """Why the action may not begin now, as a sentence; empty when it may. KeyError for an action nobody knows."""
     guard, verb = GUARDS[action], action.replace("_", " ")
     task = TaskState(task_state or "")

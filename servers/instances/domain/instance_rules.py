@@ -59,7 +59,7 @@ def metadata_reasons(metadata: object) -> Reasons:
     for key, value in list(metadata.items())[:METADATA_MAX_ITEMS]:
         if not isinstance(key, str) or not _METADATA_KEY.fullmatch(key):
             reasons.append(f"Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed.")
-        reasons += [f"Value of {key!r:.80}: {reason}" for reason in text_reasons(value, most=255)]
+        reasons += [f"Value of {key!r:.80}: {reason}" for reason in text_reasons(value, maximum=255)]
     return reasons
 
 
@@ -69,7 +69,7 @@ def tags_reasons(tags: object) -> Reasons:
         return ["Must be a list of texts."]
     reasons = [f"Has {len(tags)} tags; at most {TAGS_MAX} are allowed."] if len(tags) > TAGS_MAX else []
     for tag in tags[:TAGS_MAX]:
-        reasons += [f"Tag {tag!r:.80}: {reason}" for reason in name_reasons(tag, most=TAG_MAX_CHARS)]
+        reasons += [f"Tag {tag!r:.80}: {reason}" for reason in name_reasons(tag, maximum=TAG_MAX_CHARS)]
         if isinstance(tag, str) and ("/" in tag or "," in tag):
             reasons.append(f"Tag {tag!r:.80}: must not contain a slash or a comma.")
     return reasons
@@ -102,8 +102,8 @@ def count_problems(min_count: object, max_count: object) -> Problems:
     """1 <= min_count <= max_count <= COUNT_MAX."""
     problems = problems_found(
         {
-            "min_count": whole_number_reasons(min_count, least=1, most=COUNT_MAX),
-            "max_count": whole_number_reasons(max_count, least=1, most=COUNT_MAX),
+            "min_count": whole_number_reasons(min_count, minimum=1, maximum=COUNT_MAX),
+            "max_count": whole_number_reasons(max_count, minimum=1, maximum=COUNT_MAX),
         }
     )
     if not problems and isinstance(min_count, int) and isinstance(max_count, int) and max_count < min_count:
@@ -137,7 +137,7 @@ def instance_problems(
         "tags": tags_reasons(tags),
         "user_data": user_data_reasons(user_data) if user_data else [],
         "hostname": hostname_reasons(hostname) if hostname else [],
-        "description": text_reasons(description, most=255),
+        "description": text_reasons(description, maximum=255),
         "availability_zone": zone_parse(availability_zone)[1],
     }
     return problems_found(found) | count_problems(min_count, max_count)

@@ -11,7 +11,7 @@ from scheduling.domain.snapshots import FlavorSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultFacts:
     """Why something failed. `exception` is the class of it, or the step where no class is known."""
 
     exception: str
@@ -60,13 +60,13 @@ POWER_STATES = {"nostate": "pending"}
 """Where Nova's notifications have another word for a power state than we have."""
 
 
-def action_payload(facts: InstanceFacts, fault: Fault | None) -> Payload:
+def action_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
     """InstanceActionPayload 1.9."""
     data = {**_instance(facts), "fault": None if fault is None else fault_payload(fault)}
     return nova_object("InstanceActionPayload", "1.9", data)
 
 
-def create_payload(facts: InstanceFacts, fault: Fault | None) -> Payload:
+def create_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
     """InstanceCreatePayload 1.13."""
     data = {
         **_instance(facts),
@@ -99,7 +99,7 @@ def update_payload(facts: InstanceFacts, *, before: States, after: States, now: 
     return nova_object("InstanceUpdatePayload", "2.1", data)
 
 
-def task_failure_payload(instance_uuid: str, request_spec: Payload | None, fault: Fault) -> Payload:
+def task_failure_payload(instance_uuid: str, request_spec: Payload | None, fault: FaultFacts) -> Payload:
     """ComputeTaskPayload 1.0: the conductor found no host for an instance, which is in ERROR now."""
     data = {
         "instance_uuid": instance_uuid,
@@ -110,7 +110,7 @@ def task_failure_payload(instance_uuid: str, request_spec: Payload | None, fault
     return nova_object("ComputeTaskPayload", "1.0", data)
 
 
-def fault_payload(fault: Fault) -> Payload:
+def fault_payload(fault: FaultFacts) -> Payload:
     """ExceptionPayload 1.1. Tracebacks are for logs and never sent."""
     data = {
         "module_name": fault.module,

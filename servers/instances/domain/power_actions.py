@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from servers.instances.domain.guards import GUARDS, refusal
+from servers.instances.domain.guards import GUARDS, action_refusal
 from servers.states import TaskState, VmState
 
 
@@ -50,5 +50,5 @@ def allowed_actions(vm_state: str, task_state: str, *, has_host: bool, is_launch
         for rule in POWER_ACTIONS.values()
         if has_host
         and task_state in rule.task_states
-        and not refusal(rule.guard, vm_state=vm_state, task_state=task_state, is_launched=is_launched)
+        and not action_refusal(rule.guard, vm_state=vm_state, task_state=task_state, is_launched=is_launched)
     ]

@@ -13,7 +13,7 @@ from servers.states import TaskState, VmState
 _T = TaskState
 
 
-class Cure(StrEnum):
+class TaskHeal(StrEnum):
     """What is done about a task that nobody works on."""
 
     RETRY = "retry"
@@ -38,40 +38,40 @@ class TaskRule:
     """
 
     deadline_s: float
-    restart: Cure
-    overdue: Cure
+    restart: TaskHeal
+    overdue: TaskHeal
     why: str
     work: str = ""
-    otherwise: Cure = Cure.REVERT
+    otherwise: TaskHeal = TaskHeal.REVERT
 
 
 _SHORT, _MEDIUM, _LONG, _MOVE = 900.0, 1800.0, 3600.0, 14400.0
 
 
-def _both(deadline_s: float, cure: Cure, why: str) -> TaskRule:
-    return TaskRule(deadline_s, cure, cure, why)
+def _both(deadline_s: float, proposed_heal: TaskHeal, why: str) -> TaskRule:
+    return TaskRule(deadline_s, proposed_heal, proposed_heal, why)
 
 
 def _again(work: str, why: str) -> TaskRule:
-    return TaskRule(_SHORT, Cure.RETRY, Cure.RETRY, why, work)
+    return TaskRule(_SHORT, TaskHeal.RETRY, TaskHeal.RETRY, why, work)
 
 
-_BUILD = _both(_MEDIUM, Cure.ERROR, "Disks and guest may be there in part; a second build must not find them.")
-_SNAPSHOT = _both(_LONG, Cure.REVERT, "The guest is as it was; only the image is missing.")
-_REBUILD = _both(_MEDIUM, Cure.ERROR, "The old disk may be gone and the new one not whole.")
-_RESIZE = _both(_MOVE, Cure.ERROR, "The disks may be on either host.")
+_BUILD = _both(_MEDIUM, TaskHeal.ERROR, "Disks and guest may be there in part; a second build must not find them.")
+_SNAPSHOT = _both(_LONG, TaskHeal.REVERT, "The guest is as it was; only the image is missing.")
+_REBUILD = _both(_MEDIUM, TaskHeal.ERROR, "The old disk may be gone and the new one not whole.")
+_RESIZE = _both(_MOVE, TaskHeal.ERROR, "The disks may be on either host.")
 _REBOOT = _again("reboot", "A reboot ends with a guest that runs, whatever it was before.")
-_PAUSE = _both(_SHORT, Cure.REVERT, "The memory is untouched; the hypervisor says which of both it is.")
-_SHELVE_IMAGE = _both(_LONG, Cure.REVERT, "The disk is still on its host; only the image is missing.")
+_PAUSE = _both(_SHORT, TaskHeal.REVERT, "The memory is untouched; the hypervisor says which of both it is.")
+_SHELVE_IMAGE = _both(_LONG, TaskHeal.REVERT, "The disk is still on its host; only the image is missing.")
 
 TASK_RULES: dict[TaskState, TaskRule] = {
     _T.SCHEDULING: TaskRule(
         _MEDIUM,
-        restart=Cure.ERROR,
-        overdue=Cure.RETRY,
+        restart=TaskHeal.ERROR,
+        overdue=TaskHeal.RETRY,
         why="Without a host nothing was made, so the next host may be chosen; on a host it is a build.",
         work=RESCHEDULE,
-        otherwise=Cure.ERROR,
+        otherwise=TaskHeal.ERROR,
     ),
     _T.BLOCK_DEVICE_MAPPING: _BUILD,
     _T.NETWORKING: _BUILD,
@@ -81,13 +81,15 @@ TASK_RULES: dict[TaskState, TaskRule] = {
     _T.IMAGE_PENDING_UPLOAD: _SNAPSHOT,
     _T.IMAGE_UPLOADING: _SNAPSHOT,
     _T.IMAGE_BACKUP: _SNAPSHOT,
-    _T.UPDATING_PASSWORD: _both(_SHORT, Cure.REVERT, "The old or the new password holds; it can be set again."),
-    _T.RESIZE_PREP: _both(_SHORT, Cure.REVERT, "Nothing was moved yet."),
+    _T.UPDATING_PASSWORD: _both(_SHORT, TaskHeal.REVERT, "The old or the new password holds; it can be set again."),
+    _T.RESIZE_PREP: _both(_SHORT, TaskHeal.REVERT, "Nothing was moved yet."),
     _T.RESIZE_MIGRATING: _RESIZE,
     _T.RESIZE_MIGRATED: _RESIZE,
     _T.RESIZE_FINISH: _RESIZE,
     _T.RESIZE_REVERTING: _RESIZE,
-    _T.RESIZE_CONFIRMING: _both(_LONG, Cure.REVERT, "The guest runs where it moved to; confirming again is harmless."),
+    _T.RESIZE_CONFIRMING: _both(
+        _LONG, TaskHeal.REVERT, "The guest runs where it moved to; confirming again is harmless."
+    ),
     _T.REBOOTING: _REBOOT,
     _T.REBOOT_PENDING: _REBOOT,
     _T.REBOOT_STARTED: _REBOOT,
@@ -96,40 +98,42 @@ TASK_RULES: dict[TaskState, TaskRule] = {
     _T.REBOOT_STARTED_HARD: _REBOOT,
     _T.PAUSING: _PAUSE,
     _T.UNPAUSING: _PAUSE,
-    _T.SUSPENDING: _both(_LONG, Cure.ERROR, "The memory may be saved in part, which a start would throw away."),
-    _T.RESUMING: _both(_LONG, Cure.ERROR, "The saved memory may be read in part, which a start would throw away."),
+    _T.SUSPENDING: _both(_LONG, TaskHeal.ERROR, "The memory may be saved in part, which a start would throw away."),
+    _T.RESUMING: _both(_LONG, TaskHeal.ERROR, "The saved memory may be read in part, which a start would throw away."),
     _T.POWERING_OFF: _again("stop", "Stopping what is off changes nothing."),
     _T.POWERING_ON: _again("start", "Starting what runs changes nothing."),
-    _T.RESCUING: _both(_LONG, Cure.ERROR, "The guest may run from the rescue disk."),
+    _T.RESCUING: _both(_LONG, TaskHeal.ERROR, "The guest may run from the rescue disk."),
     _T.UNRESCUING: _both(
-        _SHORT, Cure.REVERT, "It is still the rescued guest; leaving the rescue can be asked for again."
+        _SHORT, TaskHeal.REVERT, "It is still the rescued guest; leaving the rescue can be asked for again."
     ),
     _T.REBUILDING: _REBUILD,
     _T.REBUILD_BLOCK_DEVICE_MAPPING: _REBUILD,
     _T.REBUILD_SPAWNING: _REBUILD,
-    _T.MIGRATING: _both(_MOVE, Cure.REVERT, "Until the end of a live migration the guest runs on its own host."),
-    _T.DELETING: _both(_LONG, Cure.FINISH_DELETION, "Its owner gave it up; deleting twice is deleting once."),
-    _T.SOFT_DELETING: _both(_SHORT, Cure.REVERT, "Nothing was removed; deleting can be asked for again."),
-    _T.RESTORING: _both(_SHORT, Cure.REVERT, "It is still kept as deleted; restoring can be asked for again."),
+    _T.MIGRATING: _both(_MOVE, TaskHeal.REVERT, "Until the end of a live migration the guest runs on its own host."),
+    _T.DELETING: _both(_LONG, TaskHeal.FINISH_DELETION, "Its owner gave it up; deleting twice is deleting once."),
+    _T.SOFT_DELETING: _both(_SHORT, TaskHeal.REVERT, "Nothing was removed; deleting can be asked for again."),
+    _T.RESTORING: _both(_SHORT, TaskHeal.REVERT, "It is still kept as deleted; restoring can be asked for again."),
     _T.SHELVING: _SHELVE_IMAGE,
     _T.SHELVING_IMAGE_PENDING_UPLOAD: _SHELVE_IMAGE,
     _T.SHELVING_IMAGE_UPLOADING: _SHELVE_IMAGE,
-    _T.SHELVING_OFFLOADING: _both(_LONG, Cure.REVERT, "The image is whole; leaving the host can be asked for again."),
-    _T.UNSHELVING: _both(_LONG, Cure.ERROR, "Disks and guest may be there in part on the new host."),
+    _T.SHELVING_OFFLOADING: _both(
+        _LONG, TaskHeal.REVERT, "The image is whole; leaving the host can be asked for again."
+    ),
+    _T.UNSHELVING: _both(_LONG, TaskHeal.ERROR, "Disks and guest may be there in part on the new host."),
 }
 """One rule for every task but none: `TaskState.NONE` never stands too long."""
 
 
-def task_cure(task: TaskState, vm_state: VmState, *, has_host: bool, is_restart: bool = False) -> Cure:
+def task_heal_for(task: TaskState, vm_state: VmState, *, has_host: bool, is_restart: bool = False) -> TaskHeal:
     """What is done about this instance. KeyError for TaskState.NONE, for which there is nothing to do."""
     rule = TASK_RULES[task]
     if vm_state is VmState.DELETED:
-        return Cure.FINISH_DELETION
-    cure = rule.restart if is_restart else rule.overdue
-    if cure is Cure.RETRY and not _can_retry(rule, vm_state, has_host=has_host):
-        cure = rule.otherwise
+        return TaskHeal.FINISH_DELETION
+    proposed_heal = rule.restart if is_restart else rule.overdue
+    if proposed_heal is TaskHeal.RETRY and not _can_retry(rule, vm_state, has_host=has_host):
+        proposed_heal = rule.otherwise
     # Nothing stable stands behind an instance that was never built.
-    return Cure.ERROR if cure is Cure.REVERT and vm_state is VmState.BUILDING else cure
+    return TaskHeal.ERROR if proposed_heal is TaskHeal.REVERT and vm_state is VmState.BUILDING else proposed_heal
 
 
 def _can_retry(rule: TaskRule, vm_state: VmState, *, has_host: bool) -> bool:
@@ -138,26 +142,26 @@ def _can_retry(rule: TaskRule, vm_state: VmState, *, has_host: bool) -> bool:
     return has_host and vm_state in POWER_ACTIONS[rule.work].vm_states
 
 
-def overdue_words(task: TaskState, *, stood_s: float, step: str, cure: Cure) -> str:
+def overdue_words(task: TaskState, *, stood_s: float, step: str, proposed_heal: TaskHeal) -> str:
     """For the fault: which step hung, for how long, and what was done."""
     rule = TASK_RULES[task]
     return (
         f"The task {task.value} hung in step {step} for {stood_s:.0f} s (allowed: {rule.deadline_s:.0f} s) "
-        f"while nobody worked on it: {_DONE[cure]}."
+        f"while nobody worked on it: {_DONE[proposed_heal]}."
     )
 
 
-def restart_words(task: TaskState, *, stood_s: float, step: str, cure: Cure) -> str:
+def restart_words(task: TaskState, *, stood_s: float, step: str, proposed_heal: TaskHeal) -> str:
     """The same for an agent that starts and finds the task without its work."""
     return (
         f"The host's agent started and found the task {task.value} in step {step}, {stood_s:.0f} s old, "
-        f"while nobody worked on it: {_DONE[cure]}."
+        f"while nobody worked on it: {_DONE[proposed_heal]}."
     )
 
 
-_DONE: dict[Cure, str] = {
-    Cure.RETRY: "it is tried again",
-    Cure.REVERT: "the task was ended and the instance left as it was",
-    Cure.ERROR: "the instance was set to ERROR",
-    Cure.FINISH_DELETION: "the deletion is brought to its end",
+_DONE: dict[TaskHeal, str] = {
+    TaskHeal.RETRY: "it is tried again",
+    TaskHeal.REVERT: "the task was ended and the instance left as it was",
+    TaskHeal.ERROR: "the instance was set to ERROR",
+    TaskHeal.FINISH_DELETION: "the deletion is brought to its end",
 }

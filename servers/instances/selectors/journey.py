@@ -11,12 +11,12 @@ from controlplane.work.models import Work
 from scheduling.decisions.selectors.decisions import decisions_of_instance
 from servers.instances.selectors.instances import journey
 
-MOST_WORK = 200
+MAX_WORK = 200
 """Of the newest pieces of work: an instance that was started and stopped for years has thousands."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JourneyRecords:
     """Rows, each list oldest first. `heals` are also those of the batch that the instance was created in."""
 
     actions: list[Any] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Told:
     heals: list[Any] = field(default_factory=list)
 
 
-def journey_told(*, instance_id: uuid.UUID, reservation_id: uuid.UUID | None) -> Told:
+def journey_records(*, instance_id: uuid.UUID, reservation_id: uuid.UUID | None) -> JourneyRecords:
     """Of one instance, whoever asks: what names hosts is for the page to leave out. Seven queries.
 
     Scheduled again, an instance is in a new batch; the decision of an earlier one still bears that batch's id.
@@ -36,5 +36,5 @@ def journey_told(*, instance_id: uuid.UUID, reservation_id: uuid.UUID | None) ->
     rows = journey(instance_id)
     subjects = {instance_id, *(one.subject for one in decisions)} | ({reservation_id} if reservation_id else set())
     carried = Q(subject__in=subjects) | Q(pk__in=[one.work_id for one in rows["actions"] if one.work_id])
-    works = Work.objects.filter(carried).order_by("-created_at")[:MOST_WORK]
-    return Told(**rows, works=list(reversed(works)), decisions=decisions, heals=heals_of(subjects=subjects))
+    works = Work.objects.filter(carried).order_by("-created_at")[:MAX_WORK]
+    return JourneyRecords(**rows, works=list(reversed(works)), decisions=decisions, heals=heals_of(subjects=subjects))

@@ -13,13 +13,13 @@ from servers.models import AttemptRecord, InstanceActionEvent
 
 BUILD_OUTCOMES = ("active", "rescheduled", "failed", "cancelled")
 QUANTILES = (0.5, 0.95, 0.99)
-MOST_STEPS = 5000
+MAX_STEPS = 5000
 """How many of the newest ended steps are looked at: enough for a quantile, and a bound on what a scrape costs."""
 
-MOST_NAMES = 40
+MAX_NAMES = 40
 OTHER = "other"
 
-Step = tuple[str, str, float]
+StepSeconds = tuple[str, str, float]
 """Name, result, seconds."""
 
 
@@ -38,13 +38,13 @@ def _build_family(window_s: float) -> Family:
     )
 
 
-def _steps(window_s: float) -> list[Step]:
+def _steps(window_s: float) -> list[StepSeconds]:
     rows = InstanceActionEvent.objects.filter(finished_at__gte=now_plus(-window_s)).order_by("-finished_at")
-    times = rows.values_list("name", "result", "started_at", "finished_at")[:MOST_STEPS]
+    times = rows.values_list("name", "result", "started_at", "finished_at")[:MAX_STEPS]
     return [(name, result, _seconds(began, ended)) for name, result, began, ended in times if ended is not None]
 
 
-def _step_families(steps: list[Step]) -> Iterator[Family]:
+def _step_families(steps: list[StepSeconds]) -> Iterator[Family]:
     named = _bounded(steps)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     results: Counter[tuple[str, str]] = Counter()
@@ -54,7 +54,7 @@ def _step_families(steps: list[Step]) -> Iterator[Family]:
     yield Family(
         "kilonova_step_duration_seconds",
         MetricType.SUMMARY,
-        f"How long steps of instance actions took that ended within the window (the newest {MOST_STEPS}); "
+        f"How long steps of instance actions took that ended within the window (the newest {MAX_STEPS}); "
         "sum and count are of the window too, and not cumulative.",
         tuple(_summary(seconds)),
     )
@@ -75,10 +75,10 @@ def _summary(seconds: Mapping[str, list[float]]) -> Iterator[Sample]:
         yield Sample(len(ranked), {"step": name}, "_count")
 
 
-def _bounded(steps: Iterable[Step]) -> list[Step]:
-    """Agents name steps: beyond the MOST_NAMES most frequent ones all are `other`."""
+def _bounded(steps: Iterable[StepSeconds]) -> list[StepSeconds]:
+    """Agents name steps: beyond the MAX_NAMES most frequent ones all are `other`."""
     every = list(steps)
-    frequent = {name for name, _ in Counter(name for name, _, _ in every).most_common(MOST_NAMES)}
+    frequent = {name for name, _ in Counter(name for name, _, _ in every).most_common(MAX_NAMES)}
     return [(name if name in frequent else OTHER, result, took) for name, result, took in every]
 
 

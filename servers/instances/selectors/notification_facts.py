@@ -16,7 +16,9 @@ from servers.models import Instance, InstanceAction, InstanceTag, Port
 Who = tuple[str | None, str | None]
 
 
-def instance_facts(rows: Sequence[Instance], *, caller: Caller | None = None) -> list[tuple[Instance, InstanceFacts]]:
+def instance_notification_facts(
+    rows: Sequence[Instance], *, caller: Caller | None = None
+) -> list[tuple[Instance, InstanceFacts]]:
     """Each with its facts. Three queries, however many; `caller` is who acts where no action tells it."""
     ids = [row.pk for row in rows]
     ports, tags, began = _ports(ids), _tags(ids), _initiators(ids)
@@ -63,8 +65,8 @@ def _tags(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
 def _initiators(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Who]:
     """Of the latest action of each; nobody, where the control plane itself began it."""
     rows = InstanceAction.objects.filter(instance_uuid__in=ids).order_by("started_at", "id")
-    told = rows.values_list("instance_uuid", "user_id", "project_id")
-    return {pk: (str(user), str(project)) if user and project else (None, None) for pk, user, project in told}
+    owners = rows.values_list("instance_uuid", "user_id", "project_id")
+    return {pk: (str(user), str(project)) if user and project else (None, None) for pk, user, project in owners}
 
 
 def _initiator(row: Instance, began: dict[uuid.UUID, Who]) -> Who:

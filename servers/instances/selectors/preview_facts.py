@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.domain.policy import Policy
-from scheduling.fleet.facts import HostFacts
+from scheduling.fleet.facts import HostInstances
 from servers.instances.selectors.scheduling_facts import IMAGE_PROPERTIES, IO_TASKS, TYPE_AFFINITY
 from servers.models import Instance
 from servers.states import VmState
 
 
-def instance_facts(policies: Sequence[Policy]) -> dict[str, HostFacts]:
+def instance_preview_facts(policies: Sequence[Policy]) -> dict[str, HostInstances]:
     """By host. Flavors and images are read only where one of these policies looks at them."""
     living = Instance.objects.filter(deleted_at__isnull=True).exclude(host="").order_by()
     is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
@@ -20,7 +20,7 @@ def instance_facts(policies: Sequence[Policy]) -> dict[str, HostFacts]:
     images = _images(living) if any(_weighs_images(each) for each in policies) else {}
     counts = living.values_list("host").annotate(io_ops=Count("pk", filter=is_busy), instances=Count("pk"))
     return {
-        host: HostFacts(
+        host: HostInstances(
             num_instances=instances,
             num_io_ops=io_ops,
             flavor_ids=flavors.get(host, frozenset()),

@@ -14,9 +14,9 @@ from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRe
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
-from scheduling.fleet.cache.changes import Heard, change_feed
+from scheduling.fleet.cache.changes import ChangePoll, change_feed
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
-from scheduling.fleet.facts import NOTHING, FleetFacts, HostFacts
+from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
 from scheduling.policies.selectors.policies import attempts_allowed, policy_active
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.instances.domain.bodies import SpecBody
@@ -42,9 +42,9 @@ def schedule_request(
     request_id: str,
     *,
     ignore_hosts: tuple[str, ...] = (),
-    heard: Heard | None = None,
+    change_poll: ChangePoll | None = None,
 ) -> ScheduleRequest:
-    """The scheduler's request for these instances, from the spec that they share. `heard`: see `fleet_facts`."""
+    """The scheduler's request for these instances, from the spec that they share. `change_poll`: see `fleet_facts`."""
     asked = spec.typed_body
     return ScheduleRequest(
         request_id=request_id,
@@ -60,14 +60,14 @@ def schedule_request(
         pci_requests=asked.pci_requests,
         hints=asked.hints,
         group=_group(asked.group_id, uuids),
-        num_alternates=attempts_allowed(heard=heard) - 1,
-        min_count=_least_count(asked.min_count, len(uuids)),
+        num_alternates=attempts_allowed(change_poll=change_poll) - 1,
+        min_count=_min_count(asked.min_count, len(uuids)),
     )
 
 
-def _least_count(least: int | None, count: int) -> int | None:
+def _min_count(minimum: int | None, count: int) -> int | None:
     """How many of these instances must find a host; None: all. One that is scheduled again by itself must."""
-    return min(least, count) if least is not None and count > 1 else None
+    return min(minimum, count) if minimum is not None and count > 1 else None
 
 
 def _group(group_id: uuid.UUID | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | None:
@@ -88,22 +88,22 @@ def _group(group_id: uuid.UUID | None, uuids: Sequence[uuid.UUID]) -> GroupSnaps
     )
 
 
-def fleet_facts(asked: SpecBody | None = None, *, heard: Heard | None = None) -> FleetFacts:
+def fleet_facts(asked: SpecBody | None = None, *, change_poll: ChangePoll | None = None) -> FleetFacts:
     """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of;
     without `asked`, none.
 
-    One small query for most requests, however large the fleet: hosts are counted again only where that changed.
-    Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
-    names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
-    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `heard`: what the
-    fleet was just heard to say (`fleet_kept().listen()`), which saves that query.
+    One small query for most requests, however large the fleet: hosts are counted again only where that changed. Naming
+    every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group names
+    are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their images
+    only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `change_poll`: what the fleet
+    was just heard to say (`fleet_cache().listen()`), which saves that query.
     """
-    heard = heard or change_feed().look()
-    hosts, policy = host_loads().read(_loads, heard=heard), policy_active(heard=heard)
+    change_poll = change_poll or change_feed().read()
+    hosts, policy = host_loads().read(_loads, change_poll=change_poll), policy_active(change_poll=change_poll)
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
     on_host = _named_by_host(asked) if asked else {}
-    told = {
+    hosts_with_facts = {
         host: replace(
             hosts.get(host, NOTHING),
             instance_uuids=on_host.get(host, frozenset()),
@@ -113,7 +113,7 @@ def fleet_facts(asked: SpecBody | None = None, *, heard: Heard | None = None) ->
         for host in {*on_host, *flavors, *images}
     }
     return FleetFacts(
-        hosts={**hosts, **told} if told else hosts,
+        hosts={**hosts, **hosts_with_facts} if hosts_with_facts else hosts,
         trust_levels=trust_levels() if asked and _asks_trust(asked) else {},
     )
 
@@ -124,8 +124,8 @@ class SharedFacts:
     Each sees those before it on their hosts, as if the rows were there: `placed` counts them in.
     """
 
-    def __init__(self, heard: Heard) -> None:
-        self._hosts = host_loads().read(_loads, heard=heard)
+    def __init__(self, change_poll: ChangePoll) -> None:
+        self._hosts = host_loads().read(_loads, change_poll=change_poll)
 
     def facts(self) -> FleetFacts:
         """As of now."""
@@ -140,9 +140,9 @@ class SharedFacts:
         self._hosts = {**self._hosts, **more}
 
 
-def may_share_facts(heard: Heard) -> bool:
+def may_share_facts(change_poll: ChangePoll) -> bool:
     """Whether the policy looks at no more of others' instances than how many there are."""
-    policy = policy_active(heard=heard)
+    policy = policy_active(change_poll=change_poll)
     return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
 
 
@@ -171,12 +171,14 @@ def _living() -> QuerySet[Instance]:
     return Instance.objects.filter(deleted_at__isnull=True).exclude(host="")
 
 
-def _loads(hosts: Collection[str] | None) -> dict[str, HostFacts]:
+def _loads(hosts: Collection[str] | None) -> dict[str, HostInstances]:
     """Counts of these hosts, or of all that have instances. One query."""
     is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
     rows = _living() if hosts is None else Instance.objects.filter(deleted_at__isnull=True, host__in=hosts)
     counts = rows.order_by().values_list("host").annotate(instances=Count("pk"), io_ops=Count("pk", filter=is_busy))
-    return {host: HostFacts(num_instances=instances, num_io_ops=io_ops) for host, instances, io_ops in counts if host}
+    return {
+        host: HostInstances(num_instances=instances, num_io_ops=io_ops) for host, instances, io_ops in counts if host
+    }
 
 
 def _named_by_host(asked: SpecBody) -> dict[str, frozenset[str]]:

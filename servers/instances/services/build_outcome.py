@@ -6,7 +6,7 @@ from django.db import transaction
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.steps import BuildFailure, FailureClass
 from controlplane.work.models import Work, WorkState
-from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, work_create, work_finish, work_history
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_create, work_finish, work_history
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
@@ -15,13 +15,13 @@ from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
 from servers.instances.services.journal import (
     BUILD_ACTIONS,
-    StepsTold,
+    StepReport,
     action_close,
     attempt_close,
     fault_record,
     steps_cut,
 )
-from servers.instances.services.notifications import Phase, verb_told
+from servers.instances.services.notifications import Phase, emit_instance_action
 from servers.instances.services.state import built_set, instance_error_set, state_set
 from servers.instances.work_kinds import RESCHEDULE
 from servers.models import Instance
@@ -30,7 +30,7 @@ from servers.states import TaskState, VmState
 CUT_OFF = "It was cut off; a later attempt found that there was nothing left to do."
 
 
-def build_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold, has_devices: bool = True) -> None:
+def build_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport, has_devices: bool = True) -> None:
     """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
 
     `has_devices` False: the guest was promised no PCI device, so none is looked for.
@@ -45,11 +45,11 @@ def build_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold, has_devices
         steps.write()
         if lease.attempt > 1:
             steps_cut(instance_id=lease.subject, error=CUT_OFF)
-        verb_told("create", Phase.END, [lease.subject])
+        emit_instance_action("create", Phase.END, [lease.subject])
     build_failure_reset(host=steps.track.host)
 
 
-def build_failed(*, lease: Lease, failure: BuildFailure, steps: StepsTold) -> None:
+def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) -> None:
     """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above."""
     step, message = failure.step, failure.message
     with transaction.atomic():
@@ -61,7 +61,7 @@ def build_failed(*, lease: Lease, failure: BuildFailure, steps: StepsTold) -> No
         claims_free([instance.pk])
         steps.write()
         steps_cut(instance_id=instance.pk, error=message)
-        verb_told("create", Phase.ERROR, [instance.pk], problem=message, step=step)  # while it has its host
+        emit_instance_action("create", Phase.ERROR, [instance.pk], problem=message, step=step)  # while it has its host
         if _may_go_on(instance, failure.failure_class):
             _hand_back(instance, f"{step} on {instance.host}: {message}", failure.details)
         else:
@@ -119,4 +119,4 @@ def _fail_in_place(work: Work, action: str, message: str) -> None:
     details = work_history(work)
     fault_record(instance_id=instance.pk, message=message, step=work.step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(action,), result="error", message=message)
-    verb_told(action, Phase.ERROR, [instance.pk], problem=message, step=work.step)
+    emit_instance_action(action, Phase.ERROR, [instance.pk], problem=message, step=work.step)

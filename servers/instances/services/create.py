@@ -35,9 +35,9 @@ from servers.instances.services.legacy_group import legacy_group_store
 from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
+    found_or_problem,
     group_hinted,
     hints_checked,
-    looked_up,
     zone_problems,
 )
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
@@ -133,11 +133,13 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
     if reasons := batch_reasons(wanted.batch):
         problems["batch"] = reasons
     zone, zone_reasons = zone_parse(wanted.availability_zone)
-    flavor = looked_up(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
-    image = looked_up(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
+    flavor = found_or_problem(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
+    image = found_or_problem(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
     name = wanted.key_name
-    keypair = looked_up(problems, lambda: keypair_for_instance(user_id=caller.user_id, name=name)) if name else None
-    group = looked_up(problems, lambda: group_hinted(caller, wanted.hints))
+    keypair = (
+        found_or_problem(problems, lambda: keypair_for_instance(user_id=caller.user_id, name=name)) if name else None
+    )
+    group = found_or_problem(problems, lambda: group_hinted(caller, wanted.hints))
     hints = hints_checked(caller, wanted.hints, problems)
     if not zone_reasons:
         problems |= zone_problems(caller, zone)

@@ -8,8 +8,8 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work
 from controlplane.work.work import (
-    Lease,
     NewWork,
+    WorkLease,
     compute_queue,
     work_cancel,
     work_create,
@@ -22,7 +22,7 @@ from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import (
-    StepsTold,
+    StepReport,
     action_close,
     action_open,
     action_take_up,
@@ -31,7 +31,7 @@ from servers.instances.services.journal import (
     fault_record,
     steps_cut,
 )
-from servers.instances.services.notifications import API, COMPUTE, Phase, pending_deletion_told, verb_told
+from servers.instances.services.notifications import API, COMPUTE, Phase, emit_instance_action, emit_pending_deletion
 from servers.instances.services.state import action_require, instance_deleted_set, state_set
 from servers.instances.work_kinds import DELETE, DELETE_DEADLINE_S
 from servers.models import (
@@ -46,7 +46,7 @@ from servers.models import (
 )
 from servers.states import DELETING_TASKS, TaskState, VmState
 
-MOST_TURNS = 5
+MAX_ROUNDS = 5
 """How often an instance may turn from a row into a request and back while its deletion looks for it."""
 CUT = "The instance was deleted."
 
@@ -55,7 +55,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
     """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance."""
     instance_get(caller=caller, instance_id=instance_id)
     with transaction.atomic():
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_ROUNDS):
             if _build_request_deleted(caller, instance_id):
                 return
             work_lock(subject=instance_id)
@@ -74,7 +74,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
         return False
     claims_free([instance_id])
     _traces_remove(instance_id)
-    pending_deletion_told(pending_instance(request), caller)
+    emit_pending_deletion(pending_instance(request), caller)
     return True
 
 
@@ -94,7 +94,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
         action_open(
             instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=None
         )
-        verb_told("delete", Phase.START, [instance.pk], binary=API)
+        emit_instance_action("delete", Phase.START, [instance.pk], binary=API)
         _finish(instance.pk, binary=API)
         action_close(instance_id=instance.pk, actions=("delete",), result="success")
         return
@@ -103,7 +103,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
     action_open(
         instance_id=instance.pk, action="delete", user_id=caller.user_id, project_id=instance.project_id, work=work
     )
-    verb_told("delete", Phase.START, [instance.pk])
+    emit_instance_action("delete", Phase.START, [instance.pk])
 
 
 def deletion_take_up(instance: Instance) -> None:
@@ -117,7 +117,7 @@ def deletion_take_up(instance: Instance) -> None:
     action_take_up(instance_id=instance.pk, action="delete", project_id=instance.project_id, work=work)
 
 
-def delete_done(*, lease: Lease, steps: StepsTold) -> None:
+def delete_done(*, lease: WorkLease, steps: StepReport) -> None:
     """The host holds nothing of it any more. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease)
@@ -139,14 +139,14 @@ def delete_overdue(work: Work, reason: str) -> None:
     step, details = work.step or DELETE, work_history(work)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=("delete",), result="error", message=message)
-    verb_told("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
+    emit_instance_action("delete", Phase.ERROR, [instance.pk], problem=message, step=work.step or DELETE)
 
 
 def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
         raise Conflict("The instance is deleted already.")
     claims_free([instance_id])
-    verb_told("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
+    emit_instance_action("delete", Phase.END, [instance_id], binary=binary)  # while it still has its addresses
     _traces_remove(instance_id)
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()

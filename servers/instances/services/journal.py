@@ -32,7 +32,7 @@ class StepTrack:
 
 
 @dataclass(frozen=True, slots=True)
-class StepsTold:
+class StepReport:
     """Steps that ended since an agent wrote last: they go into the transaction of what it writes now."""
 
     track: StepTrack

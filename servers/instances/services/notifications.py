@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.request_id import current_request_id
-from controlplane.notifications.envelope import Event, publisher
 from controlplane.notifications.models import Priority
 from controlplane.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
 from servers.instances.domain.notification_payload import (
-    Fault,
+    FaultFacts,
     InstanceFacts,
     States,
     action_payload,
@@ -28,7 +28,7 @@ from servers.instances.domain.notification_payload import (
     task_failure_payload,
     update_payload,
 )
-from servers.instances.selectors.notification_facts import instance_facts
+from servers.instances.selectors.notification_facts import instance_notification_facts
 from servers.instances.selectors.scheduling_facts import schedule_request
 from servers.models import Instance, RequestSpec
 
@@ -47,7 +47,7 @@ class Phase(StrEnum):
     ERROR = "error"
 
 
-def verb_told(
+def emit_instance_action(
     verb: str,
     phase: Phase,
     instance_ids: Collection[uuid.UUID],
@@ -66,12 +66,12 @@ def verb_told(
         _verb_write(event_type, rows, problem=problem, step=step, binary=binary)
 
 
-def power_told(action: str, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
+def emit_power_action(action: str, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
     """The same by our own word for a power action: start, stop or reboot."""
-    verb_told(POWER_NAMES[action], phase, [instance_id], problem=problem, step=step)
+    emit_instance_action(POWER_NAMES[action], phase, [instance_id], problem=problem, step=step)
 
 
-def pending_deletion_told(instance: Instance, caller: Caller) -> None:
+def emit_pending_deletion(instance: Instance, caller: Caller) -> None:
     """Both ends of a deletion before there was a row: `instance` stands for its build request."""
     names = [f"instance.delete.{phase.value}" for phase in (Phase.START, Phase.END)]
     for name in sorted(events_wanted(names), key=names.index):
@@ -79,7 +79,7 @@ def pending_deletion_told(instance: Instance, caller: Caller) -> None:
 
 
 @contextmanager
-def changes_told(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
+def emit_state_changes(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
     """Around what changes states of these: `instance.update` for each whose vm_state or task_state is another after it.
 
     Where that is wanted, it holds the rows' locks from before the change, so that what it tells is what was.
@@ -95,24 +95,24 @@ def changes_told(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
         _updates_write([(row, before[row.pk]) for row in after if _states(row) != before[row.pk]])
 
 
-def beginnings_told(instances: Sequence[Instance], *, before: States | None = None) -> None:
+def emit_initial_states(instances: Sequence[Instance], *, before: States | None = None) -> None:
     """`instance.update` for rows just made: from `before`, or from nothing, to the states that they have."""
     if instances and events_wanted((UPDATE,)):
         rows = Instance.objects.filter(pk__in=[one.pk for one in instances])
         _updates_write([(row, before or States(None, None)) for row in rows])
 
 
-def return_told(instance: Instance, *, before: States) -> None:
+def emit_return_to_pending(instance: Instance, *, before: States) -> None:
     """`instance.update` for an instance that is a build request again; `instance` stands for it."""
     if events_wanted((UPDATE,)):
         _updates_write([(instance, before)])
 
 
-def build_failures_told(instance_ids: Sequence[uuid.UUID], *, exception: str, message: str) -> None:
+def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, message: str) -> None:
     """`compute_task.build_instances.error` for each: the conductor gave up finding a host for it."""
     if not instance_ids or not events_wanted((BUILD_FAILED,)):
         return
-    fault = Fault(exception, message, module="servers.conductor.build")
+    fault = FaultFacts(exception, message, module="servers.conductor.build")
     spec, now = RequestSpec.objects.filter(instance_uuid__in=instance_ids).first(), timezone.now()
     asked = None if spec is None else _spec_payload(spec, instance_ids)
     events_write(
@@ -143,13 +143,13 @@ def _verb_write(
     binary: str,
     caller: Caller | None = None,
 ) -> None:
-    fault = Fault(step, problem) if problem else None
+    fault = FaultFacts(step, problem) if problem else None
     payload = create_payload if event_type.startswith("instance.create.") else action_payload
     priority = Priority.ERROR if problem else Priority.INFO
     events_write(
         [
             _event(event_type, row, payload(facts, fault), binary, priority)
-            for row, facts in instance_facts(rows, caller=caller)
+            for row, facts in instance_notification_facts(rows, caller=caller)
         ]
     )
 
@@ -159,7 +159,7 @@ def _updates_write(changes: Sequence[tuple[Instance, States]]) -> None:
     events_write(
         [
             _event(UPDATE, row, _update(row, facts, before[row.pk], now), COMPUTE if row.host else CONDUCTOR)
-            for row, facts in instance_facts([row for row, _ in changes])
+            for row, facts in instance_notification_facts([row for row, _ in changes])
         ]
     )
 

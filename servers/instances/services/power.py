@@ -8,12 +8,12 @@ from computeagent.protocol.guests import GuestFacts
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
-from controlplane.work.work import Lease, NewWork, compute_queue, work_create, work_finish, work_history
+from controlplane.work.work import NewWork, WorkLease, compute_queue, work_create, work_finish, work_history
 from servers.instances.domain.power_actions import POWER_ACTIONS, PowerAction
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
-from servers.instances.services.journal import StepsTold, action_close, action_open, fault_record, steps_cut
-from servers.instances.services.notifications import Phase, power_told
+from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut
+from servers.instances.services.notifications import Phase, emit_power_action
 from servers.instances.services.state import action_require, state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S
 from servers.models import Instance
@@ -39,10 +39,10 @@ def _begin(instance: Instance, rule: PowerAction, user_id: uuid.UUID | None) -> 
     state_set(instance.pk, vm_in=rule.vm_states, task_in=rule.task_states, task_state=rule.task_state)
     work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)
-    power_told(rule.name, Phase.START, instance.pk)
+    emit_power_action(rule.name, Phase.START, instance.pk)
 
 
-def action_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold) -> None:
+def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
     rule = POWER_ACTIONS[lease.kind]
     with transaction.atomic():
@@ -58,10 +58,10 @@ def action_done(*, lease: Lease, guest: GuestFacts, steps: StepsTold) -> None:
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()
-        power_told(rule.name, Phase.END, lease.subject)
+        emit_power_action(rule.name, Phase.END, lease.subject)
 
 
-def action_failed(*, lease: Lease, step: str, message: str, details: str, steps: StepsTold) -> None:
+def action_failed(*, lease: WorkLease, step: str, message: str, details: str, steps: StepReport) -> None:
     """It failed: the instance is as the hypervisor says, which the next power sync will tell. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
@@ -90,4 +90,4 @@ def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, *, p
     steps_cut(instance_id=instance.pk, error=problem)
     fault_record(instance_id=instance.pk, message=message, step=step, host=instance.host, details=details)
     action_close(instance_id=instance.pk, actions=(rule.name,), result="error", message=message)
-    power_told(rule.name, Phase.ERROR, instance.pk, problem=problem, step=step)
+    emit_power_action(rule.name, Phase.ERROR, instance.pk, problem=problem, step=step)

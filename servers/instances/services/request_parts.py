@@ -27,7 +27,7 @@ T = TypeVar("T")
 HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)
 
 
-def looked_up(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None:
+def found_or_problem(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None:
     """What `find` finds; None when it raises Invalid, whose reason is added to `problems` by field."""
     try:
         return find()

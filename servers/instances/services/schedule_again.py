@@ -20,12 +20,12 @@ from servers.instances.domain.schedule_again import ACTION, schedule_again_refus
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
 from servers.instances.services.journal import action_open
-from servers.instances.services.notifications import return_told
+from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
 from servers.states import VmState
 
-KEPT = (
+COPIED_FIELDS = (
     "id",
     "project_id",
     "user_id",
@@ -115,7 +115,7 @@ def _spec_of(instance: Instance) -> RequestSpec:
 def _request_from(instance: Instance, spec: RequestSpec) -> BuildRequest:
     """A batch of its own: the others of its first one are where they are."""
     body = InstanceBody(
-        **{name: getattr(instance, name) for name in KEPT},
+        **{name: getattr(instance, name) for name in COPIED_FIELDS},
         generation=instance.generation + 1,
         availability_zone=spec.typed_body.availability_zone,
         tags=tuple(sorted(instance.tags.values_list("tag", flat=True))),
@@ -157,4 +157,4 @@ def _write_down(before: Instance, request: BuildRequest, caller: Caller, work: W
     decided = f" The decision before was {before.decision_id}." if before.decision_id else ""
     message = f"Asked for again by {caller.username}.{decided}"
     InstanceAction.objects.filter(pk=asked.pk).update(message=message)
-    return_told(pending_instance(request), before=States(before.vm_state, before.task_state or None))
+    emit_return_to_pending(pending_instance(request), before=States(before.vm_state, before.task_state or None))

@@ -17,9 +17,9 @@ from django.db.models.functions import Now
 from computeagent.protocol.guests import GuestFacts
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.instances.domain.guards import refusal
+from servers.instances.domain.guards import action_refusal
 from servers.instances.domain.transitions import task_sources, vm_sources
-from servers.instances.services.notifications import changes_told
+from servers.instances.services.notifications import emit_state_changes
 from servers.models import Instance
 from servers.states import DELETING_TASKS, TaskState, VmState
 
@@ -30,7 +30,7 @@ def action_require(instance: Instance, action: str) -> None:
     The state may change right afterwards: whoever begins still compares and sets.
     """
     states = {"vm_state": instance.vm_state, "task_state": instance.task_state}
-    if reason := refusal(action, **states, is_launched=instance.launched_at is not None):
+    if reason := action_refusal(action, **states, is_launched=instance.launched_at is not None):
         raise Conflict(reason, vm_state=instance.vm_state, task_state=instance.task_state or None)
 
 
@@ -56,7 +56,7 @@ def state_set(
         rows = rows.filter(task_state__in=task_sources(TaskState(changes["task_state"])))
     if "task_state" in changes:
         changes["task_since"] = Now() if changes["task_state"] else None
-    with changes_told([instance_id]):
+    with emit_state_changes([instance_id]):
         if not rows.update(generation=F("generation") + 1, updated_at=Now(), **changes):
             _raise_why(instance_id)
 
@@ -71,7 +71,7 @@ UPDATE servers_instance
 def build_task_set(instance_id: uuid.UUID, task_state: TaskState) -> None:
     """`state_set` for the next task of a build, which comes several times for each: hence the SQL. Raises Conflict."""
     parameters = [task_state.value, uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS)]
-    with changes_told([instance_id]), connection.cursor() as cursor:
+    with emit_state_changes([instance_id]), connection.cursor() as cursor:
         cursor.execute(_BUILD_TASK.format(now=now_sql()), parameters)
         if not cursor.rowcount:
             _raise_why(instance_id)
@@ -88,10 +88,10 @@ UPDATE servers_instance
 
 def built_set(instance_id: uuid.UUID, guest: GuestFacts) -> None:
     """`state_set` for the end of a build: ACTIVE on its host. Raises Conflict."""
-    told = (guest.power_state.value, json.dumps(guest.addresses), guest.vnc_socket)
+    reported = (guest.power_state.value, json.dumps(guest.addresses), guest.vnc_socket)
     expected = (uuid_value(instance_id), VmState.BUILDING.value, *sorted(DELETING_TASKS))
-    with changes_told([instance_id]), connection.cursor() as cursor:
-        cursor.execute(_BUILT.format(now=now_sql()), [VmState.ACTIVE.value, *told, *expected])
+    with emit_state_changes([instance_id]), connection.cursor() as cursor:
+        cursor.execute(_BUILT.format(now=now_sql()), [VmState.ACTIVE.value, *reported, *expected])
         if not cursor.rowcount:
             _raise_why(instance_id)
 
@@ -116,7 +116,7 @@ def instance_error_set(instance_id: uuid.UUID, **changes: Any) -> None:
 def instance_deleted_set(instance_id: uuid.UUID) -> bool:
     """The end of an instance; True for the one caller that ended it."""
     rows = Instance.objects.filter(pk=instance_id, deleted_at__isnull=True)
-    with changes_told([instance_id]):
+    with emit_state_changes([instance_id]):
         return bool(
             rows.update(
                 vm_state=VmState.DELETED,

@@ -92,7 +92,7 @@ class Command(BaseCommand):
         if fixable and not options["yes"] and not self._confirmed(len(fixable)):
             self._say("Nothing was changed.", options)
             return False
-        self._tell([finding_heal(one) for one in found], options)
+        self._print([finding_heal(one) for one in found], options)
         return True
 
     def _explain(self, found: Sequence[AuditFinding]) -> None:
@@ -111,11 +111,11 @@ class Command(BaseCommand):
         except EOFError:
             return False
 
-    def _tell(self, results: Sequence[HealResult], options: dict[str, Any]) -> None:
+    def _print(self, results: Sequence[HealResult], options: dict[str, Any]) -> None:
         for number, one in enumerate(results, start=1):
             if options["json"]:
-                told = {"state": one.state.value, "reason": one.reason, **asdict(one.finding)}
-                self.stdout.write(json.dumps(told, default=str))
+                shown = {"state": one.state.value, "reason": one.reason, **asdict(one.finding)}
+                self.stdout.write(json.dumps(shown, default=str))
             else:
                 reason = f": {one.reason}" if one.reason else ""
                 self.stdout.write(f"{number}. {one.state.value}{reason}")

@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from servers.repair.domain.placement_findings import AuditKind
-from servers.repair.domain.power_rules import PowerCure
+from servers.repair.domain.power_rules import PowerHeal
 
 
 class DriftKind(StrEnum):
     """What is out of step. Those about allocations bear the names of `AuditKind`."""
 
-    STRANGE_GUEST = "strange_guest"
+    ORPHAN_GUEST = "orphan_guest"
     """A guest on a host that no instance explains."""
     GUEST_MISSING = "guest_missing"
     """An instance that should have a guest, and its host has none."""
@@ -45,10 +45,10 @@ class DriftKind(StrEnum):
     CHANGE_STAMP = AuditKind.CHANGE_STAMP.value
 
 
-GUEST_DRIFTS: dict[PowerCure, DriftKind] = {
-    PowerCure.FOLLOW: DriftKind.GUEST_OFF,
-    PowerCure.STOP: DriftKind.GUEST_RUNS,
-    PowerCure.REBUILD_GUEST: DriftKind.GUEST_MISSING,
+GUEST_DRIFTS: dict[PowerHeal, DriftKind] = {
+    PowerHeal.FOLLOW: DriftKind.GUEST_OFF,
+    PowerHeal.STOP: DriftKind.GUEST_RUNS,
+    PowerHeal.REBUILD_GUEST: DriftKind.GUEST_MISSING,
 }
 """What a guest that is not as its instance's state says is called, by what is done about it."""
 
@@ -81,8 +81,8 @@ class Drift:
         return bool(self.heal) and not self.obstacle and not self.asked_by
 
 
-KIND_WORDS: dict[DriftKind, str] = {
-    DriftKind.STRANGE_GUEST: "Guest without instance",
+KIND_LABELS: dict[DriftKind, str] = {
+    DriftKind.ORPHAN_GUEST: "Guest without instance",
     DriftKind.GUEST_MISSING: "Instance without guest",
     DriftKind.GUEST_RUNS: "Guest runs, should be off",
     DriftKind.GUEST_OFF: "Guest is off, should run",
@@ -108,7 +108,7 @@ KIND_WORDS: dict[DriftKind, str] = {
 
 AUTOMATIC: frozenset[DriftKind] = frozenset(
     {
-        DriftKind.STRANGE_GUEST,
+        DriftKind.ORPHAN_GUEST,
         DriftKind.GUEST_MISSING,
         DriftKind.GUEST_RUNS,
         DriftKind.GUEST_OFF,

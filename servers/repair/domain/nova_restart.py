@@ -5,7 +5,7 @@ Source: `nova.compute.manager.ComputeManager.init_host` and `_init_instance`.
 
 from dataclasses import dataclass
 
-from servers.instances.domain.task_rules import Cure
+from servers.instances.domain.task_rules import TaskHeal
 from servers.states import TaskState
 
 _T = TaskState
@@ -15,18 +15,18 @@ _T = TaskState
 class RestartRow:
     """One row of Nova's table. `tasks` are those it is about; a row without any is about the instance or its guest.
 
-    `cures` are the answers of `task_rules` to these tasks; `ours` says where or why it is done differently here.
+    `heals` are the answers of `task_rules` to these tasks; `ours` says where or why it is done differently here.
     """
 
     found: str
     nova: str
     ours: str
     tasks: frozenset[TaskState] = frozenset()
-    cures: frozenset[Cure] = frozenset()
+    heals: frozenset[TaskHeal] = frozenset()
 
 
-def _row(found: str, nova: str, ours: str, tasks: set[TaskState], *cures: Cure) -> RestartRow:
-    return RestartRow(found, nova, ours, frozenset(tasks), frozenset(cures))
+def _row(found: str, nova: str, ours: str, tasks: set[TaskState], *heals: TaskHeal) -> RestartRow:
+    return RestartRow(found, nova, ours, frozenset(tasks), frozenset(heals))
 
 
 NOVA_RESTART: tuple[RestartRow, ...] = (
@@ -38,14 +38,14 @@ NOVA_RESTART: tuple[RestartRow, ...] = (
         "error, task cleared",
         "the open build is taken again by the agent; without one, error",
         {_T.SCHEDULING, _T.BLOCK_DEVICE_MAPPING, _T.NETWORKING, _T.SPAWNING},
-        Cure.ERROR,
+        TaskHeal.ERROR,
     ),
     _row(
         "rebuild cut off",
         "error",
         "the same",
         {_T.REBUILDING, _T.REBUILD_BLOCK_DEVICE_MAPPING, _T.REBUILD_SPAWNING},
-        Cure.ERROR,
+        TaskHeal.ERROR,
     ),
     _row(
         "snapshot or preparation of a resize",
@@ -58,9 +58,9 @@ NOVA_RESTART: tuple[RestartRow, ...] = (
             _T.IMAGE_UPLOADING,
             _T.RESIZE_PREP,
         },
-        Cure.REVERT,
+        TaskHeal.REVERT,
     ),
-    _row("deleting", "delete restarted, error if that fails", "the same", {_T.DELETING}, Cure.FINISH_DELETION),
+    _row("deleting", "delete restarted, error if that fails", "the same", {_T.DELETING}, TaskHeal.FINISH_DELETION),
     _row(
         "reboot cut off",
         "retried, hard when the guest does not run",
@@ -73,35 +73,39 @@ NOVA_RESTART: tuple[RestartRow, ...] = (
             _T.REBOOT_PENDING_HARD,
             _T.REBOOT_STARTED_HARD,
         },
-        Cure.RETRY,
+        TaskHeal.RETRY,
     ),
     _row(
         "pausing or unpausing, guest runs",
         "task cleared, active",
         "task cleared; the power sync that follows says what the guest is",
         {_T.PAUSING, _T.UNPAUSING},
-        Cure.REVERT,
+        TaskHeal.REVERT,
     ),
     _row(
         "reboot started, guest runs",
         "task cleared, active",
         "rebooted once more: a guest that runs may be the one from before",
         {_T.REBOOT_STARTED, _T.REBOOT_STARTED_HARD},
-        Cure.RETRY,
+        TaskHeal.RETRY,
     ),
     _row(
-        "unpausing, guest paused", "unpaused again", "task cleared; asking again is safe", {_T.UNPAUSING}, Cure.REVERT
+        "unpausing, guest paused",
+        "unpaused again",
+        "task cleared; asking again is safe",
+        {_T.UNPAUSING},
+        TaskHeal.REVERT,
     ),
-    _row("powering off", "stop retried", "the same", {_T.POWERING_OFF}, Cure.RETRY),
-    _row("powering on", "start retried", "the same", {_T.POWERING_ON}, Cure.RETRY),
+    _row("powering off", "stop retried", "the same", {_T.POWERING_OFF}, TaskHeal.RETRY),
+    _row("powering on", "start retried", "the same", {_T.POWERING_ON}, TaskHeal.RETRY),
     _row(
         "move of a resize cut off",
         "disks moved back, task cleared",
         "error: where the disks are is for a person to say",
         {_T.RESIZE_MIGRATING},
-        Cure.ERROR,
+        TaskHeal.ERROR,
     ),
-    _row("live migration cut off", "aborted, task cleared", "task cleared", {_T.MIGRATING}, Cure.REVERT),
+    _row("live migration cut off", "aborted, task cleared", "task cleared", {_T.MIGRATING}, TaskHeal.REVERT),
     RestartRow(
         "should run and does not",
         "resumed if resume_guests_state_on_host_boot",

@@ -11,7 +11,7 @@ from servers.states import VmState
 _V, _P = VmState, PowerState
 
 
-class PowerCure(StrEnum):
+class PowerHeal(StrEnum):
     """What is done about one pair of states."""
 
     NOTHING = "nothing"
@@ -27,22 +27,22 @@ class PowerCure(StrEnum):
 
 
 _OFF = (_P.SHUTDOWN, _P.CRASHED)
-POWER_RULES: dict[tuple[VmState, PowerState], PowerCure] = {
-    **{(_V.ACTIVE, power): PowerCure.FOLLOW for power in _OFF},
-    (_V.ACTIVE, _P.SUSPENDED): PowerCure.STOP,
-    (_V.ACTIVE, _P.NOSTATE): PowerCure.REBUILD_GUEST,
-    **{(_V.STOPPED, power): PowerCure.STOP for power in (_P.RUNNING, _P.PAUSED, _P.SUSPENDED)},
-    **{(_V.PAUSED, power): PowerCure.FOLLOW for power in _OFF},
-    (_V.PAUSED, _P.NOSTATE): PowerCure.REBUILD_GUEST,
+POWER_RULES: dict[tuple[VmState, PowerState], PowerHeal] = {
+    **{(_V.ACTIVE, power): PowerHeal.FOLLOW for power in _OFF},
+    (_V.ACTIVE, _P.SUSPENDED): PowerHeal.STOP,
+    (_V.ACTIVE, _P.NOSTATE): PowerHeal.REBUILD_GUEST,
+    **{(_V.STOPPED, power): PowerHeal.STOP for power in (_P.RUNNING, _P.PAUSED, _P.SUSPENDED)},
+    **{(_V.PAUSED, power): PowerHeal.FOLLOW for power in _OFF},
+    (_V.PAUSED, _P.NOSTATE): PowerHeal.REBUILD_GUEST,
 }
 """Pairs that are missing here are left alone: Nova ignores active but paused, and building, rescued, resized,
 suspended and error whatever their guest is. Nova's stop of an active guest that is off ends as FOLLOW does. Nova only
 logs a guest that is not there; here it comes back, but not by the power sync: only once it lasts."""
 
-AT_ONCE = frozenset({PowerCure.FOLLOW, PowerCure.STOP})
+AT_ONCE = frozenset({PowerHeal.FOLLOW, PowerHeal.STOP})
 """What the power sync does itself, as soon as it is told."""
 
 
-def power_cure(vm_state: str, power_state: str) -> PowerCure:
+def power_heal(vm_state: str, power_state: str) -> PowerHeal:
     """What is done about an instance without a task. ValueError for words that are no states."""
-    return POWER_RULES.get((VmState(vm_state), PowerState(power_state)), PowerCure.NOTHING)
+    return POWER_RULES.get((VmState(vm_state), PowerState(power_state)), PowerHeal.NOTHING)

@@ -24,10 +24,10 @@ from controlplane.kernel.errors import NotFound
 from controlplane.work.work import open_work_subjects
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.selectors.liveness import hosts_up
-from servers.instances.domain.task_rules import TASK_RULES, task_cure
-from servers.models import DriftLook, DriftSighting, Instance, StrangeGuest
+from servers.instances.domain.task_rules import TASK_RULES, task_heal_for
+from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
-from servers.repair.domain.power_rules import POWER_RULES, power_cure
+from servers.repair.domain.power_rules import POWER_RULES, power_heal
 from servers.repair.selectors.stuck_tasks import instances_with_lost_task_everywhere
 from servers.states import TaskState, VmState
 
@@ -80,9 +80,9 @@ def drift_of(row: DriftSighting) -> Drift:
     return _dated(drift, row)
 
 
-def drift_looks() -> dict[str, DriftLook]:
+def drift_checks() -> dict[str, DriftCheck]:
     """The last look for each group of kinds, by its name; what was never looked for is missing. One query."""
-    return {row.name: row for row in DriftLook.objects.all()}
+    return {row.name: row for row in DriftCheck.objects.all()}
 
 
 def drift_find(kinds: Collection[DriftKind]) -> Iterator[Drift]:
@@ -99,9 +99,9 @@ def drift_list(
     before, and may be the shadow of a move.
     """
     found = _found(frozenset(DriftKind) if kinds is None else frozenset(kinds))
-    kept = [one for one in found if host in ("", one.host) and instance_id in (None, one.instance_id)]
+    shown = [one for one in found if host in ("", one.host) and instance_id in (None, one.instance_id)]
     now = db_now()
-    dated = _with_sightings(kept)
+    dated = _with_sightings(shown)
     return sorted(dated, key=lambda one: (one.since or now, one.kind, one.key))
 
 
@@ -115,13 +115,13 @@ def drift_get(*, key: str) -> Drift:
 
 def grace_s(kind: DriftKind) -> float:
     """Seconds that a drift of this kind must last before it is put right without being asked for."""
-    name = "STRANGE_GUEST_GRACE_S" if kind is DriftKind.STRANGE_GUEST else "DRIFT_GRACE_S"
+    name = "ORPHAN_GUEST_GRACE_S" if kind is DriftKind.ORPHAN_GUEST else "DRIFT_GRACE_S"
     return float(settings.KILONOVA[name])
 
 
 def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
-    if DriftKind.STRANGE_GUEST in kinds:
-        yield from (_strange(row) for page in pages_by_key(StrangeGuest.objects.all()) for row in page)
+    if DriftKind.ORPHAN_GUEST in kinds:
+        yield from (_orphan_drifts(row) for page in pages_by_key(OrphanGuest.objects.all()) for row in page)
     if kinds & frozenset(GUEST_DRIFTS.values()):
         yield from (one for one in _guests() if one.kind in kinds)
     if DriftKind.GUEST_CRASHED in kinds:
@@ -136,7 +136,7 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
 
 
 def _with_sightings(drifts: list[Drift]) -> list[Drift]:
-    """Since when, by the reconciler's book; a strange guest has its own."""
+    """Since when, by the reconciler's record; an orphan guest has its own."""
     rows = DriftSighting.objects.filter(key__in=[one.key for one in drifts if one.since is None])
     seen = {row.key: row for row in rows}
     return [_dated(one, seen[one.key]) if one.key in seen else one for one in drifts]
@@ -153,14 +153,14 @@ def _dated(one: Drift, row: DriftSighting) -> Drift:
     return replace(one, since=row.first_seen_at, heals_at=heals_at, evidence=evidence)
 
 
-def _strange(row: StrangeGuest) -> Drift:
-    grace = grace_s(DriftKind.STRANGE_GUEST)
+def _orphan_drifts(row: OrphanGuest) -> Drift:
+    grace = grace_s(DriftKind.ORPHAN_GUEST)
     goes_at = row.first_seen_at + timedelta(seconds=grace)
     name = f" ({row.name})" if row.name else ""
-    obstacle = f"{row.kept_because}." if row.kept_because else ""
+    obstacle = f"{row.not_removed_because}." if row.not_removed_because else ""
     return Drift(
-        key=drift_key(DriftKind.STRANGE_GUEST, row.host, row.guest_uuid),
-        kind=DriftKind.STRANGE_GUEST,
+        key=drift_key(DriftKind.ORPHAN_GUEST, row.host, row.guest_uuid),
+        kind=DriftKind.ORPHAN_GUEST,
         subject=str(row.guest_uuid),
         found=f"Host {row.host} has guest {row.guest_uuid}{name}, {row.power_state}, and no instance explains it.",
         evidence={
@@ -175,7 +175,7 @@ def _strange(row: StrangeGuest) -> Drift:
         obstacle=obstacle,
         host=row.host,
         since=row.first_seen_at,
-        heals_at=None if row.kept_because else goes_at,
+        heals_at=None if row.not_removed_because else goes_at,
         asked_by=row.asked_by,
     )
 
@@ -193,7 +193,7 @@ def _guests() -> Iterator[Drift]:
 
 
 def _guest(instance: Instance, *, is_up: bool) -> Drift:
-    kind = GUEST_DRIFTS[power_cure(instance.vm_state, instance.power_state)]
+    kind = GUEST_DRIFTS[power_heal(instance.vm_state, instance.power_state)]
     guest = "is not there" if kind is DriftKind.GUEST_MISSING else f"is {instance.power_state}"
     return Drift(
         key=drift_key(kind, instance.pk),
@@ -240,7 +240,7 @@ def _lost_task(instance: Instance, now: datetime) -> Drift:
     task = TaskState(instance.task_state)
     rule = TASK_RULES[task]
     since = instance.task_since or instance.updated_at
-    cure = task_cure(task, VmState(instance.vm_state), has_host=bool(instance.host))
+    proposed_heal = task_heal_for(task, VmState(instance.vm_state), has_host=bool(instance.host))
     return Drift(
         key=drift_key(DriftKind.LOST_TASK, instance.pk, task.value),
         kind=DriftKind.LOST_TASK,
@@ -252,10 +252,10 @@ def _lost_task(instance: Instance, now: datetime) -> Drift:
             "host": instance.host,
             "stood_s": round((now - since).total_seconds(), 1),
             "deadline_s": rule.deadline_s,
-            "cure": cure.value,
+            "heal": proposed_heal.value,
             "why": rule.why,
         },
-        heal=f"End the task by its rule now: {cure.value.replace('_', ' ')}.",
+        heal=f"End the task by its rule now: {proposed_heal.value.replace('_', ' ')}.",
         instance_id=instance.pk,
         host=instance.host,
         since=since,

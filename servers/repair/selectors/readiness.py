@@ -3,11 +3,11 @@
 from controlplane.work.readiness import (
     Check,
     CheckState,
-    Look,
+    ReadinessCheck,
     checks_run,
     checks_skipped,
     database_missing,
-    ground_looks,
+    infra_checks,
 )
 from scheduling.fleet.selectors.hosts import hosts_schedulable_count
 from servers.images.domain.images import ImageStatus
@@ -16,11 +16,11 @@ from servers.models import Flavor, Image
 
 def readiness_checks() -> list[Check]:
     """Every check, whatever the others say; only without a database the rest is skipped."""
-    looks = ground_looks() | _catalog_looks()
+    named_checks = infra_checks() | _catalog_checks()
     database = checks_run({"database": database_missing})
     if database[0].state is not CheckState.OK:
-        return [*database, *checks_skipped(list(looks), "the database does not answer")]
-    return [*database, *checks_run(looks)]
+        return [*database, *checks_skipped(list(named_checks), "the database does not answer")]
+    return [*database, *checks_run(named_checks)]
 
 
 def readiness_reasons(checks: list[Check]) -> list[str]:
@@ -28,7 +28,7 @@ def readiness_reasons(checks: list[Check]) -> list[str]:
     return [check.reason for check in checks if check.state is CheckState.FAILED]
 
 
-def _catalog_looks() -> dict[str, Look]:
+def _catalog_checks() -> dict[str, ReadinessCheck]:
     return {
         "flavors": lambda: _unless(Flavor.objects.filter(disabled=False).exists(), "there is no flavor"),
         "images": lambda: _unless(Image.objects.filter(status=ImageStatus.ACTIVE).exists(), "there is no active image"),

@@ -21,7 +21,7 @@ OVERDUE_GRACE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Violation:
     """One violation: which invariant (1 to 5), of whom, in a sentence, with the numbers behind it."""
 
     invariant: int
@@ -30,7 +30,7 @@ class Finding:
     evidence: dict[str, Any] = field(default_factory=dict)
 
 
-def audit_findings() -> list[Finding]:
+def audit_findings() -> list[Violation]:
     """Every violation there is now. Reads in one pass per table; a finding seen twice in a row is real.
 
     Rows change while it reads, so a finding on a busy system may be the shadow of a move: run it again.
@@ -44,58 +44,58 @@ def audit_findings() -> list[Finding]:
         *_placement(),
         *_allocations_of_instances(instances, held),
         *_allocations_without_owner(held, owners | client_consumers(), open_work),
-        *(Finding(*fault) for fault in topology_faults(instances, owners, open_work)),
+        *(Violation(*fault) for fault in topology_faults(instances, owners, open_work)),
         *_requests_without_end(instances, pending, open_work),
         *_leftovers(),
     ]
 
 
-def _placement() -> Iterator[Finding]:
+def _placement() -> Iterator[Violation]:
     for one in audit_inventory_usage():
-        yield Finding(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one))
+        yield Violation(1, str(one.provider_uuid or one.consumer_uuid), one.sentence(), asdict(one))
 
 
-def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Finding]:
+def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Violation]:
     """Devices below the compute node belong to it; a pool that nodes share belongs to nobody's tree."""
     roots = compute_roots()
     for one in instances:
         providers = held.get(one.pk, set())
         if one.host and {roots[each] for each in providers if each in roots} != {one.compute_node_uuid}:
-            yield Finding(
+            yield Violation(
                 2,
                 str(one.pk),
                 f"is on {one.host} and holds allocations on {len(providers)} providers, not on its own alone",
                 {"host": one.host, "node": str(one.compute_node_uuid), "providers": sorted(map(str, providers))},
             )
         if not one.host and providers and one.vm_state == VmState.ERROR:
-            yield Finding(2, str(one.pk), "is in ERROR on no host and still holds allocations", {})
+            yield Violation(2, str(one.pk), "is in ERROR on no host and still holds allocations", {})
 
 
 def _allocations_without_owner(
     held: dict[uuid.UUID, set[uuid.UUID]], owners: set[uuid.UUID], busy: set[uuid.UUID]
-) -> Iterator[Finding]:
+) -> Iterator[Violation]:
     for consumer in sorted(set(held) - owners - busy):
-        yield Finding(3, str(consumer), "holds allocations and is no instance and no build request", {})
+        yield Violation(3, str(consumer), "holds allocations and is no instance and no build request", {})
 
 
 def _requests_without_end(
     instances: list[Instance], pending: set[uuid.UUID], open_work: set[uuid.UUID]
-) -> Iterator[Finding]:
+) -> Iterator[Violation]:
     overdue = Work.objects.filter(state__in=OPEN_STATES, deadline_at__lt=now_plus(-OVERDUE_GRACE_S))
     for work in overdue:
-        yield Finding(
+        yield Violation(
             4, str(work.subject), f"{work.kind} is past its deadline and was not ended", {"work": str(work.pk)}
         )
     faulty = set(InstanceFault.objects.values_list("instance_uuid", flat=True))
     for one in instances:
         if one.vm_state == VmState.ERROR and one.pk not in faulty:
-            yield Finding(4, str(one.pk), "is in ERROR without a fault that says why", {})
+            yield Violation(4, str(one.pk), "is in ERROR without a fault that says why", {})
         is_busy = one.vm_state == VmState.BUILDING or one.task_state != TaskState.NONE
         if is_busy and one.pk not in open_work and not _has_open_work_now(one.pk):
-            yield Finding(4, str(one.pk), f"is {one.vm_state}/{one.task_state or '-'} and nobody works on it", {})
+            yield Violation(4, str(one.pk), f"is {one.vm_state}/{one.task_state or '-'} and nobody works on it", {})
     for request in BuildRequest.objects.filter(instance_uuid__in=pending):
         if not _has_open_work_now(request.reservation_id):
-            yield Finding(4, str(request.instance_uuid), "waits to be scheduled and nobody works on it", {})
+            yield Violation(4, str(request.instance_uuid), "waits to be scheduled and nobody works on it", {})
 
 
 def _has_open_work_now(subject: uuid.UUID) -> bool:
@@ -110,11 +110,11 @@ def _has_open_work_now(subject: uuid.UUID) -> bool:
     return has_work or moved_on
 
 
-def _leftovers() -> Iterator[Finding]:
+def _leftovers() -> Iterator[Violation]:
     gone = set(Instance.objects.filter(deleted_at__isnull=False).values_list("pk", flat=True))
     for model in (InstanceMapping, RequestSpec):
         for uid in model._default_manager.filter(instance_uuid__in=gone).values_list("instance_uuid", flat=True):
-            yield Finding(4, str(uid), f"is deleted and left a {model.__name__} behind", {})
+            yield Violation(4, str(uid), f"is deleted and left a {model.__name__} behind", {})
     stuck = Instance.objects.filter(deleted_at__isnull=False, task_state__in=DELETING_TASKS, terminated_at__lt=Now())
     for pk in stuck.values_list("pk", flat=True):
-        yield Finding(4, str(pk), "is deleted and still says that it is being deleted", {})
+        yield Violation(4, str(pk), "is deleted and still says that it is being deleted", {})

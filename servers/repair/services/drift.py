@@ -1,4 +1,4 @@
-"""Putting drift right: asked for by an operator, or by itself once it has lasted. Each heal is in the book."""
+"""Putting drift right: asked for by an operator, or by itself once it has lasted. Each heal is in the record."""
 
 import logging
 import uuid
@@ -16,10 +16,10 @@ from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.models import Work
-from controlplane.work.work import CONDUCTOR_QUEUE, Lease, NewWork, Package, work_create, work_finish
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, Package, WorkLease, work_create, work_finish
 from scheduling.fleet.services.inventory_drift import inventory_restore
 from servers.instances.work_kinds import DRIFT_CHECK
-from servers.models import DriftLook, DriftSighting, Instance, StrangeGuest
+from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
 from servers.repair.domain.placement_findings import HealState
 from servers.repair.selectors.drift import drift_find, drift_get, drift_of, grace_s
@@ -42,7 +42,7 @@ GUEST_KINDS = frozenset(
     }
 )
 PLACEMENT_KINDS = ALLOCATION_KINDS | {DriftKind.INVENTORY}
-HEALED_ELSEWHERE = frozenset({DriftKind.STRANGE_GUEST, DriftKind.LOST_TASK})
+HEALED_ELSEWHERE = frozenset({DriftKind.ORPHAN_GUEST, DriftKind.LOST_TASK})
 """Listed with the guests, and put right by themselves by the agents and by the rules of tasks."""
 GUESTS, ALLOCATIONS = "guests", "allocations"
 LOOKS: dict[str, frozenset[DriftKind]] = {GUESTS: GUEST_KINDS | HEALED_ELSEWHERE, ALLOCATIONS: PLACEMENT_KINDS}
@@ -76,7 +76,7 @@ def drift_heal(*, key: str, actor: str) -> DriftHealed:
         raise Conflict(f"{drift.asked_by} asked for it already.")
     is_done = _HEALERS[drift.kind](drift, actor)
     rows = DriftSighting.objects.filter(key=key)
-    if is_done and drift.kind is DriftKind.STRANGE_GUEST:
+    if is_done and drift.kind is DriftKind.ORPHAN_GUEST:
         rows.update(asked_by=actor)
     else:
         rows.delete()  # what is not right after all is seen again by the next look
@@ -104,12 +104,12 @@ def drift_check_request() -> bool:
     return True
 
 
-def drift_check(_work: Work, lease: Lease) -> None:
+def drift_check(_work: Work, lease: WorkLease) -> None:
     """Kind `drift_check`: look at everything, and put nothing right. Cut off, it is done again from the beginning."""
     package = Package([lease])
     counts: dict[str, int] = {}
     for name in LOOKS:
-        counts |= drift_look(name, between=package.renew).counts
+        counts |= drift_check_run(name, between=package.renew).counts
     work_finish(lease=lease, outcome={"found": sum(counts.values())})
 
 
@@ -118,7 +118,7 @@ def drift_check_overdue(work: Work, reason: str) -> None:
     log.warning("the look for drift that was asked for did not end: %s (%s)", reason, work.pk)
 
 
-def drift_look(name: str, *, between: Callable[[], object] = lambda: None) -> DriftLook:
+def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) -> DriftCheck:
     """Look for the kinds of one group, and keep what is found in rows; what is gone goes. Puts nothing right.
 
     Findings are written TOGETHER at a time and counted, never all held: a restored database may have as many as there
@@ -139,13 +139,13 @@ def drift_look(name: str, *, between: Callable[[], object] = lambda: None) -> Dr
     gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
     gone.filter(tried_lately).update(seen_at=None)  # kept, so that it is not tried every round, and listed no more
     gone.exclude(tried_lately).delete()
-    look = DriftLook(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
+    look = DriftCheck(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
     look.save()
     return look
 
 
 def _round(name: str) -> int:
-    look = drift_look(name)
+    look = drift_check_run(name)
     return sum(_heal_by_itself(one) for one in _due(LOOKS[name] - HEALED_ELSEWHERE, look.began_at))
 
 
@@ -208,10 +208,10 @@ def _task(drift: Drift, asked_by: str) -> bool:
     return row is not None and task_heal(row.pk, row.generation, is_restart=False)
 
 
-def _strange_guest(drift: Drift, asked_by: str) -> bool:
+def _orphan_guest(drift: Drift, asked_by: str) -> bool:
     """The agent removes it: no guest is ever touched from here."""
     _, host, guest_uuid = drift.key.split(":", 2)
-    rows = StrangeGuest.objects.filter(host=host, guest_uuid=guest_uuid, kept_because="", asked_by="")
+    rows = OrphanGuest.objects.filter(host=host, guest_uuid=guest_uuid, not_removed_because="", asked_by="")
     return bool(rows.update(asked_by=asked_by))
 
 
@@ -254,7 +254,7 @@ def _instance(drift: Drift) -> uuid.UUID:
 
 
 _HEALERS: dict[DriftKind, Callable[[Drift, str], bool]] = {
-    DriftKind.STRANGE_GUEST: _strange_guest,
+    DriftKind.ORPHAN_GUEST: _orphan_guest,
     DriftKind.GUEST_MISSING: _guest,
     DriftKind.GUEST_RUNS: _guest,
     DriftKind.GUEST_OFF: _guest,

@@ -79,11 +79,11 @@ def _instances_of(findings: Iterable[AuditFinding]) -> dict[Any, Instance]:
 
 def _evidence(finding: AuditFinding) -> dict[str, Any]:
     """What was compared, as JSON can hold it."""
-    told = dict(finding.seen) | {"providers": list(finding.providers), "resource_class": finding.resource_class}
+    details = dict(finding.seen) | {"providers": list(finding.providers), "resource_class": finding.resource_class}
     if finding.fix is not None:
-        told |= {"reason": finding.fix.reason, "before": finding.fix.before, "after": finding.fix.after}
-    kept = {name: value for name, value in told.items() if value not in ("", [], None)}
-    found: dict[str, Any] = json.loads(json.dumps(kept, cls=DjangoJSONEncoder))
+        details |= {"reason": finding.fix.reason, "before": finding.fix.before, "after": finding.fix.after}
+    given = {name: value for name, value in details.items() if value not in ("", [], None)}
+    found: dict[str, Any] = json.loads(json.dumps(given, cls=DjangoJSONEncoder))
     return found
 
 

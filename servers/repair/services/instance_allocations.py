@@ -72,8 +72,8 @@ def _said(
     if is_elsewhere:
         return AuditKind.OTHER_HOST, f"{subject} and holds allocations of {', '.join(names)}"
     flavor = instance.flavor.get("name", "")
-    told = f"{subject} and holds {amounts_text(sums)}; its flavor {flavor} needs {amounts_text(wanted)}"
-    return AuditKind.OTHER_AMOUNTS, told
+    sentence = f"{subject} and holds {amounts_text(sums)}; its flavor {flavor} needs {amounts_text(wanted)}"
+    return AuditKind.OTHER_AMOUNTS, sentence
 
 
 def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> tuple[dict[str, int], ...]:

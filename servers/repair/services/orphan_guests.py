@@ -1,4 +1,4 @@
-"""Guests that agents found and no instance explains: listed first, released after a grace period, booked when gone.
+"""Guests that agents found and no instance explains: listed first, released after a grace period, recorded when gone.
 
 No guest is touched from here. The agent tells all that it has, is told whose time has come, and asks once more under
 the guest's lock. A guest that is gone afterwards was removed by it, whatever became of the agent.
@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
 from controlplane.work.heals import heal_record
-from servers.models import Instance, StrangeGuest
+from servers.models import Instance, OrphanGuest
 from servers.repair.domain.drift import DriftKind
 from servers.repair.selectors.drift import grace_s
 
@@ -23,22 +23,24 @@ log = logging.getLogger(__name__)
 NAME_MAX = 255
 
 
-def strange_guests_report(*, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[uuid.UUID]:
-    """All strange guests of the host now; `kept_because` says why its agent removes none. Whose time has come.
+def orphan_guests_report(
+    *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+) -> list[uuid.UUID]:
+    """All orphan guests of the host now; `not_removed_because` says why its agent removes none. Whose time has come.
 
     The database's clock counts the grace period, from the first report on.
     """
     seen = {uuid.UUID(guest.uuid): guest for guest in guests}
     with transaction.atomic():
-        known = {row.guest_uuid: row for row in StrangeGuest.objects.select_for_update().filter(host=host)}
+        known = {row.guest_uuid: row for row in OrphanGuest.objects.select_for_update().filter(host=host)}
         _gone([row for pk, row in known.items() if pk not in seen])
         for pk, guest in seen.items():
-            _seen(host, pk, guest, kept_because, is_new=pk not in known)
+            _seen(host, pk, guest, not_removed_because, is_new=pk not in known)
     due = _due().filter(host=host, guest_uuid__in=list(seen))
     return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, seen))
 
 
-def strange_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
+def orphan_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
     """Asked under the guest's lock on its host, right before it goes: whether it may. From now on it is under way."""
     with transaction.atomic():
         # An instance that is placed here at this moment waits for the guest's lock, and is made anew.
@@ -57,32 +59,32 @@ def guest_explained(guest_uuids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     }
 
 
-def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, kept_because: str, *, is_new: bool) -> None:
-    told = {
+def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, not_removed_because: str, *, is_new: bool) -> None:
+    reported = {
         "name": guest.name.replace("\0", "")[:NAME_MAX],
         "power_state": guest.power_state,
         "last_seen_at": Now(),
-        "kept_because": kept_because[:NAME_MAX],
+        "not_removed_because": not_removed_because[:NAME_MAX],
     }
-    StrangeGuest.objects.update_or_create(
-        host=host, guest_uuid=pk, defaults=told, create_defaults={**told, "first_seen_at": Now()}
+    OrphanGuest.objects.update_or_create(
+        host=host, guest_uuid=pk, defaults=reported, create_defaults={**reported, "first_seen_at": Now()}
     )
     if is_new:
         log.warning("host %s has guest %s, which no instance explains", host, pk)
 
 
-def _gone(rows: list[StrangeGuest]) -> None:
+def _gone(rows: list[OrphanGuest]) -> None:
     """Removed by the agent if it was told to; explained by an instance, or removed by somebody else, if not."""
     explained = guest_explained([row.guest_uuid for row in rows if row.released_at])
     for row in rows:
         if row.released_at is not None:
             _record(row, explained.get(row.guest_uuid, "nobody known here"))
-    StrangeGuest.objects.filter(pk__in=[row.pk for row in rows]).delete()
+    OrphanGuest.objects.filter(pk__in=[row.pk for row in rows]).delete()
 
 
-def _record(row: StrangeGuest, whose: str) -> None:
+def _record(row: OrphanGuest, whose: str) -> None:
     heal_record(
-        kind=DriftKind.STRANGE_GUEST.value,
+        kind=DriftKind.ORPHAN_GUEST.value,
         subject=row.guest_uuid,
         found=f"Host {row.host} had guest {row.guest_uuid} ({row.name or 'without a name'}), of {whose}.",
         done="The host's agent removed the guest and its disks.",
@@ -92,15 +94,15 @@ def _record(row: StrangeGuest, whose: str) -> None:
             "power_state": row.power_state,
             "first_seen_at": row.first_seen_at.isoformat(),
             "released_at": row.released_at.isoformat() if row.released_at else None,
-            "grace_s": grace_s(DriftKind.STRANGE_GUEST),
+            "grace_s": grace_s(DriftKind.ORPHAN_GUEST),
             "asked_by": row.asked_by,
         },
     )
 
 
-def _due() -> QuerySet[StrangeGuest]:
-    grace = now_plus(-grace_s(DriftKind.STRANGE_GUEST))
-    return StrangeGuest.objects.filter(~Q(asked_by="") | Q(first_seen_at__lte=grace), kept_because="")
+def _due() -> QuerySet[OrphanGuest]:
+    grace = now_plus(-grace_s(DriftKind.ORPHAN_GUEST))
+    return OrphanGuest.objects.filter(~Q(asked_by="") | Q(first_seen_at__lte=grace), not_removed_because="")
 
 
 def _owned(host: str, guest_uuids: Collection[uuid.UUID]) -> set[uuid.UUID]:

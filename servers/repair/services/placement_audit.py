@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from itertools import chain
 
 from controlplane.infra.db import pages_by_key
-from placement.domain import AllocationView, ConsumerView, Finding, FindingKind
+from placement.domain import AllocationView, ConsumerView, FindingKind, ProviderFinding
 from placement.selectors import allocations_by_consumer, consumer_list, consumers_older_than, provider_views
 from placement.selectors.audit_facts import ComputeProviderFacts, compute_providers_older_than
 from placement.services import audit_inventory_usage
@@ -41,8 +41,8 @@ _KINDS = {
 def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) -> list[AuditFinding]:
     """All findings in the order of healing; only those about one provider (uuid or name) or instance when named."""
     order = {kind: place for place, kind in enumerate(AuditKind)}
-    kept = [one for one in placement_findings() if _is_about(one, provider=provider, instance=instance)]
-    return sorted(kept, key=lambda one: (order[one.kind], one.subject, one.resource_class))
+    shown = [one for one in placement_findings() if _is_about(one, provider=provider, instance=instance)]
+    return sorted(shown, key=lambda one: (order[one.kind], one.subject, one.resource_class))
 
 
 def placement_findings() -> Iterator[AuditFinding]:
@@ -71,7 +71,7 @@ def _of_placement(names: Mapping[uuid.UUID, str]) -> Iterator[AuditFinding]:
             yield _placement_finding(one, names.get(one.provider_uuid, "") if one.provider_uuid else "")
 
 
-def _placement_finding(one: Finding, provider: str) -> AuditFinding:
+def _placement_finding(one: ProviderFinding, provider: str) -> AuditFinding:
     fix, obstacle = answer_to(one, provider)
     drift = one.kind is FindingKind.USED_DIFFERS and one.allocated > max(one.capacity, one.used_when_set)
     added = f"; over the capacity of {one.capacity} by drift, no statement of an operator allowed it" if drift else ""
@@ -92,12 +92,12 @@ def _orphans() -> Iterator[AuditFinding]:
     old = set(consumers_older_than(seconds=GRACE_S))
     suspects = {one.uuid: one for one in consumer_list() if one.uuid in old and one.consumer_type in OUR_TYPES}
     nobodys = consumers_without_owner(suspects)
-    buried = _without_host() & suspects.keys()
+    in_cell0 = _without_host() & suspects.keys()
     # Whoever ends an instance frees its claim in the same transaction: only what is still held now is an orphan.
-    held = allocations_by_consumer(nobodys | buried)
+    held = allocations_by_consumer(nobodys | in_cell0)
     were = instance_uuids_seen(nobodys)
     for pk in sorted(held):
-        why = "is in ERROR on no host" if pk in buried else "is deleted" if pk in were else "is nobody known here"
+        why = "is in ERROR on no host" if pk in in_cell0 else "is deleted" if pk in were else "is nobody known here"
         yield _orphan(suspects[pk], held[pk], why)
 
 

@@ -86,8 +86,8 @@ def _orphan(finding: AuditFinding) -> bool:
 
 
 def _is_orphan(consumer: UUID) -> bool:
-    buried = Instance.objects.filter(pk=consumer, deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
-    return bool(consumers_without_owner([consumer])) or buried.exists()
+    in_cell0 = Instance.objects.filter(pk=consumer, deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
+    return bool(consumers_without_owner([consumer])) or in_cell0.exists()
 
 
 def _node(finding: AuditFinding) -> bool:

@@ -1,4 +1,4 @@
-"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the book."""
+"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the record."""
 
 import logging
 import uuid
@@ -13,21 +13,21 @@ from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.work import NewWork, compute_queue, open_work_subjects, work_create
 from servers.instances.domain.power_actions import POWER_ACTIONS
 from servers.instances.services.journal import action_open, fault_record
-from servers.instances.services.notifications import Phase, power_told
+from servers.instances.services.notifications import Phase, emit_power_action
 from servers.instances.services.state import state_set
 from servers.instances.work_kinds import ACTION_DEADLINE_S, START, STOP
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
-from servers.repair.domain.power_rules import AT_ONCE, PowerCure, power_cure
+from servers.repair.domain.power_rules import AT_ONCE, PowerHeal, power_heal
 from servers.states import TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {
-    PowerCure.FOLLOW: "The instance was set to stopped, as its guest is.",
-    PowerCure.STOP: "The guest is being stopped.",
-    PowerCure.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
+    PowerHeal.FOLLOW: "The instance was set to stopped, as its guest is.",
+    PowerHeal.STOP: "The guest is being stopped.",
+    PowerHeal.REBUILD_GUEST: "The guest is being defined anew from its disks and started.",
 }
-_WORK = {PowerCure.STOP: STOP, PowerCure.REBUILD_GUEST: START}
+_WORK = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestFacts], ownership: Ownership | None = None) -> None:
@@ -54,10 +54,10 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
         # Looked at again under the lock: whoever begins work changes the instance first.
         if instance is None or open_work_subjects(subjects=[instance_id]):
             return False
-        cure = power_cure(instance.vm_state, instance.power_state)
-        if cure is PowerCure.NOTHING:
+        proposed_heal = power_heal(instance.vm_state, instance.power_state)
+        if proposed_heal is PowerHeal.NOTHING:
             return False
-        _put_right(instance, cure, asked_by)
+        _put_right(instance, proposed_heal, asked_by)
     return True
 
 
@@ -75,7 +75,7 @@ def _sync_one(instance: Instance, guest: GuestFacts, ownership: Ownership | None
         rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
         if not rows.filter(owned(ownership)).update(generation=instance.generation + 1, **changes):
             return  # somebody began with it, or has the host now: what was read of the guest may be over
-    if power_cure(instance.vm_state, guest.power_state) in AT_ONCE:
+    if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
         _restore_quietly(instance)
 
 
@@ -86,10 +86,10 @@ def _restore_quietly(instance: Instance) -> None:
         log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
 
 
-def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
-    """As an action that people can see, and in the book of heals."""
+def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
+    """As an action that people can see, and in the record of heals."""
     vm_in, task_in = {instance.vm_state}, {TaskState.NONE}
-    if cure is PowerCure.FOLLOW:
+    if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
         if instance.power_state == PowerState.CRASHED:
             # Nothing is repaired by that: the row follows, and the crash is a fault, and drift until somebody acts.
@@ -97,17 +97,17 @@ def _put_right(instance: Instance, cure: PowerCure, asked_by: str) -> None:
             fault_record(instance_id=instance.pk, message=message, step="power_sync", host=instance.host)
             return
     else:
-        rule = POWER_ACTIONS[_WORK[cure]]
+        rule = POWER_ACTIONS[_WORK[proposed_heal]]
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task_state)
         work = work_create(NewWork(compute_queue(instance.host), rule.kind, instance.pk, ACTION_DEADLINE_S))
         action_open(instance_id=instance.pk, action=rule.name, user_id=None, project_id=instance.project_id, work=work)
-        power_told(rule.name, Phase.START, instance.pk)
+        emit_power_action(rule.name, Phase.START, instance.pk)
     heal_record(
-        kind=GUEST_DRIFTS[cure],
+        kind=GUEST_DRIFTS[proposed_heal],
         subject=instance.pk,
         found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
         f"{_guest_words(instance.power_state)}.",
-        done=_DONE[cure],
+        done=_DONE[proposed_heal],
         evidence={
             "vm_state": instance.vm_state,
             "power_state": instance.power_state,

@@ -16,7 +16,14 @@ from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
 from scheduling.topology.services.claims import claims_free
 from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
+from servers.instances.domain.task_rules import (
+    RESCHEDULE,
+    TASK_RULES,
+    TaskHeal,
+    overdue_words,
+    restart_words,
+    task_heal_for,
+)
 from servers.instances.services.delete import deletion_take_up
 from servers.instances.services.journal import (
     action_take_up,
@@ -44,7 +51,7 @@ class _Stuck:
     since: datetime
     stood_s: float
     last: Work | None
-    cure: Cure
+    proposed_heal: TaskHeal
     message: str = ""
 
     @property
@@ -84,7 +91,7 @@ def _heal_in_transaction(instance_id: uuid.UUID, generation: int, *, is_restart:
     stuck = _judge(instance, is_restart=is_restart)
     with request_id_scope(stuck.last.request_id if stuck.last else instance.request_id):
         _write_down(stuck)
-        _CURES[stuck.cure](stuck)
+        _HEALS[stuck.proposed_heal](stuck)
         _record(stuck, is_restart=is_restart)
     log.warning("instance %s: %s", instance.pk, stuck.message)
     return True
@@ -99,10 +106,12 @@ def _judge(instance: Instance, *, is_restart: bool) -> _Stuck:
         since=since,
         stood_s=(db_now() - since).total_seconds(),
         last=Work.objects.filter(subject=instance.pk).order_by("-created_at").first(),
-        cure=task_cure(task, vm_state, has_host=bool(instance.host), is_restart=is_restart),
+        proposed_heal=task_heal_for(task, vm_state, has_host=bool(instance.host), is_restart=is_restart),
     )
     words = restart_words if is_restart else overdue_words
-    return replace(stuck, message=words(task, stood_s=stuck.stood_s, step=stuck.step, cure=stuck.cure))
+    return replace(
+        stuck, message=words(task, stood_s=stuck.stood_s, step=stuck.step, proposed_heal=stuck.proposed_heal)
+    )
 
 
 def _write_down(stuck: _Stuck) -> None:
@@ -148,11 +157,11 @@ def _finish_deletion(stuck: _Stuck) -> None:
     deletion_take_up(stuck.instance)
 
 
-_CURES = {
-    Cure.RETRY: _retry,
-    Cure.REVERT: _revert,
-    Cure.ERROR: _error,
-    Cure.FINISH_DELETION: _finish_deletion,
+_HEALS = {
+    TaskHeal.RETRY: _retry,
+    TaskHeal.REVERT: _revert,
+    TaskHeal.ERROR: _error,
+    TaskHeal.FINISH_DELETION: _finish_deletion,
 }
 
 
@@ -172,7 +181,7 @@ def _record(stuck: _Stuck, *, is_restart: bool) -> None:
         kind=LOST_TASK if is_restart else OVERDUE_TASK,
         subject=stuck.instance.pk,
         found=stuck.message,
-        done=f"{stuck.cure.value}: {TASK_RULES[stuck.task].why}",
+        done=f"{stuck.proposed_heal.value}: {TASK_RULES[stuck.task].why}",
         evidence=_evidence(stuck),
     )
 
@@ -195,6 +204,6 @@ def _evidence(stuck: _Stuck) -> dict[str, Any]:
         "since": stuck.since.isoformat(),
         "stood_s": round(stuck.stood_s, 1),
         "deadline_s": TASK_RULES[stuck.task].deadline_s,
-        "cure": stuck.cure.value,
+        "heal": stuck.proposed_heal.value,
         "last_work": work,
     }

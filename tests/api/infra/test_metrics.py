@@ -15,7 +15,7 @@ from controlplane.identity.models import User
 from controlplane.identity.services import token_issue
 from controlplane.infra.db import now_plus
 from controlplane.work.models import NamedLease, Work
-from servers.instances.selectors.metrics import MOST_NAMES
+from servers.instances.selectors.metrics import MAX_NAMES
 from servers.models import InstanceAction, InstanceActionEvent
 from tests.worlds.cloud import PASSWORD, People, active, cloud, create, fail_build, order, pump
 
@@ -226,7 +226,7 @@ def test_names_that_agents_make_up_do_not_grow_the_page(setting: Setting, people
     Work.objects.update(kind="made up")
     found = values()
     steps = {name for name in found if name.startswith("kilonova_step_duration_seconds_count")}
-    assert len(steps) == MOST_NAMES + 1
+    assert len(steps) == MAX_NAMES + 1
     assert 'kilonova_step_duration_seconds_count{step="other"}' in steps
     assert not any('kind="made up"' in name for name in found)
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from controlplane.identity.models import User
-from controlplane.notifications.envelope import Event
-from controlplane.notifications.fan_out import events_offer
+from controlplane.notifications.fan_out import events_fan_out
 from controlplane.notifications.models import Delivery, DeliveryAttempt, DeliveryState, Notification, Webhook
 from controlplane.notifications.outbox import events_write
-from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.secret_encryption import secret_decrypt
+from controlplane.notifications.serializer import Event
 from controlplane.notifications.webhooks import webhook_create
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def add(browser: Client, **changes: Any) -> Any:
 def failed_delivery() -> Delivery:
     webhook_create(name="lab", url="https://example.org/", events=["*"], secret=SECRET)
     events_write([Event("scheduler.select_destinations.end", "nova-scheduler:lab", {}, timezone.now())])
-    events_offer()
+    events_fan_out()
     row = Delivery.objects.get()
     DeliveryAttempt.objects.create(delivery=row, number=1, duration_ms=3, status=503, error="busy")
     Delivery.objects.update(state=DeliveryState.FAILED, attempt=12)
@@ -45,10 +45,10 @@ def failed_delivery() -> Delivery:
 def test_webhook_is_added_and_its_secret_is_shown_nowhere(browser: Client) -> None:
     page = add(browser).content.decode()
     row = Webhook.objects.get()
-    assert (row.url, row.events, unseal(row.sealed_secret)) == (FORM["url"], ["scheduler.*"], SECRET)
+    assert (row.url, row.events, secret_decrypt(row.encrypted_secret)) == (FORM["url"], ["scheduler.*"], SECRET)
     change = browser.get(reverse("admin:notifications_webhook_change", args=[row.pk])).content.decode()
     assert SECRET not in page + change
-    assert row.sealed_secret not in page + change
+    assert row.encrypted_secret not in page + change
 
 
 def test_webhook_that_is_changed_keeps_its_secret(browser: Client) -> None:
@@ -57,7 +57,7 @@ def test_webhook_that_is_changed_keeps_its_secret(browser: Client) -> None:
     form = {**FORM, "url": "https://example.org/new", "secret": ""}
     assert browser.post(reverse("admin:notifications_webhook_change", args=[row.pk]), form).status_code == 302
     row.refresh_from_db()
-    assert (row.url, unseal(row.sealed_secret)) == ("https://example.org/new", SECRET)
+    assert (row.url, secret_decrypt(row.encrypted_secret)) == ("https://example.org/new", SECRET)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_what_failed_is_sent_again(browser: Client, model: str) -> None:
 
 def test_who_may_only_look_cannot_send_again() -> None:
     row = failed_delivery()
-    looker = User.objects.create_user(username="looker", password="a-long-password", is_staff=True)
-    looker.user_permissions.add(Permission.objects.get(codename="view_delivery"))
+    viewer = User.objects.create_user(username="viewer", password="a-long-password", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_delivery"))
     client = Client()
-    client.force_login(looker)
+    client.force_login(viewer)
     data = {"action": "send_again", "_selected_action": [str(row.pk)]}
     client.post(reverse("admin:notifications_delivery_changelist"), data)
     row.refresh_from_db()

@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from controlplane.notifications.envelope import Event
-from controlplane.notifications.fan_out import events_offer
+from controlplane.notifications.fan_out import events_fan_out
 from controlplane.notifications.models import Delivery, DeliveryState, Notification, Webhook
 from controlplane.notifications.outbox import events_write
-from controlplane.notifications.secret_encryption import unseal
+from controlplane.notifications.secret_encryption import secret_decrypt
 from controlplane.notifications.sender import webhook_drain
+from controlplane.notifications.serializer import Event
 from controlplane.notifications.webhooks import webhook_create
 from tests.fixtures.receivers import Receiver
 from tests.worlds import cloud as world
@@ -34,7 +34,7 @@ def event(event_type: str = "instance.create.end") -> Notification:
 def delivered_to(url: str = "https://example.org/") -> Delivery:
     webhook_create(name="lab", url=url, events=["instance.*"], secret=SECRET)
     event()
-    events_offer()
+    events_fan_out()
     return Delivery.objects.get()
 
 
@@ -45,7 +45,7 @@ def test_webhook_is_made_listed_changed_and_removed(admin: APIClient) -> None:
     assert admin.get("/api/webhooks/").json()["results"][0]["name"] == "lab"
     changed = admin.patch(path, {"events": ["*"], "enabled": False}, format="json")
     assert (changed.status_code, changed.json()["events"], changed.json()["enabled"]) == (200, ["*"], False)
-    assert unseal(Webhook.objects.get().sealed_secret) == SECRET
+    assert secret_decrypt(Webhook.objects.get().encrypted_secret) == SECRET
     assert admin.delete(path).status_code == 204
     assert admin.get(path).status_code == 404
 
@@ -56,10 +56,10 @@ def test_secret_is_in_no_answer_and_can_be_changed(admin: APIClient) -> None:
     changed = admin.patch(path, {"secret": "another-secret-of-theirs"}, format="json")
     answers = [made, changed, admin.get(path), admin.get("/api/webhooks/")]
     row = Webhook.objects.get()
-    assert unseal(row.sealed_secret) == "another-secret-of-theirs"
-    told = b"".join(one.content for one in answers).decode()
-    assert "secret" not in told
-    assert row.sealed_secret not in told
+    assert secret_decrypt(row.encrypted_secret) == "another-secret-of-theirs"
+    reported = b"".join(one.content for one in answers).decode()
+    assert "secret" not in reported
+    assert row.encrypted_secret not in reported
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_trial_reaches_its_receiver_signed_and_goes_to_nobody_else(
     made = admin.post("/api/webhooks/", {**BODY, "url": receiver.url}, format="json").json()
     answer = admin.post(f"/api/webhooks/{made['id']}/test/")
     assert (answer.status_code, answer.json()["event_type"]) == (202, "webhook.test")
-    events_offer()
+    events_fan_out()
     webhook_drain(Webhook.objects.get(name="lab").pk)
     (headers, content) = receiver.got[0]
     assert (headers["X-Kilonova-Event"], Delivery.objects.count()) == ("webhook.test", 1)
     assert json.loads(content)["payload"]["nova_object.data"]["name"] == "lab"
-    told = admin.get(f"/api/deliveries/{answer.json()['id']}/").json()
-    assert (told["state"], [one["status"] for one in told["attempts"]]) == ("done", [204])
+    reported = admin.get(f"/api/deliveries/{answer.json()['id']}/").json()
+    assert (reported["state"], [one["status"] for one in reported["attempts"]]) == ("done", [204])
 
 
 def test_trial_of_a_disabled_webhook_is_a_conflict(admin: APIClient) -> None:

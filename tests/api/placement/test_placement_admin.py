@@ -115,10 +115,10 @@ def test_the_page_with_the_effect_needs_no_inline_code(browser, world):
 
 
 def test_who_may_only_look_gets_no_effect_page(db, world):
-    looker = User.objects.create_user(username="looker", password="a-long-password", is_staff=True)
-    looker.user_permissions.add(Permission.objects.get(codename="view_inventory"))
+    viewer = User.objects.create_user(username="viewer", password="a-long-password", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_inventory"))
     client = Client()
-    client.force_login(looker)
+    client.force_login(viewer)
 
     answer = state(client, inventory_of(world), confirmed_generation=provider_get(world.first).generation)
 
@@ -161,13 +161,13 @@ def test_operators_traits_and_aggregates_are_edited_and_drivers_stay(browser, wo
 
 
 @pytest.mark.parametrize(
-    ("traits", "aggregates", "told"),
+    ("traits", "aggregates", "reported"),
     [("HW_MADE_UP", "", "No such trait: HW_MADE_UP"), ("", "rack-7", "Not a uuid: rack-7")],
 )
-def test_traits_and_aggregates_that_cannot_be_are_told_at_the_field(traits, aggregates, told, browser, world):
+def test_traits_and_aggregates_that_cannot_be_are_told_at_the_field(traits, aggregates, reported, browser, world):
     page = provider_form(browser, world, traits, aggregates)
 
-    assert told in page.content.decode()
+    assert reported in page.content.decode()
     assert aggregate_uuids_of(world.first) == {world.aggregate}
 
 

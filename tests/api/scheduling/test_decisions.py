@@ -71,7 +71,7 @@ def test_operator_is_told_why_not(admin: APIClient) -> None:
     fleet(2)
     url = f"/api/decisions/{refused_decision()}/why-not/"
     body = admin.get(url, {"host": "cmp-01"}).json()
-    assert (body["standing"], body["refusal"]["reason"]) == ("refused", "ram_short")
+    assert (body["result"], body["refusal"]["reason"]) == ("refused", "ram_short")
     assert (body["refusal"]["wanted"], body["refusal"]["available"]) == (9000, 4096)
 
 
@@ -79,12 +79,12 @@ def test_why_not_of_the_chosen_host_says_that_it_was_chosen(admin: APIClient) ->
     fleet(2)
     found = chosen()
     url = f"/api/decisions/{found.decision_id}/why-not/"
-    assert admin.get(url, {"host": found.instances[0].selected.host}).json()["standing"] == "selected"
+    assert admin.get(url, {"host": found.instances[0].selected.host}).json()["result"] == "selected"
 
 
 def test_why_not_of_an_unknown_host_says_unknown(admin: APIClient) -> None:
     fleet(1)
-    assert admin.get(f"/api/decisions/{chosen().decision_id}/why-not/?host=ghost").json()["standing"] == "unknown"
+    assert admin.get(f"/api/decisions/{chosen().decision_id}/why-not/?host=ghost").json()["result"] == "unknown"
 
 
 def test_why_not_without_a_host_names_the_field(admin: APIClient) -> None:

@@ -111,7 +111,7 @@ def test_draft_is_deleted(admin: APIClient) -> None:
     assert admin.get(f"{URL}{pk}/").status_code == 404
 
 
-def test_version_is_activated_and_then_sealed(admin: APIClient) -> None:
+def test_version_is_activated_and_then_immutable(admin: APIClient) -> None:
     pk = validated(admin, host_subset_size=2)
     assert act(admin, pk, "activate").json()["state"] == "active"
     assert policy_active().host_subset_size == 2

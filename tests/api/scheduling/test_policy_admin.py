@@ -76,7 +76,7 @@ def test_edit_of_an_old_revision_is_refused(browser: Client) -> None:
     assert fresh(made).body == {"host_subset_size": 4}
 
 
-def test_sealed_version_is_only_shown(browser: Client) -> None:
+def test_immutable_version_is_only_shown(browser: Client) -> None:
     made = policy_create(body={}, activate=True)
     assert 'name="body"' not in text(browser.get(reverse(CHANGE, args=[made.pk])))
     assert browser.post(reverse(CHANGE, args=[made.pk]), {"body": "{}"}).status_code == 403
@@ -148,11 +148,11 @@ def test_action_brings_the_defaults_back(browser: Client) -> None:
     assert policy_active().version == "defaults"
 
 
-def test_draft_is_deleted_and_a_sealed_version_is_not(browser: Client) -> None:
-    draft, sealed = policy_create(body={}), policy_create(body={}, activate=True)
-    for row in (draft, sealed):
+def test_draft_is_deleted_and_a_immutable_version_is_not(browser: Client) -> None:
+    draft, immutable = policy_create(body={}), policy_create(body={}, activate=True)
+    for row in (draft, immutable):
         browser.post(reverse("admin:scheduling_schedulerpolicy_delete", args=[row.pk]), {"post": "yes"})
-    assert list(SchedulerPolicy.objects.values_list("pk", flat=True)) == [sealed.pk]
+    assert list(SchedulerPolicy.objects.values_list("pk", flat=True)) == [immutable.pk]
 
 
 def test_unknown_step_is_not_found(browser: Client) -> None:
@@ -160,7 +160,7 @@ def test_unknown_step_is_not_found(browser: Client) -> None:
 
 
 def test_person_who_may_only_look_previews_and_does_not_activate() -> None:
-    user = User.objects.create_user(username="looker", password="a-long-password", is_staff=True)
+    user = User.objects.create_user(username="viewer", password="a-long-password", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_schedulerpolicy"))
     client, made = Client(), validated()
     client.force_login(user)

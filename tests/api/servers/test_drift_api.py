@@ -7,8 +7,8 @@ from rest_framework.test import APIClient
 
 from controlplane.infra.db import db_now
 from controlplane.work.heals import heal_record
-from servers.models import StrangeGuest
-from servers.repair.services.drift import LOOKS, drift_look
+from servers.models import OrphanGuest
+from servers.repair.services.drift import LOOKS, drift_check_run
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,21 +32,21 @@ def client_for(person: str, who: world.People) -> APIClient:
 def look() -> None:
     """As the reconciler does it."""
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
-def strange(host: str = "h1", **more: str) -> str:
+def orphan_guest(host: str = "h1", **more: str) -> str:
     """A guest that no instance explains; the key of its drift."""
     now = db_now()
-    row = StrangeGuest.objects.create(
+    row = OrphanGuest.objects.create(
         host=host, guest_uuid=uuid.uuid4(), power_state="running", first_seen_at=now, last_seen_at=now, **more
     )
     look()
-    return f"strange_guest:{row.host}:{row.guest_uuid}"
+    return f"orphan_guest:{row.host}:{row.guest_uuid}"
 
 
 def test_drift_and_heals_are_for_admins(who: world.People) -> None:
-    key = strange()
+    key = orphan_guest()
     heal_record(kind="overdue_task", subject=None, found="x", done="y", evidence={})
     answers = {}
     for person in reversed(PERSONS):  # the admin last: its heal changes something
@@ -61,20 +61,20 @@ def test_drift_and_heals_are_for_admins(who: world.People) -> None:
 
 
 def test_drift_tells_what_was_compared_and_what_would_be_done(admin: APIClient) -> None:
-    key = strange()
+    key = orphan_guest()
     found = admin.get("/api/drift/").json()
     assert found["count"] == 1
     row = found["results"][0]
-    assert (row["key"], row["kind"], row["can_heal"], row["host"]) == (key, "strange_guest", True, "h1")
+    assert (row["key"], row["kind"], row["can_heal"], row["host"]) == (key, "orphan_guest", True, "h1")
     assert row["heals_at"] > row["since"]
     assert row["evidence"]["power_state"] == "running"
 
 
 @pytest.mark.parametrize(
-    ("query", "count"), [("kind=strange_guest", 1), ("kind=generation", 0), ("host=h2", 0), ("host=h1", 1)]
+    ("query", "count"), [("kind=orphan_guest", 1), ("kind=generation", 0), ("host=h2", 0), ("host=h1", 1)]
 )
 def test_drift_is_filtered(query: str, count: int, admin: APIClient) -> None:
-    strange()
+    orphan_guest()
     assert admin.get(f"/api/drift/?{query}").json()["count"] == count
 
 
@@ -86,7 +86,7 @@ def test_filter_that_makes_no_sense_is_refused_by_name(query: str, admin: APICli
 
 
 def test_heal_is_done_once_and_refused_with_the_reason(admin: APIClient) -> None:
-    key = strange()
+    key = orphan_guest()
     done = admin.post("/api/drift/heal/", {"key": key}, format="json").json()
     assert (done["is_done"], done["drift"]["key"]) == (True, key)
     again = admin.post("/api/drift/heal/", {"key": key}, format="json")

@@ -150,13 +150,13 @@ def test_what_no_guest_can_be_given_is_refused_before_a_host_is_chosen(who: worl
     world.flavor("limited", extra_specs={"quota:cpu_limit": "1000"})
     world.image("uefi", properties={"hw_firmware_type": "uefi"})
 
-    for changes, told in (
+    for changes, reported in (
         ({"image": "uefi"}, "hw_firmware_type=uefi"),
         ({"flavor": "limited"}, "quota:cpu_limit=1000"),
     ):
         answer = post(world.client_of(who.member), **changes)
         assert answer.status_code == 400
-        assert told in str(answer.json()["error"])
+        assert reported in str(answer.json()["error"])
     assert not BuildRequest.objects.exists()
 
 
@@ -267,9 +267,9 @@ def test_failed_instance_tells_its_fault_and_decision(who: world.People) -> None
 
 def test_journey_tells_actions_attempts_and_steps(who: world.People) -> None:
     made = world.active(who.member)
-    told = world.client_of(who.admin).get(f"/api/instances/{made.pk}/journey/").json()
-    assert [(one["action"], one["result"]) for one in told["actions"]] == [("create", "success")]
-    assert [(one["host"], one["outcome"]) for one in told["attempts"]] == [("h1", "active")]
+    reported = world.client_of(who.admin).get(f"/api/instances/{made.pk}/journey/").json()
+    assert [(one["action"], one["result"]) for one in reported["actions"]] == [("create", "success")]
+    assert [(one["host"], one["outcome"]) for one in reported["attempts"]] == [("h1", "active")]
     hidden = world.client_of(who.member).get(f"/api/instances/{made.pk}/journey/").json()
     assert hidden["attempts"][0]["host"] is None
 

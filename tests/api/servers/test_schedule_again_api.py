@@ -9,7 +9,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def buried(who: world.People) -> str:
+def in_cell0(who: world.People) -> str:
     world.flavor("huge", vcpus=8)
     made = world.create(who.member, flavor="huge")[0]
     world.pump()
@@ -19,7 +19,7 @@ def buried(who: world.People) -> str:
 @pytest.mark.parametrize(("name", "status"), [("admin", 202), ("member", 202), ("reader", 403), ("stranger", 404)])
 def test_role_decides_who_may(name: str, status: int) -> None:
     who = world.cloud("small")
-    path, caller = buried(who), getattr(who, name)
+    path, caller = in_cell0(who), getattr(who, name)
     assert isinstance(caller, Caller)
     answer = world.client_of(caller).post(path)
     assert answer.status_code == status
@@ -31,7 +31,7 @@ def test_role_decides_who_may(name: str, status: int) -> None:
 
 def test_second_request_is_a_conflict_in_words() -> None:
     who = world.cloud("small")
-    path, client = buried(who), world.client_of(who.member)
+    path, client = in_cell0(who), world.client_of(who.member)
     client.post(path)
     answer = client.post(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
@@ -41,6 +41,6 @@ def test_second_request_is_a_conflict_in_words() -> None:
 def test_caller_without_a_token_is_sent_away() -> None:
     who = world.cloud("small")
     client = world.client_of(who.member)
-    path = buried(who)
+    path = in_cell0(who)
     client.credentials()
     assert client.post(path).status_code in {401, 403}

@@ -219,7 +219,7 @@ def test_explain_tells_the_host_its_rules_and_changes(who: world.People) -> None
     service_disable(host="cmp-1", reason="new disks")
     body = explain(who.admin, flavor=HUGE, host="cmp-1", force=True).json()
     host = body["host"]
-    assert (host["standing"], host["refusal"]["reason"]) == ("refused", "disabled")
+    assert (host["result"], host["refusal"]["reason"]) == ("refused", "disabled")
     assert {one["reason"] for one in host["rules"]} >= {"disabled", "vcpu_short"}
     assert {one["stage"] for one in host["rules"]} == {"request_filters", "placement", "ComputeFilter"}
     assert host["changes"][0]["sentence"] == "enable cmp-1 and ask for 4 vcpu instead of 20"

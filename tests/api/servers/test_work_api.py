@@ -24,7 +24,7 @@ TABLE = {
     "POST work-cancel": "/api/work/{work}/cancel/",
 }
 FIELDS = {"id", "kind", "subject", "queue", "host", "state", "attempt", "max_attempts", "step", "error", "lease_owner"}
-FIELDS |= {"lease_until", "deadline_at", "overdue", "lapsed", "rung_at", "created_at", "started_at", "finished_at"}
+FIELDS |= {"lease_until", "deadline_at", "overdue", "lapsed", "woken_at", "created_at", "started_at", "finished_at"}
 FIELDS |= {"request_id", "actions"}
 
 
@@ -126,11 +126,11 @@ def test_list_of_many_costs_the_queries_of_few(work: Work, who: world.People, ad
     assert queries() == few
 
 
-def test_retry_rings_and_shows_the_row(work: Work, admin: APIClient) -> None:
-    Work.objects.filter(pk=work.pk).update(rung_at=None)
+def test_retry_sends_a_wakeup_and_shows_the_row(work: Work, admin: APIClient) -> None:
+    Work.objects.filter(pk=work.pk).update(woken_at=None)
     answer = admin.post(f"/api/work/{work.pk}/retry/")
     assert (answer.status_code, answer.json()["state"]) == (200, "waiting")
-    assert answer.json()["rung_at"]
+    assert answer.json()["woken_at"]
 
 
 def test_retry_of_running_work_is_a_conflict_with_the_reason(work: Work, admin: APIClient) -> None:

@@ -1,4 +1,4 @@
-"""The book of heals in Django's admin: for superusers to read, and for nobody to write."""
+"""The record of heals in Django's admin: for superusers to read, and for nobody to write."""
 
 import uuid
 

@@ -75,12 +75,12 @@ def _run_on(database: str, files: Sequence[SuiteFile]) -> Run:
             if chosen := [each for each in files if each.mode is mode]:
                 with KilonovaServer(url, mode) as server:
                     outcomes += send(server.url, chosen, erase=True)
-                    _tell_errors(server)
+                    _print_errors(server)
     outcomes.sort(key=lambda each: each.file)
     return Run(database, tuple(outcomes), judge(outcomes, known_exceptions(), database))
 
 
-def _tell_errors(server: KilonovaServer) -> None:
+def _print_errors(server: KilonovaServer) -> None:
     """The end of the server's log, where it has one: a 500 is seen with its traceback."""
     if text := server.errors().strip():
         print(f"--- the server's log ends:\n{text[-3000:]}", file=sys.stderr)

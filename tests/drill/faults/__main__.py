@@ -30,7 +30,7 @@ def main() -> int:
         outcomes = faults_run(faults, given.environments, given.directory or Path(fresh))
         bad = 0
         for outcome in outcomes:
-            print(json.dumps(outcome.told(), default=str), flush=True)
+            print(json.dumps(outcome.as_row(), default=str), flush=True)
             bad += not outcome.is_good
     print(f"{'BAD' if bad else 'ok'}: {bad} of the faults did not end as they must", flush=True)
     return 1 if bad else 0

@@ -3,17 +3,17 @@
 from tests.drill.faults import (
     clocks,
     disk_full,
-    doorbells,
     idle_tree,
     libvirt_fails,
     partition,
     servers_gone,
     twins,
+    wakeups,
 )
 
 FAULTS = (
     *libvirt_fails.FAULTS,
-    *doorbells.FAULTS,
+    *wakeups.FAULTS,
     *idle_tree.FAULTS,
     *clocks.FAULTS,
     *twins.FAULTS,

@@ -147,8 +147,14 @@ def _cut_during_build(stage: Stage, cut: Callable[[Wire], None]) -> Evidence:
         deleted = until(lambda: instance(stage, gone) is None, 40, f"{gone} is deleted after the cut")
         (work,) = works(stage, uid, "build")
         expect(runs_on(stage, uid) == [HOST], "it runs once")
-    told = "the control plane does not answer" in log_of(stage, f"agent-{HOST}")
-    return {"cut_s": CUT_S, "active_s": took, "deleted_s": deleted, "attempts": work["attempt"], "agent_told": told}
+    is_logged = "the control plane does not answer" in log_of(stage, f"agent-{HOST}")
+    return {
+        "cut_s": CUT_S,
+        "active_s": took,
+        "deleted_s": deleted,
+        "attempts": work["attempt"],
+        "agent_told": is_logged,
+    }
 
 
 FAULTS = (

@@ -30,7 +30,7 @@ class Outcome:
         """It had the outcome that it must have, and nothing was lost; of a negative control, the opposite."""
         return self.must_fail == bool(self.unexpected or self.violations)
 
-    def told(self) -> dict[str, object]:
+    def as_row(self) -> dict[str, object]:
         """For a line of a report."""
         return {
             "fault": self.fault,
@@ -77,7 +77,7 @@ def _stage(fault: Fault, environment: Environment, place: Path) -> Iterator[Stag
     try:
         stage.prepare()
         for name, program in fault.programs.items():
-            # Started from nothing: what is not the product's is not known to the nursery.
+            # Started from nothing: what is not the product's is not known to the process manager.
             process = stage.processes[name]
             process.program, process.arguments, process.env_extra = program, [], {"PYTHONUNBUFFERED": "1"}
         stage.start()

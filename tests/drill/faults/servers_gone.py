@@ -73,25 +73,25 @@ class _Fast:
 
 
 def redis_forgets(stage: Stage) -> Evidence:
-    """Killed without a copy on disk: every doorbell in it is gone, and only the rows know what is to be done."""
+    """Killed without a copy on disk: every wake-up in it is gone, and only the rows know what is to be done."""
     assert stage.redis is not None
     return _during_load(stage, stage.redis, down_s=2.0)
 
 
-def redis_keeps(stage: Stage) -> Evidence:
-    """Saved, killed, started on what it had saved: doorbells that were answered since then ring a second time."""
+def redis_holds(stage: Stage) -> Evidence:
+    """Saved, killed, started on what it had saved: wake-ups that were answered since then ring a second time."""
     assert stage.redis is not None
     server, before = stage.redis, load_counts(stage)
     with under_load(stage):
         time.sleep(BEFORE_S)
         with redis.Redis.from_url(server.url()) as client:
-            client.rpush("kilonova:doorbell:kept", "a copy that is not empty")
+            client.rpush("kilonova:wakeup:kept", "a copy that is not empty")
             client.save()
         time.sleep(0.3)
         server.restart()
         time.sleep(AFTER_S)
     with redis.Redis.from_url(server.url()) as client:
-        expect(client.delete("kilonova:doorbell:kept"), "Redis came back with what it had saved")
+        expect(client.delete("kilonova:wakeup:kept"), "Redis came back with what it had saved")
     (server.directory / "dump.rdb").unlink()
     uid = make(stage)
     took = until(lambda: is_active_now(stage, uid), WORKS_AGAIN_S, f"{uid}, asked for after the restart, is ACTIVE")
@@ -104,5 +104,5 @@ FAULTS = (
     Fault("postgres-restart-fast", postgres_fast, WITH_POSTGRES),
     Fault("postgres-away-beyond-lease", postgres_long, WITH_POSTGRES),
     Fault("redis-restart-forgets", redis_forgets, (Environment.REDIS,)),
-    Fault("redis-restart-keeps", redis_keeps, (Environment.REDIS,)),
+    Fault("redis-restart-keeps", redis_holds, (Environment.REDIS,)),
 )

@@ -11,7 +11,7 @@ from django_q.cluster import Cluster
 from django_q.conf import Conf
 
 from controlplane.work.jobs import worker_name
-from controlplane.work.reconcile import reconcile_turn
+from controlplane.work.reconcile import reconcile_round
 from controlplane.work.work import CONDUCTOR_QUEUE
 
 
@@ -25,4 +25,4 @@ def main(_arguments: list[str]) -> int:
     while True:
         time.sleep(interval)
         db.close_old_connections()
-        reconcile_turn(owner=worker_name(), seconds=interval * 3)
+        reconcile_round(owner=worker_name(), seconds=interval * 3)

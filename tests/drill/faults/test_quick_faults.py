@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.drill.faults import doorbells, libvirt_fails
+from tests.drill.faults import libvirt_fails, wakeups
 from tests.drill.faults.fault import THREE_SIMULATED, Fault
 from tests.drill.faults.runner import fault_run
 from tests.drill.stage import Environment, Stage
 
-QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "doorbells-doubled", "doorbells-of-strangers")
-FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *doorbells.FAULTS) if fault.name in QUICK]
+QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "wakeups-doubled", "wakeups-of-strangers")
+FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *wakeups.FAULTS) if fault.name in QUICK]
 
 
 @pytest.fixture(scope="module")
@@ -29,4 +29,4 @@ def stage() -> Iterator[Stage]:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_fault_ends_as_it_must_and_loses_nothing(fault: Fault, stage: Stage) -> None:
     outcome = fault_run(fault, stage)
-    assert outcome.is_good, outcome.told()
+    assert outcome.is_good, outcome.as_row()

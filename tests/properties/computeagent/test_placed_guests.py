@@ -10,7 +10,7 @@ from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.fake_hardware import FakeSizes
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.guest_tuning import HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.topology import GuestTopology
 from controlplane.kernel.cpu_list import parse_cpus
@@ -77,10 +77,10 @@ def test_guest_that_fits_a_report_is_built_where_it_was_placed(
 ) -> None:
     driver, options = host
     report = driver.host_report()
-    wish = guest_topology(flavor, ImageSnapshot())
+    wanted_value = guest_topology(flavor, ImageSnapshot())
     assert report.numa_topology is not None
-    assert wish is not None
-    placed = fit(report.numa_topology, wish)
+    assert wanted_value is not None
+    placed = fit(report.numa_topology, wanted_value)
     assume(isinstance(placed, GuestTopology))
     assert isinstance(placed, GuestTopology)
     guest = guest_of(flavor, placed)
@@ -88,7 +88,7 @@ def test_guest_that_fits_a_report_is_built_where_it_was_placed(
     assert topology_complaints(guest, report) == []
     view = HostView(report.numa_topology.cells, options.cpu_shared_set)
     definition = GuestDefinition(
-        guest_mark(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=guest_tuning(guest, view)
+        guest_metadata(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=guest_tuning(guest, view)
     )
     root = ET.fromstring(guest_xml(definition))  # noqa: S314 - what we have just made
     pins = {int(pin.get("vcpu", "")): parse_cpus(pin.get("cpuset", "")) for pin in root.findall("cputune/vcpupin")}

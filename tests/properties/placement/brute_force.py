@@ -142,7 +142,7 @@ def outcome_of(choice: Choice) -> Outcome:
     return sums(choice), frozenset((suffix, frozenset(uuids)) for suffix, uuids in mappings.items())
 
 
-def told(candidate: AllocationCandidate) -> Outcome:
+def as_outcome(candidate: AllocationCandidate) -> Outcome:
     """The same of what the search has found."""
     allocations = frozenset(
         (provider, name, amount)

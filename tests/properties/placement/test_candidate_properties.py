@@ -18,7 +18,7 @@ from placement.candidates import (
     columns_of,
 )
 from placement.domain import InventoryUsage
-from tests.properties.placement.brute_force import SHARES, Outcome, outcomes, told
+from tests.properties.placement.brute_force import SHARES, Outcome, as_outcome, outcomes
 
 CLASSES, TRAITS = ["VCPU", "DISK_GB"], ["T1", "T2", SHARES]
 AGGREGATES = [UUID(int=number) for number in range(100, 102)]
@@ -85,7 +85,7 @@ def queries(draw: st.DrawFn) -> CandidateQuery:
 
 @given(forest=forests(), query=queries(), options=st.builds(SearchOptions, seed=st.none() | st.integers(0, 9)))
 def test_search_finds_each_candidate_of_the_rules_once(forest, query, options):
-    found = [told(candidate) for candidate in candidates_find(columns_of(forest), query, options).candidates]
+    found = [as_outcome(candidate) for candidate in candidates_find(columns_of(forest), query, options).candidates]
 
     assert Counter(found) == Counter(outcomes(forest, query))
 
@@ -137,8 +137,8 @@ def test_one_of_like_children_stands_for_all_and_for_nobody_else(tree, wanted, p
     close = (frozenset({"0", "1"}),) if is_close and len(groups) > 1 else ()
     query, columns = CandidateQuery(groups, policy, close), columns_of(tree)
 
-    every = [told(one) for one in candidates_find(columns, query).candidates]
-    ones = [told(one) for one in candidates_find(columns, query, SearchOptions(like_children="one")).candidates]
+    every = [as_outcome(one) for one in candidates_find(columns, query).candidates]
+    ones = [as_outcome(one) for one in candidates_find(columns, query, SearchOptions(symmetry="one")).candidates]
 
     exchanges = [exchange for order in permutations(tree) if keeps(tree, exchange := exchange_of(tree, order))]
     classes = {first_name(outcome, exchanges) for outcome in every}

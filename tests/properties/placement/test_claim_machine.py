@@ -115,7 +115,7 @@ class Model:
         return True
 
 
-class Books(RuleBasedStateMachine):
+class Ledger(RuleBasedStateMachine):
     """Each rule takes a step in the database and in the model, and both must agree."""
 
     @initialize()
@@ -268,7 +268,7 @@ class Books(RuleBasedStateMachine):
 
 def test_database_and_model_agree_after_every_step(db):
     run_state_machine_as_test(
-        Books,
+        Ledger,
         settings=settings(
             stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
         ),

@@ -55,7 +55,7 @@ steps = st.one_of(
 )
 database_is_rolled_back = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
-Books = tuple[Mapping[UUID, object], Mapping[UUID, object]]
+Ledger = tuple[Mapping[UUID, object], Mapping[UUID, object]]
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def books() -> Books:
+def ledger() -> Ledger:
     """All usage and all allocations, as values."""
     return fleet_usage(), allocations_by_consumer()
 
@@ -109,11 +109,11 @@ def test_books_balance_after_every_step(db, history):
     with undone():
         fleet()
         for step in history:
-            before, excess = books(), over_capacity()
+            before, excess = ledger(), over_capacity()
             done = take(step)
             assert audit_inventory_usage() == []
             if not done:
-                assert books() == before  # a refusal leaves no trace
+                assert ledger() == before  # a refusal leaves no trace
             if step[0] != "state":  # only an operator can put an inventory above its capacity
                 assert all(units <= excess.get(key, 0) for key, units in over_capacity().items())
 
@@ -125,10 +125,10 @@ def test_claim_then_free_is_the_identity(db, history, batch):
         fleet()
         for step in history:
             take(step)
-        before = books()
+        before = ledger()
         if take(("claim", batch)):
             allocations_free([claim.consumer_uuid for claim in batch])
-        assert books() == before
+        assert ledger() == before
 
 
 @database_is_rolled_back

@@ -7,10 +7,10 @@ from typing import Any
 
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.request.image_property_names import EARLIER_NAMES, KNOWN
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.json_query import evaluate
 
-Rule = Callable[[HostState, RequestSpec], bool]
+Rule = Callable[[HostState, RequestSpecView], bool]
 
 
 def words(state: HostState, key: str) -> set[str]:
@@ -19,7 +19,7 @@ def words(state: HostState, key: str) -> set[str]:
     return {word.strip() for text in texts for word in text.split(",")}
 
 
-def least(state: HostState, key: str, default: float, read: Callable[[str], float]) -> float:
+def minimum(state: HostState, key: str, default: float, read: Callable[[str], float]) -> float:
     """The least number of the aggregates, or the default."""
     texts = [each.metadata[key] for each in state.aggregates if key in each.metadata]
     try:
@@ -33,30 +33,30 @@ def room(total: float, used: float, ratio: float, wanted: float) -> bool:
     return total >= wanted and total * ratio - used >= wanted
 
 
-def ram(state: HostState, spec: RequestSpec, ratio: float) -> bool:
+def ram(state: HostState, spec: RequestSpecView, ratio: float) -> bool:
     total = state.total_usable_ram_mb
     return room(total, total - state.free_ram_mb, ratio, spec.memory_mb)
 
 
-def core(state: HostState, spec: RequestSpec, ratio: float) -> bool:
+def core(state: HostState, spec: RequestSpecView, ratio: float) -> bool:
     return not state.vcpus_total or room(state.vcpus_total, state.vcpus_used, ratio, spec.vcpus)
 
 
-def disk_wanted(spec: RequestSpec) -> int:
+def disk_wanted(spec: RequestSpecView) -> int:
     return 1024 * (spec.root_gb + spec.ephemeral_gb) + spec.swap
 
 
-def disk(state: HostState, spec: RequestSpec, ratio: float) -> bool:
+def disk(state: HostState, spec: RequestSpecView, ratio: float) -> bool:
     total = state.total_usable_disk_gb * 1024
     return room(total, total - state.free_disk_mb, ratio, disk_wanted(spec))
 
 
-def zone(state: HostState, spec: RequestSpec) -> bool:
+def zone(state: HostState, spec: RequestSpecView) -> bool:
     zones = words(state, "availability_zone") or {spec.options.default_availability_zone}
     return not spec.availability_zone or spec.availability_zone in zones
 
 
-def image_isolation(state: HostState, spec: RequestSpec) -> bool:
+def image_isolation(state: HostState, spec: RequestSpecView) -> bool:
     properties = {EARLIER_NAMES.get(key, key): value for key, value in spec.image.properties.items()}
     return not any(
         properties.get(key) and str(properties[key]) not in words(state, key)
@@ -66,7 +66,7 @@ def image_isolation(state: HostState, spec: RequestSpec) -> bool:
     )
 
 
-def cidr(state: HostState, spec: RequestSpec) -> bool:
+def cidr(state: HostState, spec: RequestSpecView) -> bool:
     near = spec.get_scheduler_hint("build_near_host_ip")
     if not near:
         return True
@@ -74,13 +74,13 @@ def cidr(state: HostState, spec: RequestSpec) -> bool:
     return bool(state.host_ip) and ip_address(state.host_ip) in network
 
 
-def query(state: HostState, spec: RequestSpec) -> bool:
+def query(state: HostState, spec: RequestSpecView) -> bool:
     text = spec.get_scheduler_hint("query")
     result: Any = evaluate(json.loads(text), vars(state)) if text else True
     return any(result) if isinstance(result, list) else bool(result)
 
 
-def legacy(state: HostState, spec: RequestSpec, *, together: bool) -> bool:
+def legacy(state: HostState, spec: RequestSpecView, *, together: bool) -> bool:
     group = spec.instance_group
     if group is None or group.policy != "legacy" or not group.hosts:
         return True
@@ -91,14 +91,14 @@ MORE_FILTERS: dict[str, Rule] = {
     "RamFilter": lambda h, s: ram(h, s, h.ram_allocation_ratio),
     "CoreFilter": lambda h, s: core(h, s, h.cpu_allocation_ratio),
     "DiskFilter": lambda h, s: disk(h, s, h.disk_allocation_ratio),
-    "AggregateRamFilter": lambda h, s: ram(h, s, least(h, "ram_allocation_ratio", h.ram_allocation_ratio, float)),
-    "AggregateCoreFilter": lambda h, s: core(h, s, least(h, "cpu_allocation_ratio", h.cpu_allocation_ratio, float)),
-    "AggregateDiskFilter": lambda h, s: disk(h, s, least(h, "disk_allocation_ratio", h.disk_allocation_ratio, float)),
+    "AggregateRamFilter": lambda h, s: ram(h, s, minimum(h, "ram_allocation_ratio", h.ram_allocation_ratio, float)),
+    "AggregateCoreFilter": lambda h, s: core(h, s, minimum(h, "cpu_allocation_ratio", h.cpu_allocation_ratio, float)),
+    "AggregateDiskFilter": lambda h, s: disk(h, s, minimum(h, "disk_allocation_ratio", h.disk_allocation_ratio, float)),
     "AggregateIoOpsFilter": lambda h, s: (
-        h.num_io_ops < least(h, "max_io_ops_per_host", s.options.max_io_ops_per_host, int)
+        h.num_io_ops < minimum(h, "max_io_ops_per_host", s.options.max_io_ops_per_host, int)
     ),
     "AggregateNumInstancesFilter": lambda h, s: (
-        h.num_instances < least(h, "max_instances_per_host", s.options.max_instances_per_host, int)
+        h.num_instances < minimum(h, "max_instances_per_host", s.options.max_instances_per_host, int)
     ),
     "ExactRamFilter": lambda h, s: h.free_ram_mb == s.memory_mb,
     "ExactCoreFilter": lambda h, s: bool(h.vcpus_total) and h.vcpus_total - h.vcpus_used == s.vcpus,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scheduling.domain.hosts.host_state import HostState
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.extra_specs_ops import match
 from tests.properties.scheduling.nova_filter_rules import MORE_FILTERS
 
@@ -17,11 +17,11 @@ def _values(state: HostState, key: str) -> set[str]:
     return found
 
 
-def compute(state: HostState, spec: RequestSpec) -> bool:
+def compute(state: HostState, spec: RequestSpecView) -> bool:
     return state.enabled and state.is_up
 
 
-def aggregate_extra_specs(state: HostState, spec: RequestSpec) -> bool:
+def aggregate_extra_specs(state: HostState, spec: RequestSpecView) -> bool:
     for key, wanted in spec.flavor.extra_specs.items():
         parts = key.split(":", 1)
         if len(parts) == 2 and parts[0] != "aggregate_instance_extra_specs":
@@ -31,13 +31,13 @@ def aggregate_extra_specs(state: HostState, spec: RequestSpec) -> bool:
     return True
 
 
-def multi_tenancy(state: HostState, spec: RequestSpec) -> bool:
+def multi_tenancy(state: HostState, spec: RequestSpecView) -> bool:
     keys = {key for each in state.aggregates for key in each.metadata if key.startswith("filter_tenant_id")}
     allowed = set().union(*(_values(state, key) for key in keys))
     return not allowed or spec.project_id in allowed
 
 
-def capabilities(state: HostState, spec: RequestSpec) -> bool:
+def capabilities(state: HostState, spec: RequestSpecView) -> bool:
     for key, wanted in spec.flavor.extra_specs.items():
         if not key.startswith("capabilities:"):
             continue
@@ -49,7 +49,7 @@ def capabilities(state: HostState, spec: RequestSpec) -> bool:
     return True
 
 
-def image_properties(state: HostState, spec: RequestSpec) -> bool:
+def image_properties(state: HostState, spec: RequestSpecView) -> bool:
     wanted = [spec.image.properties.get(name) for name in ("hw_architecture", "img_hv_type", "hw_vm_mode")]
     if not any(wanted):
         return True
@@ -59,36 +59,36 @@ def image_properties(state: HostState, spec: RequestSpec) -> bool:
     )
 
 
-def same_host(state: HostState, spec: RequestSpec) -> bool:
+def same_host(state: HostState, spec: RequestSpecView) -> bool:
     wanted = spec.scheduler_hints.get("same_host", ())
     return not wanted or any(uuid in state.instances for uuid in wanted)
 
 
-def different_host(state: HostState, spec: RequestSpec) -> bool:
+def different_host(state: HostState, spec: RequestSpecView) -> bool:
     return not any(uuid in state.instances for uuid in spec.scheduler_hints.get("different_host", ()))
 
 
-def affinity(state: HostState, spec: RequestSpec) -> bool:
+def affinity(state: HostState, spec: RequestSpecView) -> bool:
     group = spec.instance_group
     return group is None or group.policy != "affinity" or not group.hosts or state.host in group.hosts
 
 
-def anti_affinity(state: HostState, spec: RequestSpec) -> bool:
+def anti_affinity(state: HostState, spec: RequestSpecView) -> bool:
     group = spec.instance_group
     if group is None or group.policy != "anti-affinity" or spec.instance_uuid in state.instances:
         return True
     return len(set(state.instances) & set(group.members)) < group.rules.get("max_server_per_host", 1)
 
 
-def io_ops(state: HostState, spec: RequestSpec) -> bool:
+def io_ops(state: HostState, spec: RequestSpecView) -> bool:
     return state.num_io_ops < spec.options.max_io_ops_per_host
 
 
-def num_instances(state: HostState, spec: RequestSpec) -> bool:
+def num_instances(state: HostState, spec: RequestSpecView) -> bool:
     return state.num_instances < spec.options.max_instances_per_host
 
 
-FILTERS: dict[str, Callable[[HostState, RequestSpec], bool]] = {
+FILTERS: dict[str, Callable[[HostState, RequestSpecView], bool]] = {
     "ComputeFilter": compute,
     "AggregateInstanceExtraSpecsFilter": aggregate_extra_specs,
     "AggregateMultiTenancyIsolation": multi_tenancy,
@@ -105,13 +105,13 @@ FILTERS: dict[str, Callable[[HostState, RequestSpec], bool]] = {
 }
 
 
-def _members(state: HostState, spec: RequestSpec, policy: str) -> int:
+def _members(state: HostState, spec: RequestSpecView, policy: str) -> int:
     group = spec.instance_group
     return len(set(state.instances) & set(group.members)) if group and group.policy == policy else 0
 
 
 # Raw value, floor, sign, default multiplier, aggregate key.
-Weigher = tuple[Callable[[HostState, RequestSpec], float], float | None, float, float, str]
+Weigher = tuple[Callable[[HostState, RequestSpecView], float], float | None, float, float, str]
 
 WEIGHERS: dict[str, Weigher] = {
     "RAMWeigher": (lambda h, s: h.free_ram_mb, 0, 1, 1.0, "ram_weight_multiplier"),
@@ -155,7 +155,7 @@ WEIGHERS: dict[str, Weigher] = {
 }
 
 
-def scores(states: list[HostState], spec: RequestSpec, names: list[str]) -> list[float]:
+def scores(states: list[HostState], spec: RequestSpecView, names: list[str]) -> list[float]:
     """The score of each host, one weigher after the other."""
     totals = [0.0] * len(states)
     for name in names:

@@ -11,7 +11,7 @@ from scheduling.decisions.ledger.fleet_columns import same_column, table_to_colu
 from scheduling.domain.hosts.host_rows import AggregateRow, HostRow, InventoryRow
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine.host_table import host_table_from_rows
-from scheduling.fleet.cache.incremental_host_table import HostTableKept
+from scheduling.fleet.cache.incremental_host_table import IncrementalHostTable
 
 HOSTS = 6
 few = st.integers(0, 3)
@@ -80,26 +80,26 @@ def test_kept_table_equals_a_table_made_anew(
     before: list[AggregateRow],
     after: list[AggregateRow],
 ) -> None:
-    kept = HostTableKept(begin, before)
+    incremental = IncrementalHostTable(begin, before)
     for step in changes:
-        kept.put({at: replace(kept.rows[at], **dict(some)) for at, some in step.items()})
-        assert differing(kept.table, host_table_from_rows(kept.rows, before)) == []
-    kept.put_aggregates(after)
-    assert differing(kept.table, host_table_from_rows(kept.rows, after)) == []
+        incremental.put({at: replace(incremental.rows[at], **dict(some)) for at, some in step.items()})
+        assert differing(incremental.table, host_table_from_rows(incremental.rows, before)) == []
+    incremental.put_aggregates(after)
+    assert differing(incremental.table, host_table_from_rows(incremental.rows, after)) == []
 
 
 @given(rows, st.lists(change, min_size=1))
 def test_table_handed_out_before_stays_as_it_was(begin: list[HostRow], some: list[tuple[str, Any]]) -> None:
-    kept = HostTableKept(begin, ())
-    held, same = kept.table, host_table_from_rows(begin)
-    kept.put({2: replace(kept.rows[2], **dict(some))})
+    incremental = IncrementalHostTable(begin, ())
+    held, same = incremental.table, host_table_from_rows(begin)
+    incremental.put({2: replace(incremental.rows[2], **dict(some))})
     assert differing(held, same) == []
 
 
 def test_unchanged_columns_are_shared() -> None:
-    kept = HostTableKept([HostRow("h", "n", "u", inventories={"VCPU": InventoryRow(4)})], ())
-    before = kept.table
-    kept.put({0: replace(kept.rows[0], inventories={"VCPU": InventoryRow(4, used=1)})})
-    assert kept.table.trait_sets is before.trait_sets
-    assert kept.table.inventories["VCPU"].total is before.inventories["VCPU"].total
-    assert np.array_equal(kept.table.vcpus_used, [1])
+    incremental = IncrementalHostTable([HostRow("h", "n", "u", inventories={"VCPU": InventoryRow(4)})], ())
+    before = incremental.table
+    incremental.put({0: replace(incremental.rows[0], inventories={"VCPU": InventoryRow(4, used=1)})})
+    assert incremental.table.trait_sets is before.trait_sets
+    assert incremental.table.inventories["VCPU"].total is before.inventories["VCPU"].total
+    assert np.array_equal(incremental.table.vcpus_used, [1])

@@ -108,7 +108,7 @@ def test_decision_comes_back_whole_or_says_that_it_was_cut(
     back = record_of_blob(blob, names=names_of(trace.hosts, trace.nodes))
     assert digest == trace_digest(trace)
     assert back.trace is not None
-    if back.keep is None:
+    if back.top_rows is None:
         assert trace_to_dict(back.trace) == trace_to_dict(trace)
         assert first_difference(trace, back.trace) is None
         assert trace_digest(back.trace) == digest

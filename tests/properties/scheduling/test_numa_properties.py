@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCell,
+    GuestCellTuning,
     GuestTopology,
-    HostCell,
     HostTopology,
-    Pages,
+    NUMACell,
+    NUMAPages,
     ThreadPolicy,
 )
 from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
@@ -28,7 +28,7 @@ from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list
 from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool
 from scheduling.topology.domain.pci.pool import free as give_back
-from scheduling.topology.domain.pci.support import Place, consume, refuse_pci
+from scheduling.topology.domain.pci.support import NumaPlace, consume, refuse_pci
 from scheduling.topology.domain.pci.support import claim as take
 from tests.units.scheduling import worlds
 
@@ -36,7 +36,7 @@ CPUS = 8
 
 
 @st.composite
-def host_cells(draw: st.DrawFn, at: int) -> HostCell:
+def host_cells(draw: st.DrawFn, at: int) -> NUMACell:
     threads = draw(st.sampled_from([1, 2, 4]))
     first = at * CPUS
     numbers = range(first, first + CPUS)
@@ -44,7 +44,7 @@ def host_cells(draw: st.DrawFn, at: int) -> HostCell:
     shared = frozenset(numbers) if draw(st.booleans()) else frozenset(numbers) - pinnable
     pinned = frozenset(draw(st.sets(st.sampled_from(sorted(pinnable))))) if pinnable else frozenset()
     sizes = draw(st.sampled_from([(), (4,), (4, 2048)]))
-    return HostCell(
+    return NUMACell(
         id=at,
         cpuset=shared,
         pcpuset=pinnable,
@@ -54,7 +54,9 @@ def host_cells(draw: st.DrawFn, at: int) -> HostCell:
         memory_used_mib=draw(st.integers(0, 4096)),
         pinned_cpus=pinned,
         siblings=tuple(frozenset(range(one, one + threads)) for one in range(first, first + CPUS, threads)),
-        mempages=tuple(Pages(size, 2048 * 1024 // size, draw(st.integers(0, 1024 * 1024 // size))) for size in sizes),
+        mempages=tuple(
+            NUMAPages(size, 2048 * 1024 // size, draw(st.integers(0, 1024 * 1024 // size))) for size in sizes
+        ),
         physnets=frozenset(draw(st.sets(st.sampled_from("ab"), max_size=1))),
     )
 
@@ -76,7 +78,7 @@ def guests(draw: st.DrawFn) -> GuestTopology:
         pinned, first = frozenset(range(first, first + pins)), first + pins
         shared, first = frozenset(range(first, first + floats)), first + floats
         memory = draw(st.sampled_from([2, 511, 512, 1024]))
-        cells.append(GuestCell(at, shared, pinned, memory, size, policy, threads))
+        cells.append(GuestCellTuning(at, shared, pinned, memory, size, policy, threads))
     emulator = (
         draw(st.sampled_from([None, *EmulatorThreads])) if policy in (CpuPolicy.DEDICATED, CpuPolicy.MIXED) else None
     )
@@ -201,10 +203,12 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
     reserve = [int(guest.emulator_threads_isolated), *[0] * (len(guest) - 1)]
     for chosen in permutations(host.cells, len(guest)):
         pairs = zip(chosen, guest.cells, reserve, strict=True)
-        if not all(isinstance(fit_cell(cell, part, wants.limits, count), GuestCell) for cell, part, count in pairs):
+        if not all(
+            isinstance(fit_cell(cell, part, wants.limits, count), GuestCellTuning) for cell, part, count in pairs
+        ):
             continue
         ids = frozenset(cell.id for cell in chosen)
-        place = Place(ids, host.sockets)
+        place = NumaPlace(ids, host.sockets)
         if wants.pools is not None and wants.pci_requests and refuse_pci(wants.pools, wants.pci_requests, place):
             continue
         if refuse_far_networks(host, ids, wants.networks) is None:
@@ -213,11 +217,11 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
 
 
 @given(host_cells(0), st.integers(1, 8), st.integers(0, 1))
-def test_pinning_without_policy_needs_only_free_cpus(cell: HostCell, vcpus: int, reserve: int) -> None:
-    part = GuestCell(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
+def test_pinning_without_policy_needs_only_free_cpus(cell: NUMACell, vcpus: int, reserve: int) -> None:
+    part = GuestCellTuning(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
     found = fit_cell(cell, part, reserve=reserve)
     has_memory = all(pages.free >= 0 for pages in cell.mempages[:1])
-    assert isinstance(found, GuestCell) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
+    assert isinstance(found, GuestCellTuning) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
 
 
 @given(hosts(), guests(), needs)
@@ -232,7 +236,7 @@ def test_topologies_survive_their_rows(host: HostTopology, guest: GuestTopology,
 def test_devices_claimed_then_freed_are_the_same(
     free_pools: tuple[PciPool, ...], wanted: tuple[PciRequest, ...], cells: frozenset[int]
 ) -> None:
-    found = consume(free_pools, wanted, Place(cells, {0: 0, 1: 0, 2: 1}))
+    found = consume(free_pools, wanted, NumaPlace(cells, {0: 0, 1: 0, 2: 1}))
     if hasattr(found, "given"):
         after = take(free_pools, found)
         assert min((pool.count for pool in after), default=0) >= 0

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduling.domain.columns import Interned, InventoryColumns
+from scheduling.domain.hosts.host_details import HostDetails
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.policy import DEFAULT_POLICY, DEFAULT_WEIGHERS, Policy, PolicyOptions
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import (
@@ -56,7 +57,7 @@ def frozen_view(table: HostTable) -> dict[str, object]:
             return [plain(getattr(value, each.name)) for each in fields(value)]
         if isinstance(value, dict):
             return {name: plain(part) for name, part in value.items()}
-        return copy.deepcopy(value)
+        return value if isinstance(value, HostDetails) else copy.deepcopy(value)
 
     return {each.name: plain(getattr(table, each.name)) for each in fields(table)}
 
@@ -121,7 +122,7 @@ def test_batch_is_whole_or_nothing_and_keeps_group_rules(
     rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest, policy: Policy, seed: int
 ) -> None:
     trace = schedule(ScheduleCall(host_table_from_rows(rows, aggregates), asked, policy, seed))
-    assert not trace.selections or len(trace.selections) >= asked.least_count
+    assert not trace.selections or len(trace.selections) >= asked.min_instances
     hosts = Counter(each.selected.host for each in trace.selections)
     if asked.group and asked.group.policy == "anti-affinity" and "ServerGroupAntiAffinityFilter" in policy.filters:
         assert all(count <= asked.group.max_server_per_host for count in hosts.values())
@@ -148,7 +149,9 @@ def test_filter_over_columns_equals_nova_s_rule_host_by_host(
     name: str, rows: list[HostRow], aggregates: list[AggregateRow], asked: ScheduleRequest
 ) -> None:
     table = host_table_from_rows(rows, aggregates)
-    spec = RequestSpec(asked, resource_request(asked), PolicyOptions(max_instances_per_host=3), {}, group=asked.group)
+    spec = RequestSpecView(
+        asked, resource_request(asked), PolicyOptions(max_instances_per_host=3), {}, group=asked.group
+    )
     groups = BUILT_IN[name]().refusals(every(table), spec)
     refused = [row for group in groups for row in group.rows.tolist()]
     expected = [row for row in range(len(table)) if not FILTERS[name](HostState(table, row), spec)]
@@ -164,7 +167,7 @@ def test_scores_over_columns_equal_nova_s_rule_host_by_host(
     ranking = trace.rounds[0].ranking
     if ranking is None or len(ranking.rows) < 2:
         return
-    spec = RequestSpec(asked, resource_request(asked), PolicyOptions(), {}, group=asked.group)
+    spec = RequestSpecView(asked, resource_request(asked), PolicyOptions(), {}, group=asked.group)
     states = [HostState(table, row) for row in ranking.rows.tolist()]
     assert ranking.scores.tolist() == pytest.approx(scores(states, spec, [each.name for each in DEFAULT_WEIGHERS]))
 

@@ -23,8 +23,8 @@ def _cpu(row: HostRow, asked: ScheduleRequest, policy: Policy, multiplier: float
 
 
 def _disk(row: HostRow, asked: ScheduleRequest, policy: Policy, multiplier: float) -> float:
-    free, least = _free(row, "DISK_GB"), row.disk_available_least_gib
-    return 1024 * (free if least is None else min(free, least))
+    free, minimum = _free(row, "DISK_GB"), row.disk_available_least_gib
+    return 1024 * (free if minimum is None else min(free, minimum))
 
 
 def _members(row: HostRow, asked: ScheduleRequest, policy: str) -> int:

@@ -13,7 +13,7 @@ from django.db import OperationalError
 from controlplane.kernel.errors import Conflict, NoCapacity
 from placement.candidates import FleetColumns
 from placement.domain import UNCHECKED, Claim, ConsumerChanged, ConsumerState, CountLimit, InventorySpec, Unchecked
-from placement.selectors import FleetSnapshot
+from placement.selectors import ProviderSnapshot
 from placement.services import allocations_claim, allocations_free, allocations_replace, inventory_put
 
 ROUNDS = 25
@@ -141,12 +141,14 @@ MODES: dict[str, Callable[[random.Random, list[UUID], Counter[str]], None]] = {
 
 def watch(until: Readable) -> Counter[str]:
     """Keep a snapshot of the fleet fresh while others write; at the end compare it with one that is loaded anew."""
-    snapshot, counts = FleetSnapshot(), Counter[str]()
+    snapshot, counts = ProviderSnapshot(), Counter[str]()
     while not select.select([until], [], [], 0)[0]:
         snapshot.read(len)
         counts["looks"] += 1
-    kept, fresh = snapshot.read(_as_values), FleetSnapshot().read(_as_values)
-    counts["differs"] = sum(kept.get(uuid) != fresh.get(uuid) for uuid in kept.keys() | fresh.keys())
+    snapshot_values, fresh = snapshot.read(_as_values), ProviderSnapshot().read(_as_values)
+    counts["differs"] = sum(
+        snapshot_values.get(uuid) != fresh.get(uuid) for uuid in snapshot_values.keys() | fresh.keys()
+    )
     return counts
 
 

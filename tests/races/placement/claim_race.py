@@ -56,7 +56,7 @@ def race(mode: str, seed: int, providers: list[UUID], start: Barrier, answer: Co
     answer.send(counts)
 
 
-def look_on(start: Barrier, until: Connection, answer: Connection) -> None:
+def observe(start: Barrier, until: Connection, answer: Connection) -> None:
     """The watcher: wait for the others, look until told to stop, report."""
     start.wait()
     answer.send(watch(until))
@@ -73,7 +73,7 @@ def run(mode: str, racers: int, providers: list[UUID]) -> tuple[Counter[str], Co
         FORK.Process(target=race, args=(mode, seed, providers, start, senders[seed]), daemon=True)
         for seed in range(racers)
     ]
-    watcher = FORK.Process(target=look_on, args=(start, until, see), daemon=True)
+    watcher = FORK.Process(target=observe, args=(start, until, see), daemon=True)
     for child in (*children, watcher):
         child.start()
     start.wait(TIMEOUT_S)

@@ -60,7 +60,7 @@ def burst(schedulers: int, requests: int) -> dict[str, Any]:
     held = allocations_by_consumer()
     on: Counter[UUID] = Counter(next(iter({row.provider_uuid for row in rows})) for rows in held.values())
     allocations_free(held)
-    return {"said": dict(said), "hosts": len(on), "most": max(on.values())}
+    return {"said": dict(said), "hosts": len(on), "maximum": max(on.values())}
 
 
 def _answer(answer: Connection) -> Counter[str]:

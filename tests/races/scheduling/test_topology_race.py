@@ -26,8 +26,8 @@ def raced(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
 
 def test_racers_at_once_get_exactly_what_fits(raced: dict[str, Any]) -> None:
     for kind, devices in (("cpus", 0), ("devices", FIT)):
-        told = raced[kind]
-        assert told["granted"] == told["claims"] == told["allocations"] == FIT * TIMES
-        assert told.get("devices", 0) == devices * TIMES
-        assert told.get("findings", 0) == told.get("left", 0) == 0
-        assert told["refused: no_valid_host"] == (RACERS - FIT) * TIMES
+        reported = raced[kind]
+        assert reported["granted"] == reported["claims"] == reported["allocations"] == FIT * TIMES
+        assert reported.get("devices", 0) == devices * TIMES
+        assert reported.get("findings", 0) == reported.get("left", 0) == 0
+        assert reported["refused: no_valid_host"] == (RACERS - FIT) * TIMES

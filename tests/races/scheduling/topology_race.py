@@ -52,12 +52,12 @@ def racer(number: int, kind: str, start: Barrier, times: int, answer: Connection
             counts[f"refused: {error.code}"] += 1
         start.wait(TIMEOUT_S)
         if number == 0:
-            counts += looked()
+            counts += counted()
         start.wait(TIMEOUT_S)
     answer.send(counts)
 
 
-def looked() -> Counter[str]:
+def counted() -> Counter[str]:
     """What the books say after one round; all of it is given back."""
     held = list(TopologyClaim.objects.values_list("pk", flat=True))
     owned = PciDevice.objects.filter(owner_uuid__isnull=False).count()

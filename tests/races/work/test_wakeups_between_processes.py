@@ -18,12 +18,12 @@ WORKS = 40
 TAKER = """
 import json, multiprocessing, os, sys, time, django
 django.setup()
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from controlplane.infra.models import Work
 from controlplane.work.work import work_take, work_finish, untaken_work
 def take(name):
     won = []
-    bell = bell_open("race")
+    bell = waiter_open("race")
     written = Work.objects.filter(queue="race").count
     before = written()
     os.write(1, b"ready\\n")  # in one piece: print writes the end of a line apart, and others write between
@@ -56,8 +56,8 @@ for number in range(int(__import__("sys").argv[1])):
 LATENCY = """
 import time, uuid, django
 django.setup()
-from controlplane.work.wakeups import bell_open
-bell = bell_open("latency")
+from controlplane.work.wakeups import waiter_open
+bell = waiter_open("latency")
 bell.wait(0.05)
 print("ready", flush=True)
 rings = []
@@ -65,12 +65,12 @@ while not rings:
     rings = bell.wait(5)
 print(time.time(), flush=True)
 """
-RING_ONE = """
+SEND_ONE = """
 import time, django
 django.setup()
-from controlplane.work.wakeups import doorbell_ring
+from controlplane.work.wakeups import wakeup_send
 print(time.time(), flush=True)
-doorbell_ring(queue="latency", code="probe", ref="1")
+wakeup_send(queue="latency", code="probe", ref="1")
 """
 
 
@@ -96,7 +96,7 @@ def run(env: dict[str, str], *args: str) -> str:
 @pytest.fixture(scope="module")
 def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A migrated database of each kind, for the whole module."""
-    directory = tmp_path_factory.mktemp("doorbells")
+    directory = tmp_path_factory.mktemp("wakeups")
     found = {
         "sqlite": f"sqlite:///{directory / 'kilonova.sqlite3'}",
         "postgres": request.getfixturevalue("postgres_url"),
@@ -118,19 +118,19 @@ def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str]
     wait_for(lambda: processes.log(takers).count("ready") == TAKERS)
     run(env, "-c", RINGER, str(WORKS))
     assert takers.wait(60) == 0, processes.log(takers)
-    told = [json.loads(line) for line in processes.log(takers).splitlines() if line != "ready"]
-    won = [ref for one in told for ref in one]
-    assert len(told) == TAKERS
+    reported = [json.loads(line) for line in processes.log(takers).splitlines() if line != "ready"]
+    won = [ref for one in reported for ref in one]
+    assert len(reported) == TAKERS
     assert len(won) == len(set(won)) == WORKS
 
 
 @pytest.mark.processes
-def test_a_ring_is_heard_in_another_process_within_a_second(env: dict[str, str], processes: Processes) -> None:
+def test_a_wakeup_arrives_in_another_process_within_a_second(env: dict[str, str], processes: Processes) -> None:
     listener = processes.python("-c", LATENCY, env=env)
     wait_for(lambda: "ready" in processes.log(listener))
-    rung_at = float(run(env, "-c", RING_ONE).split()[-1])
+    woken_at = float(run(env, "-c", SEND_ONE).split()[-1])
     assert listener.wait(10) == 0
-    assert float(processes.log(listener).split()[-1]) - rung_at < 1.0
+    assert float(processes.log(listener).split()[-1]) - woken_at < 1.0
 
 
 def wait_for(condition: object, seconds: float = 30.0) -> None:

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from controlplane.infra.request_id import request_id_scope
-from controlplane.notifications.envelope import Event
 from controlplane.notifications.models import Notification, Priority
 from controlplane.notifications.outbox import events_wanted, events_write
+from controlplane.notifications.serializer import Event
 from controlplane.notifications.webhooks import webhook_create, webhook_update
 
 pytestmark = pytest.mark.django_db
@@ -97,8 +97,8 @@ def test_written_event_goes_to_the_log_as_it_is_sent(notifying: Any, caplog: pyt
     notifying(LOG=True)
     with caplog.at_level(logging.INFO, "notifications"), transaction.atomic():
         (row,) = events_write([event()])
-    told = json.loads(caplog.records[0].getMessage())
-    assert (told["message_id"], told["event_type"], told["payload"]) == (str(row.pk), START, row.payload)
+    reported = json.loads(caplog.records[0].getMessage())
+    assert (reported["message_id"], reported["event_type"], reported["payload"]) == (str(row.pk), START, row.payload)
 
 
 def test_change_of_a_webhook_counts_at_once_in_this_process(

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from controlplane.notifications.http_client import post
+from controlplane.notifications.http_client import http_post
 
 
 class Accepting(BaseHTTPRequestHandler):
@@ -58,7 +58,9 @@ def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def test_certificate_is_compared_with_the_name_of_the_url_and_not_with_the_address(port: int) -> None:
     answers = {
-        name: post(url=f"https://{name}:{port}/", body=b"{}", headers={}, timeout_s=5, allowed_networks=["127.0.0.1"])
+        name: http_post(
+            url=f"https://{name}:{port}/", body=b"{}", headers={}, timeout_s=5, allowed_networks=["127.0.0.1"]
+        )
         for name in ("localhost", "127.0.0.1")
     }
     assert answers["localhost"].status == 204

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
 from controlplane.notifications.models import Webhook
-from controlplane.notifications.secret_encryption import seal, unseal
+from controlplane.notifications.secret_encryption import secret_decrypt, secret_encrypt
 from controlplane.notifications.signature import signature
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 from tests.fixtures.receivers import signature_fits
@@ -24,24 +24,27 @@ def test_secret_is_stored_encrypted_and_read_back() -> None:
     row = made()
     stored = Webhook.objects.filter(pk=row.pk).values()[0]
     assert SECRET not in str(stored)
-    assert unseal(row.sealed_secret) == SECRET
+    assert secret_decrypt(row.encrypted_secret) == SECRET
 
 
 def test_secret_of_another_installation_cannot_be_read(settings: Any) -> None:
-    sealed = seal(SECRET)
+    encrypted = secret_encrypt(SECRET)
     settings.SECRET_KEY = "another-" + "y" * 50
     with pytest.raises(Invalid, match="SECRET_KEY"):
-        unseal(sealed)
+        secret_decrypt(encrypted)
 
 
 def test_secret_that_is_left_empty_stays() -> None:
     row = made()
-    assert unseal(webhook_update(webhook_id=row.pk, url="https://example.org/new", secret="").sealed_secret) == SECRET
+    assert (
+        secret_decrypt(webhook_update(webhook_id=row.pk, url="https://example.org/new", secret="").encrypted_secret)
+        == SECRET
+    )
 
 
 def test_new_secret_takes_the_place_of_the_old_one() -> None:
     row = made()
-    assert unseal(webhook_update(webhook_id=row.pk, secret="n" * 16).sealed_secret) == "n" * 16
+    assert secret_decrypt(webhook_update(webhook_id=row.pk, secret="n" * 16).encrypted_secret) == "n" * 16
 
 
 @pytest.mark.parametrize(

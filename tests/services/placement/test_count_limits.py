@@ -22,9 +22,9 @@ MakeMember = Callable[..., Claim]
 def member(claim) -> MakeMember:
     """A claim of one more member of the group."""
 
-    def make(provider_uuid: UUID, most: int = 1, key: str = KEY, **changes: object) -> Claim:
+    def make(provider_uuid: UUID, maximum: int = 1, key: str = KEY, **changes: object) -> Claim:
         one = claim(provider_uuid, VCPU=1, **changes)
-        return replace(one, limits=(CountLimit(provider_uuid, key, most),))
+        return replace(one, limits=(CountLimit(provider_uuid, key, maximum),))
 
     return make
 

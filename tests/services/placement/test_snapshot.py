@@ -10,7 +10,7 @@ from controlplane.kernel.reasons import RefusalReason
 from placement.candidates import CandidateAnswer, CandidateQuery, RequestGroup
 from placement.domain import InventorySpec, ProviderKind
 from placement.models import ProviderRemoval, ResourceProvider
-from placement.selectors import FleetSnapshot, candidate_refusals, candidate_search, providers_matching
+from placement.selectors import ProviderSnapshot, candidate_refusals, candidate_search, providers_matching
 from placement.services import (
     allocations_claim,
     inventory_set,
@@ -34,7 +34,7 @@ def hosts_in(answer: CandidateAnswer) -> set[UUID]:
     return {host for candidate in answer.candidates for host in candidate.allocations}
 
 
-def found(snapshot: FleetSnapshot, query: CandidateQuery = TWO) -> set[UUID]:
+def found(snapshot: ProviderSnapshot, query: CandidateQuery = TWO) -> set[UUID]:
     return hosts_in(candidate_search(query, snapshot=snapshot))
 
 
@@ -42,20 +42,20 @@ def with_trait(trait: str) -> CandidateQuery:
     return CandidateQuery((RequestGroup(resources={"VCPU": 1}, required=(frozenset({trait}),)),))
 
 
-def queries_of(snapshot: FleetSnapshot) -> int:
+def queries_of(snapshot: ProviderSnapshot) -> int:
     with CaptureQueriesContext(connection) as queries:
         snapshot.read(len)
     return len(queries)
 
 
-def undisturbed_queries_of(snapshot: FleetSnapshot) -> int:
+def undisturbed_queries_of(snapshot: ProviderSnapshot) -> int:
     """Of several looks the cheapest: a transaction in any other database of the server makes one cost a query more."""
     return min(queries_of(snapshot) for _ in range(20))
 
 
-def same_as_new(snapshot: FleetSnapshot) -> bool:
+def same_as_new(snapshot: ProviderSnapshot) -> bool:
     """What it holds is what one that is loaded anew holds, in the same order."""
-    kept, new = snapshot.facts(), FleetSnapshot().facts()
+    kept, new = snapshot.facts(), ProviderSnapshot().facts()
     return [describe(one) for one in kept.values()] == [describe(one) for one in new.values()]
 
 
@@ -73,7 +73,7 @@ def empty_tables() -> None:
 
 def test_unchanged_fleet_costs_one_query(provider):
     provider(VCPU=4)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     assert undisturbed_queries_of(snapshot) == 1
@@ -81,7 +81,7 @@ def test_unchanged_fleet_costs_one_query(provider):
 
 def test_changed_provider_costs_one_query_more_than_the_look(provider, claim):
     hosts = [provider(VCPU=4) for _ in range(3)]
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     allocations_claim([claim(hosts[1], VCPU=3)])
@@ -94,16 +94,16 @@ def test_changed_provider_costs_one_query_more_than_the_look(provider, claim):
 def test_full_load_queries_do_not_grow_with_the_fleet(provider):
     for _ in range(3):
         provider(VCPU=4)
-    few = queries_of(FleetSnapshot())
+    few = queries_of(ProviderSnapshot())
     for _ in range(30):
         provider(VCPU=4)
 
-    assert queries_of(FleetSnapshot()) == few <= 8
+    assert queries_of(ProviderSnapshot()) == few <= 8
 
 
 def test_changed_provider_alone_gets_new_facts(provider, claim):
     first, second = provider(VCPU=4), provider(VCPU=4)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     before = snapshot.facts()
 
     allocations_claim([claim(first, VCPU=1)])
@@ -115,7 +115,7 @@ def test_changed_provider_alone_gets_new_facts(provider, claim):
 
 def test_search_sees_what_was_claimed_stated_and_deleted_meanwhile(provider, claim):
     small, large = provider(VCPU=2), provider(VCPU=8)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     assert found(snapshot) == {small, large}
 
     allocations_claim([claim(small, VCPU=1)])
@@ -128,7 +128,7 @@ def test_search_sees_what_was_claimed_stated_and_deleted_meanwhile(provider, cla
 
 def test_search_sees_a_new_trait_class_and_aggregate(provider):
     host, aggregate = provider(VCPU=2), uuid4()
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     assert found(snapshot, with_trait(AVX)) == set()
 
     provider_traits_set(host, {AVX})
@@ -145,7 +145,7 @@ def test_search_sees_a_child_move_to_another_tree(provider):
     provider_ensure(child, "child", left, kind=ProviderKind.NESTED)
     inventory_set(child, {"PCI_DEVICE": InventorySpec(total=1)})
     both = CandidateQuery((RequestGroup(resources={"VCPU": 1, "PCI_DEVICE": 1}),))
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     assert found(snapshot, both) == {left, child}
 
     provider_ensure(child, "child", right, kind=ProviderKind.NESTED)
@@ -158,7 +158,7 @@ def test_search_sees_a_provider_begin_to_share(provider):
     both = CandidateQuery((RequestGroup(resources={"VCPU": 1, "DISK_GB": 5}),))
     provider_aggregates_set(host, {aggregate})
     provider_aggregates_set(store, {aggregate})
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     assert found(snapshot, both) == set()
 
     provider_traits_set(store, {"MISC_SHARES_VIA_AGGREGATE"})
@@ -168,7 +168,7 @@ def test_search_sees_a_provider_begin_to_share(provider):
 
 def test_deleted_and_made_again_is_there_with_its_new_numbers(provider):
     host = provider(VCPU=2)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     provider_delete(host)
@@ -181,7 +181,7 @@ def test_deleted_and_made_again_is_there_with_its_new_numbers(provider):
 
 def test_own_transaction_sees_its_writes(provider):
     host = provider(VCPU=2)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     with transaction.atomic():
@@ -195,7 +195,7 @@ def test_own_transaction_sees_its_writes(provider):
 
 def test_own_writes_that_were_taken_back_are_forgotten(provider):
     host, gone, new = provider(VCPU=2), provider(VCPU=2), uuid4()
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     with pytest.raises(TakenBackError), transaction.atomic():
@@ -211,7 +211,7 @@ def test_own_writes_that_were_taken_back_are_forgotten(provider):
 
 def test_snapshot_that_began_inside_a_transaction_forgets_what_was_taken_back(provider):
     host, gone = provider(VCPU=2), provider(VCPU=2)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
 
     with pytest.raises(TakenBackError), transaction.atomic():
         provider_delete(gone)
@@ -223,7 +223,7 @@ def test_snapshot_that_began_inside_a_transaction_forgets_what_was_taken_back(pr
 
 def test_write_after_another_was_taken_back_is_seen(provider):
     first, second = provider(VCPU=2), provider(VCPU=2)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
     with pytest.raises(TakenBackError), transaction.atomic():
         provider_traits_set(first, {AVX})
@@ -237,7 +237,7 @@ def test_write_after_another_was_taken_back_is_seen(provider):
 
 def test_own_writes_are_looked_at_again_only_until_they_are_committed(provider):
     host = provider(VCPU=2)
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
     with transaction.atomic():
         provider_traits_set(host, {AVX})
@@ -250,7 +250,7 @@ def test_own_writes_are_looked_at_again_only_until_they_are_committed(provider):
 def test_open_transaction_elsewhere_does_not_load_the_same_changes_again(provider, claim):
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite stamps are not transactions")
-    host, snapshot = provider(VCPU=4), FleetSnapshot()
+    host, snapshot = provider(VCPU=4), ProviderSnapshot()
     other = connection.copy("other")
     try:
         with other.cursor() as cursor:
@@ -267,7 +267,7 @@ def test_open_transaction_elsewhere_does_not_load_the_same_changes_again(provide
 def test_change_committed_after_a_later_one_is_seen(provider):
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite writers come one after another")
-    early, late, snapshot = provider(VCPU=2), provider(VCPU=2), FleetSnapshot()
+    early, late, snapshot = provider(VCPU=2), provider(VCPU=2), ProviderSnapshot()
     other = connection.copy("other")
     try:
         with other.cursor() as cursor:
@@ -286,7 +286,7 @@ def test_change_committed_after_a_later_one_is_seen(provider):
 def test_emptied_tables_empty_the_snapshot(provider):
     for _ in range(3):
         provider()
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     empty_tables()
@@ -297,7 +297,7 @@ def test_emptied_tables_empty_the_snapshot(provider):
 def test_other_database_in_the_same_place_is_loaded_anew(provider):
     for _ in range(3):
         provider()
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
     empty_tables()
 
@@ -308,7 +308,7 @@ def test_other_database_in_the_same_place_is_loaded_anew(provider):
 
 def test_many_removals_leave_the_rest_in_order(provider):
     hosts = [provider() for _ in range(150)]
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
     snapshot.read(len)
 
     for host in hosts[:140:2]:
@@ -322,7 +322,7 @@ def test_many_removals_leave_the_rest_in_order(provider):
 def test_refusals_name_the_rule_with_the_numbers_of_their_moment(provider, claim):
     free, full = provider(VCPU=4), provider(VCPU=4)
     allocations_claim([claim(full, VCPU=3)])
-    snapshot = FleetSnapshot()
+    snapshot = ProviderSnapshot()
 
     refusals = candidate_refusals(TWO, snapshot=snapshot)
 

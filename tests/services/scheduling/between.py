@@ -6,20 +6,20 @@ from typing import Any
 Act = Callable[[], None]
 
 
-class BetweenLookAndClaim:
+class BetweenReadAndClaim:
     """An `execute_wrapper`: `act` runs once after each look, before the first savepoint (which is the claim's);
     `before` before the look."""
 
     def __init__(self, act: Act, before: Act | None = None) -> None:
         self.act, self.before = act, before
-        self.has_looked = self.is_busy = False
+        self.has_read = self.is_busy = False
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         if not self.is_busy and "scheduling_fleetchange" in sql:
             self._run(self.before)
-            self.has_looked = True
-        elif not self.is_busy and self.has_looked and sql.startswith("SAVEPOINT"):
-            self.has_looked = False
+            self.has_read = True
+        elif not self.is_busy and self.has_read and sql.startswith("SAVEPOINT"):
+            self.has_read = False
             self._run(self.act)
         return execute(sql, params, many, context)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controlplane.work.jobs import CHORES
+from controlplane.work.jobs import PERIODIC_TASKS
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.request.request_context import RequestContext
 from scheduling.domain.trace.trace import Trace
@@ -38,7 +38,7 @@ def nothing_ran() -> None:
 
 
 def test_it_is_a_periodic_task_of_the_conductor() -> None:
-    task = CHORES["periodic tasks of the scheduler"]
+    task = PERIODIC_TASKS["periodic tasks of the scheduler"]
     assert (task.run, task.every_s) == (scheduler_periodic_tasks, 60.0)
 
 

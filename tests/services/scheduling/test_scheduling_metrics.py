@@ -13,7 +13,7 @@ from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import NoValidHost
 from scheduling.metrics import scheduling_families
 from scheduling.models import ComputeNode, SchedulingDecision
-from tests.services.scheduling.between import BetweenLookAndClaim
+from tests.services.scheduling.between import BetweenReadAndClaim
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def test_claim_that_another_was_faster_with_is_counted() -> None:
     def take() -> None:
         allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": 4096}})])
 
-    with connection.execute_wrapper(BetweenLookAndClaim(once(take))), pytest.raises(NoValidHost):
+    with connection.execute_wrapper(BetweenReadAndClaim(once(take))), pytest.raises(NoValidHost):
         destinations_select(request=request(), fleet_facts=NO_FACTS)
     assert SchedulingDecision.objects.get().claims_lost == 1
     assert numbers("kilonova_claims_lost") == {"": 1}

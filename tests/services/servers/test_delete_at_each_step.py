@@ -80,7 +80,7 @@ def test_all_of_a_batch_deleted_while_it_is_chosen_leaves_nothing(between: list[
     assert_nothing_is_left(*made)
 
 
-def test_deleted_while_no_host_is_found_is_not_buried(between: list[Any]) -> None:
+def test_deleted_while_no_host_is_found_is_not_moved_to_cell0(between: list[Any]) -> None:
     who = world.cloud()
     world.flavor("huge", vcpus=8)
     made = world.create(who.member, flavor="huge")[0]
@@ -98,8 +98,8 @@ def test_dispatched_and_not_taken_is_cancelled_and_its_host_cleans_up() -> None:
     assert Work.objects.get(kind="build").state == "cancelled"
     conductor_connect().deleted(lease=world.order("h1", WorkKind.DELETE).lease)
     assert_nothing_is_left(made)
-    told = InstanceAction.objects.order_by("id").values_list("action", "result")
-    assert list(told) == [("create", "cancelled"), ("delete", "success")]
+    reported = InstanceAction.objects.order_by("id").values_list("action", "result")
+    assert list(reported) == [("create", "cancelled"), ("delete", "success")]
     assert AttemptRecord.objects.get().outcome == "cancelled"
 
 
@@ -208,7 +208,7 @@ def _at_once(*acts: Callable[[], object]) -> list[KilonovaError | None]:
 
 
 def test_batch_whose_dispatch_fails_keeps_no_claim_no_request_and_no_work() -> None:
-    """Its third row cannot be written, so none of the batch is; at its deadline all of it is buried."""
+    """Its third row cannot be written, so none of the batch is; at its deadline all of it is moved to cell0."""
     who = world.cloud()
     made = world.create(who.member, min_count=3)
     AttemptRecord.objects.create(instance_uuid=made[2].pk, number=1, host="elsewhere", started_at=now_plus(0))

@@ -17,7 +17,7 @@ from controlplane.identity.models import User
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.infra.db import now_plus
 from controlplane.notifications.models import Notification
-from controlplane.work.jobs import CHORES
+from controlplane.work.jobs import PERIODIC_TASKS
 from servers.agent_api import conductor_connect
 from servers.instances.services import prune
 from servers.instances.services.delete import instance_delete
@@ -77,8 +77,8 @@ def test_instance_that_never_had_a_host_keeps_none_either() -> None:
 def test_notification_of_the_end_still_has_what_the_instance_had(notifying: Any) -> None:
     notifying(EVENTS=("instance.*",))
     ended(world.cloud("h1"))
-    told = Notification.objects.get(event_type="instance.delete.end").payload
-    assert told["nova_object.data"]["metadata"] == {"password": "secret"}
+    reported = Notification.objects.get(event_type="instance.delete.end").payload
+    assert reported["nova_object.data"]["metadata"] == {"password": "secret"}
 
 
 def test_instance_that_was_deleted_long_ago_goes_with_all_that_hangs_on_it() -> None:
@@ -165,4 +165,4 @@ def test_expired_sessions_and_old_entries_of_the_admins_log_go() -> None:
 
 
 def test_all_of_it_is_done_periodically() -> None:
-    assert {"deleted instances", "deleted images", "expired sessions", "admin log"} <= set(CHORES)
+    assert {"deleted instances", "deleted images", "expired sessions", "admin log"} <= set(PERIODIC_TASKS)

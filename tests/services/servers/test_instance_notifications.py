@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def told(notifying: Any) -> None:
+def emitted(notifying: Any) -> None:
     notifying(EVENTS=("instance.*", "service.*", "compute_task.*"))
 
 
@@ -81,9 +81,9 @@ def test_addresses_are_told_with_the_port_that_has_them() -> None:
     Port.objects.filter(instance_uuid=made.pk).delete()
     port = Port.objects.create(instance_uuid=made.pk, mac="52:54:00:00:00:01", network_name="default")
     world.finish_builds()
-    (told,) = data(only("instance.create.end"))["ip_addresses"]
-    assert object_of(told) == ("IpPayload", "1.0")
-    assert told["nova_object.data"] == {
+    (emitted,) = data(only("instance.create.end"))["ip_addresses"]
+    assert object_of(emitted) == ("IpPayload", "1.0")
+    assert emitted["nova_object.data"] == {
         "label": "default", "mac": port.mac, "meta": {}, "port_uuid": str(port.pk), "version": 4,
         "address": "10.0.0.5", "device_name": None,
     }  # fmt: skip
@@ -239,14 +239,14 @@ def test_service_tells_that_it_came_and_what_operators_say_of_it() -> None:
     service_enable(host="h1")
     service_force_down(host="h1", forced_down=True)
     assert names() == ["service.create", *["service.update"] * 3]
-    told = Notification.objects.filter(event_type="service.update").order_by("happened_at")
-    assert [(data(row)["disabled"], data(row)["disabled_reason"], data(row)["forced_down"]) for row in told] == [
+    emitted = Notification.objects.filter(event_type="service.update").order_by("happened_at")
+    assert [(data(row)["disabled"], data(row)["disabled_reason"], data(row)["forced_down"]) for row in emitted] == [
         (True, "repairs", False),
         (False, None, False),
         (False, None, True),
     ]
-    assert object_of(told[0].payload) == ("ServiceStatusPayload", "1.1")
-    assert told[0].publisher_id == "nova-compute:h1"
+    assert object_of(emitted[0].payload) == ("ServiceStatusPayload", "1.1")
+    assert emitted[0].publisher_id == "nova-compute:h1"
 
 
 def test_service_that_its_failed_builds_disabled_is_told_of(settings: Any) -> None:

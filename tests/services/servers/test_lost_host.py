@@ -10,7 +10,7 @@ from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestRet
 from computeagent.protocol.hosts import HostUsage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, FailureClass
-from computeagent.protocol.work import Lease
+from computeagent.protocol.work import AgentLease
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work.models import Heal, NamedLease, Work
@@ -18,8 +18,7 @@ from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import DatabaseConductor
 from servers.instances.services.power import instance_act
-from servers.models import ConsoleLog
-from servers.models import StrangeGuest as StrangeRow
+from servers.models import ConsoleLog, OrphanGuest
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,7 +64,7 @@ def test_work_is_not_taken_by_an_agent_that_lost_its_host() -> None:
     assert other.take(host="h1", work_id=work_id, owner="h1:2") is not None
 
 
-VERBS: list[Callable[[DatabaseConductor, Lease], object]] = [
+VERBS: list[Callable[[DatabaseConductor, AgentLease], object]] = [
     lambda lost, lease: lost.renew(lease=lease),
     lambda lost, lease: lost.record_steps(lease=lease, begins="spawning"),
     lambda lost, lease: lost.build_done(lease=lease, facts=world.RUNNING),
@@ -77,7 +76,7 @@ VERBS: list[Callable[[DatabaseConductor, Lease], object]] = [
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_lease_is_over_for_an_agent_that_lost_its_host(verb: Callable[[DatabaseConductor, Lease], object]) -> None:
+def test_lease_is_over_for_an_agent_that_lost_its_host(verb: Callable[[DatabaseConductor, AgentLease], object]) -> None:
     work_id = waiting_build()
     lost = agent()
     lease = lost_lease(lost, work_id)
@@ -110,7 +109,7 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9))
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
-        lambda: lost.strange_guests(host="h1", guests=[GuestOnHypervisor(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
+        lambda: lost.orphan_guests(host="h1", guests=[GuestOnHypervisor(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
         lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),
     ):
@@ -118,7 +117,7 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
             verb()
     assert world.instance_of(instance.pk).vm_state == "active"
     assert not ConsoleLog.objects.exists()
-    assert not StrangeRow.objects.exists()
+    assert not OrphanGuest.objects.exists()
     assert not Heal.objects.exists()
     assert ComputeNode.objects.get().vcpus_used == 0
 
@@ -136,7 +135,7 @@ def test_host_that_never_registered_is_not_found() -> None:
         conductor_connect().heartbeat(host="h9")
 
 
-def lost_lease(lost: DatabaseConductor, work_id: str) -> Lease:
+def lost_lease(lost: DatabaseConductor, work_id: str) -> AgentLease:
     """The lease on the work of an agent whose host passes to another one right after."""
     order = lost.take(host="h1", work_id=work_id, owner="h1:1")
     assert order is not None

@@ -57,8 +57,8 @@ def test_simulation_shows_a_filter_the_same(logged: pytest.LogCaptureFixture) ->
     who = world.cloud("h1")
     first = world.active(who.member, "first")
     logged.clear()
-    told = trial_simulate(caller=who.admin, wanted=TrialWanted(flavor="m1.tiny", image="demo"))
-    assert told["outcome"] == "selected"
+    reported = trial_simulate(caller=who.admin, wanted=TrialWanted(flavor="m1.tiny", image="demo"))
+    assert reported["outcome"] == "selected"
     assert f"h1: instance {first.pk}: first, active, flavor m1.tiny" in logged.text
 
 

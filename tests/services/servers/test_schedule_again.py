@@ -34,7 +34,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def buried(who: world.People, **more: Any) -> Instance:
+def in_cell0(who: world.People, **more: Any) -> Instance:
     """One that asked for more than the only host has."""
     world.flavor("huge", vcpus=8)
     made = world.create(who.member, flavor="huge", tags=["red", "blue"], metadata={"a": "b"}, **more)[0]
@@ -46,9 +46,9 @@ def again(who: world.People, instance: Instance) -> Work:
     return instance_schedule_again(instance_id=instance.pk, caller=who.member)
 
 
-def test_buried_instance_becomes_active_once_there_is_a_host() -> None:
+def test_instance_in_cell0_becomes_active_once_there_is_a_host() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     world.host("big", vcpus=16)
     again(who, old)
     world.pump()
@@ -61,7 +61,7 @@ def test_buried_instance_becomes_active_once_there_is_a_host() -> None:
 
 def test_what_it_is_stays_and_its_history_goes_on() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     first_decision = old.decision_id
     again(who, old)
     pending = instance_get(caller=who.member, instance_id=old.pk)
@@ -83,8 +83,8 @@ def test_what_it_is_stays_and_its_history_goes_on() -> None:
     )
     assert {name: getattr(new, name) for name in kept} == {name: getattr(old, name) for name in kept}
     assert sorted(InstanceTag.objects.filter(instance=new).values_list("tag", flat=True)) == ["blue", "red"]
-    told = InstanceAction.objects.filter(instance_uuid=old.pk).order_by("id").values_list("action", "result")
-    assert list(told) == [("create", "error"), ("schedule_again", ""), ("create", "")]
+    reported = InstanceAction.objects.filter(instance_uuid=old.pk).order_by("id").values_list("action", "result")
+    assert list(reported) == [("create", "error"), ("schedule_again", ""), ("create", "")]
     clicked = InstanceAction.objects.get(action="schedule_again")
     assert clicked.user_id == who.member.user_id
     assert str(first_decision) in clicked.message
@@ -92,9 +92,9 @@ def test_what_it_is_stays_and_its_history_goes_on() -> None:
     assert InstanceFault.objects.filter(instance_uuid=old.pk).count() == 1
 
 
-def test_without_a_host_it_is_buried_again_and_may_be_asked_for_again() -> None:
+def test_without_a_host_it_is_moved_to_cell0_again_and_may_be_asked_for_again() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     for _ in range(2):
         again(who, old)
         world.pump()
@@ -107,7 +107,7 @@ def test_without_a_host_it_is_buried_again_and_may_be_asked_for_again() -> None:
 def test_asking_again_ends_as_the_build_that_was_asked_for() -> None:
     """The newest first: it ran, and before that nobody had room."""
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     for _ in range(2):
         again(who, old)
         world.pump()
@@ -161,7 +161,7 @@ def test_others_of_its_batch_are_asked_for_each_by_itself() -> None:
 
 def test_second_click_is_refused_and_changes_nothing() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     again(who, old)
     with pytest.raises(Conflict, match="waits to be scheduled already"):
         again(who, old)
@@ -170,7 +170,7 @@ def test_second_click_is_refused_and_changes_nothing() -> None:
 
 def test_deleted_at_once_leaves_nothing() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     again(who, old)
     instance_delete(caller=who.member, instance_id=old.pk)
     world.host("big", vcpus=16)
@@ -183,7 +183,7 @@ def test_deleted_at_once_leaves_nothing() -> None:
 
 def test_quota_does_not_count_it_twice() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     before = quota_usage(project_id=who.member.project_id)
     again(who, old)
     assert quota_usage(project_id=who.member.project_id) == before
@@ -191,7 +191,7 @@ def test_quota_does_not_count_it_twice() -> None:
 
 def test_project_over_quota_by_now_is_refused_with_numbers() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     Project.objects.filter(pk=who.member.project_id).update(quota_cores=7)
     with pytest.raises(QuotaExceeded) as refused:
         again(who, old)
@@ -201,7 +201,7 @@ def test_project_over_quota_by_now_is_refused_with_numbers() -> None:
 
 def test_never_scheduled_again_ends_at_its_deadline_with_the_decision_it_had() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     again(who, old)
     Work.objects.filter(state="waiting").update(deadline_at=now_plus(-1))
     reconcile_once()
@@ -212,7 +212,7 @@ def test_never_scheduled_again_ends_at_its_deadline_with_the_decision_it_had() -
 
 def test_image_that_is_gone_is_said_at_once() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     Image.objects.update(status="deactivated")
     with pytest.raises(Conflict, match="'demo' is deactivated"):
         again(who, old)
@@ -239,7 +239,7 @@ def test_instance_in_error_that_still_has_its_host_is_refused() -> None:
 
 def test_stranger_finds_nothing() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     with pytest.raises(NotFound):
         instance_schedule_again(instance_id=old.pk, caller=who.stranger)
     with pytest.raises(NotFound):
@@ -248,7 +248,7 @@ def test_stranger_finds_nothing() -> None:
 
 def test_time_of_its_making_is_kept_through_many_rounds() -> None:
     who = world.cloud("small")
-    old = buried(who)
+    old = in_cell0(who)
     long_ago = old.created_at - timedelta(days=2)
     Instance.objects.update(created_at=long_ago)
     for _ in range(2):

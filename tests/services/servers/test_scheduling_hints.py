@@ -6,7 +6,7 @@ from controlplane.kernel.errors import InvalidFields
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.selectors.store import decision_record_of
 from scheduling.domain.hosts.host_state import HostState
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters import BaseHostFilter
 from scheduling.models import ComputeNode, SchedulingDecision
 from scheduling.policies.services.policies import policy_create
@@ -60,7 +60,7 @@ def test_hint_that_cannot_be_read_is_refused_by_its_name(hint: str, value: str) 
 class InRack(BaseHostFilter):
     """Hosts whose names the request's own hint `rack` begins with; as Nova's filters read hints."""
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         racks = spec_obj.scheduler_hints["rack"]
         assert spec_obj.get_scheduler_hint("rack") == racks[0]
         assert spec_obj.get_scheduler_hint("floor", 7) == 7
@@ -68,14 +68,14 @@ class InRack(BaseHostFilter):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [("h2", ["h2"]), (["h2", "h9"], ["h2", "h9"]), (["h2", 3, 2.5, True], ["h2", "3", "2.5", "True"])],
 )
-def test_hint_that_nobody_here_knows_is_carried_to_plug_ins(value: object, told: list[str]) -> None:
+def test_hint_that_nobody_here_knows_is_carried_to_plug_ins(value: object, reported: list[str]) -> None:
     who = world.cloud("h1", "h2", "h3")
     policy_create(body={"filters": [f"{__name__}.InRack"]}, activate=True)
     made = world.active(who.member, "vm", hints={"rack": value, "colour": "red"})
     assert made.host == "h2"
     decision = SchedulingDecision.objects.get()
-    assert decision_record_of(decision=decision).request["hints"] == {"rack": told, "colour": ["red"]}
+    assert decision_record_of(decision=decision).request["hints"] == {"rack": reported, "colour": ["red"]}
     assert replay_of(decision=decision).state is ReplayState.SAME

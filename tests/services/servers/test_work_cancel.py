@@ -35,7 +35,7 @@ def states(instance: Instance) -> tuple[str, str]:
     return now.vm_state, now.task_state
 
 
-def test_cancelled_scheduling_buries_the_batch_and_leaves_no_claim(people: People) -> None:
+def test_cancelled_scheduling_moves_the_batch_to_cell0_and_leaves_no_claim(people: People) -> None:
     made = create(people.member, "many", min_count=3, max_count=3)
     cancel(people, "schedule_and_build")
     assert {states(one) for one in made} == {("error", "")}

@@ -11,8 +11,8 @@ from controlplane.kernel.errors import Fenced
 from controlplane.work.models import Work, WorkState
 from controlplane.work.reconcile import end_overdue
 from controlplane.work.work import (
-    Lease,
     NewWork,
+    WorkLease,
     work_cancel,
     work_create,
     work_finish,
@@ -23,10 +23,10 @@ from controlplane.work.work import (
 from servers.instances.domain.transitions import WORK_TRANSITIONS
 
 pytestmark = pytest.mark.django_db(transaction=True)
-Verb = Callable[[Work, Lease], object]
+Verb = Callable[[Work, WorkLease], object]
 
 
-def pass_deadline(work: Work, _lease: Lease) -> None:
+def pass_deadline(work: Work, _lease: WorkLease) -> None:
     Work.objects.filter(pk=work.pk).update(deadline_at=now_plus(-1.0))
     end_overdue()
 
@@ -42,12 +42,12 @@ VERBS: dict[str, tuple[Verb, str]] = {
 }
 
 
-def work_in(state: str) -> tuple[Work, Lease]:
+def work_in(state: str) -> tuple[Work, WorkLease]:
     """Work in this state; with a lease that holds, if it runs."""
     work = work_create(NewWork("compute.h1", "build", uuid.uuid4(), 60.0))
     lease_until = now_plus(60.0) if state == WorkState.RUNNING else None
     Work.objects.filter(pk=work.pk).update(state=state, attempt=1, lease_until=lease_until)
-    return work, Lease(work.pk, 1, work.kind, work.subject)
+    return work, WorkLease(work.pk, 1, work.kind, work.subject)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,4 +1,4 @@
-"""The book of heals: written once, kept as long as it is said."""
+"""The record of heals: written once, kept as long as it is said."""
 
 import uuid
 

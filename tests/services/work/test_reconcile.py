@@ -1,4 +1,4 @@
-"""The reconciler: rings again, ends what is overdue, with the consequence in the same transaction."""
+"""The reconciler: sends the wake-up again, ends what is overdue, with the consequence in the same transaction."""
 
 import uuid
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from controlplane.infra.db import now_plus
 from controlplane.work import jobs
 from controlplane.work.models import Wakeup, Work, WorkState
 from controlplane.work.named_leases import lease_is_held, lease_renew
-from controlplane.work.reconcile import BATCH, end_overdue, reconcile_once, reconcile_turn, ring_again
-from controlplane.work.wakeups import bell_open
+from controlplane.work.reconcile import BATCH, end_overdue, reconcile_once, reconcile_round, wakeups_resend
+from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import NewWork, work_create, work_take, works_create
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,19 +41,19 @@ def age(work: Work, **changes: object) -> None:
     Work.objects.filter(pk=work.pk).update(**changes)
 
 
-def test_lost_doorbell_is_rung_again_once_it_is_old() -> None:
+def test_lost_wakeup_is_sent_again_once_it_is_old() -> None:
     work = new()
-    assert ring_again() == 0
-    age(work, rung_at=now_plus(-10))
-    assert ring_again() == 1
-    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(work.pk)]
-    assert ring_again() == 0
+    assert wakeups_resend() == 0
+    age(work, woken_at=now_plus(-10))
+    assert wakeups_resend() == 1
+    assert [wakeup.ref for wakeup in waiter_open("conductor").wait(0)] == [str(work.pk)]
+    assert wakeups_resend() == 0
 
 
 def test_running_work_with_a_valid_lease_is_left_alone() -> None:
     work = new()
     assert work_take(work_id=work.pk, owner="me")
-    age(work, rung_at=now_plus(-10))
+    age(work, woken_at=now_plus(-10))
     assert reconcile_once() == (0, 0)
 
 
@@ -107,26 +107,26 @@ def test_solo_lease_is_one_owners_until_it_runs_out() -> None:
     assert lease_renew(name="job", owner="b", seconds=60)
 
 
-def test_unknown_code_of_a_doorbell_does_nothing() -> None:
+def test_unknown_code_of_a_wakeup_does_nothing() -> None:
     jobs.answer("os.system", "rm")
     assert not Work.objects.exists()
 
 
 def test_a_turn_does_what_is_due_and_only_for_whoever_holds_the_lease() -> None:
     quiet, late = new(), new()
-    age(quiet, rung_at=now_plus(-10))
+    age(quiet, woken_at=now_plus(-10))
     age(late, deadline_at=now_plus(-1))
-    reconcile_turn(owner="a", seconds=60)
+    reconcile_round(owner="a", seconds=60)
     assert [subject for subject, _ in ended] == [late.subject]
-    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
-    age(quiet, rung_at=now_plus(-10))
-    reconcile_turn(owner="b", seconds=60)
+    assert [wakeup.ref for wakeup in waiter_open("conductor").wait(0)] == [str(quiet.pk)]
+    age(quiet, woken_at=now_plus(-10))
+    reconcile_round(owner="b", seconds=60)
     assert not Wakeup.objects.exists()
-    reconcile_turn(owner="a", seconds=60)
-    assert [ring.ref for ring in bell_open("conductor").wait(0)] == [str(quiet.pk)]
+    reconcile_round(owner="a", seconds=60)
+    assert [wakeup.ref for wakeup in waiter_open("conductor").wait(0)] == [str(quiet.pk)]
 
 
 def test_a_turn_with_nothing_due_costs_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    reconcile_turn(owner="a", seconds=60)
+    reconcile_round(owner="a", seconds=60)
     with django_assert_num_queries(1):
-        reconcile_turn(owner="a", seconds=60)
+        reconcile_round(owner="a", seconds=60)

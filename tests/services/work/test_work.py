@@ -11,10 +11,10 @@ from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.work import jobs
 from controlplane.work.models import Wakeup, Work, WorkState
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import (
-    Lease,
     NewWork,
+    WorkLease,
     untaken_work,
     work_cancel,
     work_create,
@@ -35,7 +35,7 @@ def new(kind: str = "build", **changes: object) -> Work:
     return work_create(NewWork(**fields))  # type: ignore[arg-type]
 
 
-def taken(work: Work) -> Lease:
+def taken(work: Work) -> WorkLease:
     found = work_take(work_id=work.pk, owner="me")
     assert found is not None
     return found[1]
@@ -45,14 +45,14 @@ def expire(work: Work) -> None:
     Work.objects.filter(pk=work.pk).update(lease_until=now_plus(-1))
 
 
-def test_create_rings_the_doorbell_of_its_queue() -> None:
+def test_create_sends_a_wakeup_to_its_queue() -> None:
     work = new()
-    rings = bell_open("compute.h1").wait(0)
-    assert [(ring.code, ring.ref) for ring in rings] == [("build", str(work.pk))]
-    assert bell_open("compute.h1").wait(0) == []
+    wakeups = waiter_open("compute.h1").wait(0)
+    assert [(wakeup.code, wakeup.ref) for wakeup in wakeups] == [("build", str(work.pk))]
+    assert waiter_open("compute.h1").wait(0) == []
 
 
-def test_create_rolled_back_leaves_no_doorbell() -> None:
+def test_create_rolled_back_leaves_no_wakeup() -> None:
     with pytest.raises(RuntimeError), transaction.atomic():
         new()
         raise RuntimeError
@@ -141,7 +141,7 @@ def test_work_of_a_package_is_taken_when_its_turn_comes_and_what_is_late_stays_u
     settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": 1.2}
     untaken_meanwhile = []
 
-    def slow(work: Work, lease: Lease) -> None:
+    def slow(work: Work, lease: WorkLease) -> None:
         untaken_meanwhile.append(Work.objects.filter(state=WorkState.WAITING, attempt=0).count())
         time.sleep(0.25)
         work_finish(lease=lease)

@@ -1,4 +1,4 @@
-"""What an operator may do with work: ring again, cancel; never begin again what has ended."""
+"""What an operator may do with work: wake again, cancel; never begin again what has ended."""
 
 import uuid
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from controlplane.identity.models import User
 from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work import jobs
-from controlplane.work.control import Operator, work_cancel_one, work_counts, work_get, work_retry, work_standing, works
+from controlplane.work.control import Operator, work_cancel_one, work_counts, work_get, work_retry, work_status, works
 from controlplane.work.filtersets import WorkFilterSet
 from controlplane.work.models import Wakeup, Work, WorkState
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import NewWork, work_create, work_fence, work_finish, work_take
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,8 +57,8 @@ def running(work: Work) -> Work:
     return work_get(work_id=work.pk)
 
 
-def rung() -> list[str]:
-    return [ring.ref for ring in bell_open("compute.h1").wait(0)]
+def resent() -> list[str]:
+    return [wakeup.ref for wakeup in waiter_open("compute.h1").wait(0)]
 
 
 def history(work: Work) -> list[tuple[uuid.UUID, str]]:
@@ -66,27 +66,27 @@ def history(work: Work) -> list[tuple[uuid.UUID, str]]:
     return [(row.user_id, row.change_message) for row in rows]
 
 
-def test_retry_of_waiting_work_rings_and_changes_nothing_else(ada: Operator) -> None:
-    work = changed(new(), attempt=1, rung_at=now_plus(-100))
+def test_retry_of_waiting_work_sends_a_wakeup_and_changes_nothing_else(ada: Operator) -> None:
+    work = changed(new(), attempt=1, woken_at=now_plus(-100))
     after = work_retry(work_id=work.pk, operator=ada)
-    assert rung() == [str(work.pk)]
-    assert after.rung_at is not None
-    assert work.rung_at is not None
-    assert after.rung_at > work.rung_at
+    assert resent() == [str(work.pk)]
+    assert after.woken_at is not None
+    assert work.woken_at is not None
+    assert after.woken_at > work.woken_at
     assert (after.state, after.attempt, after.deadline_at) == (work.state, work.attempt, work.deadline_at)
 
 
-def test_retry_of_work_whose_lease_ran_out_rings(ada: Operator) -> None:
+def test_retry_of_work_whose_lease_ran_out_sends_a_wakeup(ada: Operator) -> None:
     work = changed(running(new()), lease_until=now_plus(-1))
     work_retry(work_id=work.pk, operator=ada)
-    assert rung() == [str(work.pk)]
+    assert resent() == [str(work.pk)]
 
 
 def test_retry_of_work_with_a_valid_lease_is_refused_and_names_the_owner(ada: Operator) -> None:
     work = running(new())
     with pytest.raises(Conflict, match="h1:7 is at attempt 1"):
         work_retry(work_id=work.pk, operator=ada)
-    assert rung() == []
+    assert resent() == []
 
 
 def test_retry_of_work_without_attempts_left_is_refused_with_their_number(ada: Operator) -> None:
@@ -107,7 +107,7 @@ def test_what_has_ended_is_neither_retried_nor_cancelled(state: WorkState, ada: 
     for service in (work_retry, work_cancel_one):
         with pytest.raises(Conflict, match=f"It is {state.value}"):
             service(work_id=work.pk, operator=ada)
-    assert (rung(), ended, history(work)) == ([], [], [])
+    assert (resent(), ended, history(work)) == ([], [], [])
 
 
 def test_unknown_work_is_not_found(ada: Operator) -> None:
@@ -119,7 +119,7 @@ def test_unknown_work_is_not_found(ada: Operator) -> None:
 def test_retry_is_written_down_with_who_asked(ada: Operator) -> None:
     work = new()
     work_retry(work_id=work.pk, operator=ada)
-    assert history(work) == [(ada.user_id, "Rung again by ada, after attempt 0.")]
+    assert history(work) == [(ada.user_id, "Woken again by ada, after attempt 0.")]
 
 
 def test_cancelled_work_has_its_consequence_once_with_who_cancelled(ada: Operator) -> None:
@@ -172,10 +172,10 @@ def test_kind_that_nobody_declared_is_not_cancelled(ada: Operator) -> None:
 def test_actions_on_offer_are_those_that_would_be_taken() -> None:
     now = db_now()
     fresh, held = new(), running(new())
-    assert work_standing(fresh, now).actions == ["retry", "cancel"]
-    assert work_standing(held, db_now()).actions == ["cancel"]
-    assert work_standing(held, db_now() + timedelta(seconds=3600)).actions == ["cancel"]
-    assert work_standing(changed(held, state="done"), now).actions == []
+    assert work_status(fresh, now).actions == ["retry", "cancel"]
+    assert work_status(held, db_now()).actions == ["cancel"]
+    assert work_status(held, db_now() + timedelta(seconds=3600)).actions == ["cancel"]
+    assert work_status(changed(held, state="done"), now).actions == []
 
 
 def test_counts_tell_open_work_only() -> None:

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCell,
+    GuestCellTuning,
     GuestTopology,
-    HostCell,
     HostTopology,
-    Pages,
+    NUMACell,
+    NUMAPages,
 )
 from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
@@ -19,20 +19,20 @@ from controlplane.kernel.errors import Invalid
 
 HOST = HostTopology(
     (
-        HostCell(
+        NUMACell(
             id=0,
             cpuset=frozenset({0, 1}),
             pcpuset=frozenset({2, 3}),
             memory_mib=2048,
             socket=0,
             siblings=(frozenset({0, 1}), frozenset({2, 3})),
-            mempages=(Pages(4, 1000), Pages(2048, 500, reserved=20)),
+            mempages=(NUMAPages(4, 1000), NUMAPages(2048, 500, reserved=20)),
         ),
     )
 )
 PLACED = GuestTopology(
     (
-        GuestCell(
+        GuestCellTuning(
             id=0,
             cpuset=frozenset({0}),
             pcpuset=frozenset({1}),

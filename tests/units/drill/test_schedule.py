@@ -9,14 +9,14 @@ def hits(schedule: Schedule, count: int) -> list[str]:
     points = []
     for _ in range(count):
         kill = schedule.next(POINTS)
-        schedule.struck(kill)
+        schedule.injected(kill)
         points.append(kill.point)
     return points
 
 
-def test_every_point_is_struck_before_any_is_struck_again() -> None:
-    struck = [point for point in hits(Schedule(1), 7) if point]
-    assert sorted(struck[:3]) == POINTS and sorted(struck[3:6]) == POINTS
+def test_every_point_is_hit_before_any_is_hit_again() -> None:
+    injected = [point for point in hits(Schedule(1), 7) if point]
+    assert sorted(injected[:3]) == POINTS and sorted(injected[3:6]) == POINTS
 
 
 def test_every_fourth_kill_is_at_a_random_moment() -> None:
@@ -38,6 +38,6 @@ def test_point_that_nobody_passed_is_tried_with_a_restart_and_then_left_alone() 
     assert schedule.next(POINTS) == Kill()
 
 
-def test_point_that_was_struck_elsewhere_waits_for_the_others() -> None:
-    schedule = Schedule(1, struck=["a:x"])
+def test_point_that_was_hit_elsewhere_waits_for_the_others() -> None:
+    schedule = Schedule(1, injected=["a:x"])
     assert {schedule.next(POINTS).point, *hits(schedule, 1)} <= {"b:x", "c:x"}

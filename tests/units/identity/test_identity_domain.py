@@ -7,7 +7,7 @@ import pytest
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.domain.address import client_address
 from controlplane.identity.domain.policy import POLICY, UnknownActionError, allows, require
-from controlplane.identity.domain.throttle import FORGOTTEN_AFTER_S, FREE_FAILURES, LONGEST_WAIT_S, wait_s
+from controlplane.identity.domain.throttle import FORGOTTEN_AFTER_S, FREE_FAILURES, LONGEST_WAIT_S, login_wait_s
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.kernel.errors import Forbidden
 
@@ -36,8 +36,8 @@ def test_caller_without_a_role_may_do_nothing() -> None:
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_action_is_allowed_from_its_least_role_on(role: Role) -> None:
-    for action, least in POLICY.items():
-        assert allows(caller(role), action) is (role >= least)
+    for action, minimum in POLICY.items():
+        assert allows(caller(role), action) is (role >= minimum)
 
 
 def test_refusal_names_action_role_needed_and_role_held() -> None:
@@ -53,21 +53,21 @@ def test_unknown_action_is_an_error_of_the_program_even_for_an_admin() -> None:
 
 
 def test_first_failures_cost_nothing() -> None:
-    assert all(wait_s(failures=n, since_last_s=0) == 0 for n in range(FREE_FAILURES))
+    assert all(login_wait_s(failures=n, since_last_s=0) == 0 for n in range(FREE_FAILURES))
 
 
 def test_wait_doubles_up_to_a_minute() -> None:
-    waits = [wait_s(failures=FREE_FAILURES + n, since_last_s=0) for n in range(8)]
+    waits = [login_wait_s(failures=FREE_FAILURES + n, since_last_s=0) for n in range(8)]
     assert waits == [2, 4, 8, 16, 32, LONGEST_WAIT_S, LONGEST_WAIT_S, LONGEST_WAIT_S]
 
 
 def test_a_million_failures_still_wait_a_minute() -> None:
-    assert wait_s(failures=1_000_000, since_last_s=0) == LONGEST_WAIT_S
+    assert login_wait_s(failures=1_000_000, since_last_s=0) == LONGEST_WAIT_S
 
 
 @pytest.mark.parametrize(("since_last_s", "wait"), [(0.0, 2), (0.5, 2), (1.2, 1), (2.0, 0), (FORGOTTEN_AFTER_S, 0)])
 def test_wait_shrinks_as_time_passes(since_last_s: float, wait: int) -> None:
-    assert wait_s(failures=FREE_FAILURES, since_last_s=since_last_s) == wait
+    assert login_wait_s(failures=FREE_FAILURES, since_last_s=since_last_s) == wait
 
 
 def test_tokens_are_long_and_never_alike() -> None:

@@ -49,8 +49,8 @@ def test_json_line_names_time_level_logger_and_message() -> None:
 def test_json_line_tells_request_work_and_instance_where_known() -> None:
     with request_id_scope("req-7"), log_scope(work_id="w-1", subject="s-1", instance="i-1"):
         found = as_json(record())
-    told = [found[name] for name in ("request_id", "work_id", "subject", "instance")]
-    assert told == ["req-7", "w-1", "s-1", "i-1"]
+    reported = [found[name] for name in ("request_id", "work_id", "subject", "instance")]
+    assert reported == ["req-7", "w-1", "s-1", "i-1"]
 
 
 def test_scope_that_ended_is_not_told() -> None:

@@ -18,7 +18,7 @@ from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
 from controlplane.launcher.state_lock import StateInUse, StateLock
-from controlplane.launcher.web_door import PortInUse, reasons_in, require_free_port, why_not_ready
+from controlplane.launcher.web_probe import PortInUse, reasons_in, require_free_port, why_not_ready
 from controlplane.launcher.welcome import Welcome
 from tests.fixtures.servers import free_port
 

@@ -30,11 +30,11 @@ def _gone(pid: int) -> bool:
 
 
 def _tick_until(supervisor: Supervisor, condition: object, timeout_s: float = 10) -> None:
-    def look() -> object:
+    def check() -> object:
         supervisor.tick()
         return condition()  # type: ignore[operator]
 
-    wait_until(look, timeout_s=timeout_s, what="the supervisor got there")
+    wait_until(check, timeout_s=timeout_s, what="the supervisor got there")
 
 
 def test_killed_child_is_started_again_and_reported(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def flat() -> Forest:
 
 
 def hosts(forest, *groups, **rules) -> list[str]:
-    return [" ".join(told) for told in forest.found(*groups, **rules)]
+    return [" ".join(found_names) for found_names in forest.found(*groups, **rules)]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_answer_names_group_and_providers():
 
     candidate = forest.search(group("_X", {"VCPU": 4})).candidates[0]
 
-    assert forest.tell(candidate) == {"big": {"VCPU": 4}}
-    assert forest.tell_mappings(candidate) == {"_X": ["big"]}
+    assert forest.used_by(candidate) == {"big": {"VCPU": 4}}
+    assert forest.describe_mappings(candidate) == {"_X": ["big"]}
 
 
 def cluster() -> Forest:
@@ -198,7 +198,12 @@ def test_same_subtree_keeps_groups_below_one_of_their_providers():
 
     found = cluster().found(*asked, group_policy="none", same_subtree=(frozenset({"1", "2"}),))
 
-    assert [sorted(told) for told in found] == [["h1a", "h1af"], ["h1b", "h1bf"], ["h2a", "h2af"], ["h2b", "h2bf"]]
+    assert [sorted(found_names) for found_names in found] == [
+        ["h1a", "h1af"],
+        ["h1b", "h1bf"],
+        ["h2a", "h2af"],
+        ["h2b", "h2bf"],
+    ]
 
 
 def test_siblings_are_no_subtree_of_each_other():
@@ -215,8 +220,8 @@ def test_group_without_resources_names_the_top_of_a_subtree():
 
     answer = forest.search(*asked, group_policy="none", same_subtree=(frozenset({"_TOP", "1"}),))
 
-    assert [forest.tell(candidate) for candidate in answer.candidates] == [{"h1bf": {"VF": 1}}, {"h2bf": {"VF": 1}}]
-    assert forest.tell_mappings(answer.candidates[0]) == {"_TOP": ["h1b"], "1": ["h1bf"]}
+    assert [forest.used_by(candidate) for candidate in answer.candidates] == [{"h1bf": {"VF": 1}}, {"h2bf": {"VF": 1}}]
+    assert forest.describe_mappings(answer.candidates[0]) == {"_TOP": ["h1b"], "1": ["h1bf"]}
 
 
 def test_clients_without_trees_get_no_candidate_of_two_providers_of_one_tree():
@@ -225,7 +230,7 @@ def test_clients_without_trees_get_no_candidate_of_two_providers_of_one_tree():
 
     answer = forest.search(asked, nested=False)
 
-    assert [forest.tell(candidate) for candidate in answer.candidates] == [{"flat": {"MEMORY_MB": 1, "VCPU": 1}}]
+    assert [forest.used_by(candidate) for candidate in answer.candidates] == [{"flat": {"MEMORY_MB": 1, "VCPU": 1}}]
     assert [facts.name for facts in answer.summaries] == ["flat"]
 
 

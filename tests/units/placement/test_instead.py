@@ -21,7 +21,7 @@ def forest() -> Forest:
 
 
 def names(**more: Any) -> list[str]:
-    return [" ".join(told) for told in forest().found(PINNED, **RULES, **more)]
+    return [" ".join(found_names) for found_names in forest().found(PINNED, **RULES, **more)]
 
 
 def test_each_tree_is_asked_for_what_it_states() -> None:

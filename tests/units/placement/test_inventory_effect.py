@@ -29,9 +29,9 @@ SAME = InventorySpec(total=64, allocation_ratio=4.0, max_unit=64)
 
 
 def test_shrinking_below_what_is_used_tells_by_how_much_and_that_nothing_stops() -> None:
-    told = effect(replace(SAME, allocation_ratio=2.0)).sentences()
+    reported = effect(replace(SAME, allocation_ratio=2.0)).sentences()
 
-    assert told == [
+    assert reported == [
         "Capacity 256 -> 128, used 150: over-committed by 22; no new claims of VCPU until as much is given back.",
         "What runs keeps running: 37 consumers hold some of this class and keep it.",
     ]
@@ -52,15 +52,15 @@ def test_numbers_that_are_the_same_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "told"),
+    ("units", "reported"),
     [
         ({"max_unit": 16}, "Claims of more than 16 VCPU in one piece are refused; 3 larger ones are held and stay."),
         ({"min_unit": 2}, "Claims of less than 2 VCPU are refused."),
         ({"step_size": 4}, "Claims must be multiples of 4 VCPU."),
     ],
 )
-def test_units_tell_what_is_refused_from_then_on(units: dict[str, int], told: str) -> None:
-    assert told in effect(replace(SAME, **units), larger=3).sentences()
+def test_units_tell_what_is_refused_from_then_on(units: dict[str, int], reported: str) -> None:
+    assert reported in effect(replace(SAME, **units), larger=3).sentences()
 
 
 def test_notes_of_other_apps_come_last() -> None:

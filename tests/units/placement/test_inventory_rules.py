@@ -6,11 +6,11 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from placement.domain import (
+    AmountRule,
     Claim,
     Demand,
     InventorySpec,
     InventoryUsage,
-    Rule,
     broken_rule,
     capacity_error,
     capacity_of,
@@ -53,10 +53,10 @@ def test_impossible_spec_names_its_field():
 @pytest.mark.parametrize(
     ("demand", "rule"),
     [
-        (Demand(total=1, least=1, most=1, divisor=1), Rule.MIN_UNIT),
-        (Demand(total=8, least=8, most=8, divisor=8), Rule.MAX_UNIT),
-        (Demand(total=3, least=3, most=3, divisor=3), Rule.STEP_SIZE),
-        (Demand(total=8, least=4, most=4, divisor=4), Rule.CAPACITY),
+        (Demand(total=1, minimum=1, maximum=1, divisor=1), AmountRule.MIN_UNIT),
+        (Demand(total=8, minimum=8, maximum=8, divisor=8), AmountRule.MAX_UNIT),
+        (Demand(total=3, minimum=3, maximum=3, divisor=3), AmountRule.STEP_SIZE),
+        (Demand(total=8, minimum=4, maximum=4, divisor=4), AmountRule.CAPACITY),
     ],
 )
 def test_each_rule_is_broken_by_its_name(demand, rule):
@@ -67,18 +67,18 @@ def test_each_rule_is_broken_by_its_name(demand, rule):
 
 
 def test_demand_that_fits_breaks_nothing():
-    assert broken_rule(A, "VCPU", Demand(total=6, least=2, most=4, divisor=2), usage()) is None
+    assert broken_rule(A, "VCPU", Demand(total=6, minimum=2, maximum=4, divisor=2), usage()) is None
 
 
 def test_missing_inventory_has_no_room():
     shortage = broken_rule(A, "VCPU", Demand(1, 1, 1, 1), None)
 
     assert shortage is not None
-    assert (shortage.rule, shortage.free) == (Rule.NO_INVENTORY, 0)
+    assert (shortage.rule, shortage.free) == (AmountRule.NO_INVENTORY, 0)
 
 
 def test_capacity_error_speaks_in_numbers():
-    shortage = broken_rule(A, "VCPU", Demand(total=8, least=4, most=4, divisor=4), usage())
+    shortage = broken_rule(A, "VCPU", Demand(total=8, minimum=4, maximum=4, divisor=4), usage())
     assert shortage is not None
 
     error = capacity_error([shortage])
@@ -100,7 +100,7 @@ def test_demands_add_up_per_inventory_in_a_fixed_order():
     demands = demands_of(claims)
 
     assert list(demands) == [(A, "DISK_GB"), (A, "VCPU"), (B, "VCPU")]
-    assert demands[A, "VCPU"] == Demand(total=10, least=4, most=6, divisor=2)
+    assert demands[A, "VCPU"] == Demand(total=10, minimum=4, maximum=6, divisor=2)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
@@ -93,9 +93,9 @@ def run(snapshot: HostTable, asked: ScheduleRequest, rules: Policy | None = None
     return schedule(ScheduleCall(snapshot, asked, rules or policy(), seed, **more))
 
 
-def spec_of(asked: ScheduleRequest, options: PolicyOptions | None = None) -> RequestSpec:
+def spec_of(asked: ScheduleRequest, options: PolicyOptions | None = None) -> RequestSpecView:
     """The request as filters see it."""
-    return RequestSpec(asked, resource_request(asked), options or PolicyOptions(), {}, group=asked.group)
+    return RequestSpecView(asked, resource_request(asked), options or PolicyOptions(), {}, group=asked.group)
 
 
 def every(snapshot: HostTable, stage: str = "stage") -> Hosts:

@@ -6,7 +6,7 @@ from cryptography.hazmat.primitives import serialization
 from controlplane.kernel.errors import Invalid
 from servers.catalog.domain.group_rules import group_problems
 from servers.catalog.domain.public_keys import key_name_reasons, new_key, public_key_parse
-from servers.catalog.domain.quota import Amounts, count_that_fits, shortfalls
+from servers.catalog.domain.quota import QuotaAmounts, count_that_fits, shortfalls
 
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me@here"
 
@@ -74,16 +74,16 @@ def test_limit_per_host_goes_with_anti_affinity():
     assert group_problems(name="g", policy="anti-affinity", rules={"max_server_per_host": 3}) == {}
 
 
-USED = Amounts(instances=9, cores=10, ram_mib=1000)
+USED = QuotaAmounts(instances=9, cores=10, ram_mib=1000)
 
 
 def test_reaching_the_limit_exactly_is_allowed():
-    limits = Amounts(10, 12, 1512)
-    assert shortfalls(wanted=Amounts(1, 2, 512), used=USED, limits=limits) == []
+    limits = QuotaAmounts(10, 12, 1512)
+    assert shortfalls(wanted=QuotaAmounts(1, 2, 512), used=USED, limits=limits) == []
 
 
 def test_every_resource_that_goes_over_is_named_with_numbers():
-    missing = shortfalls(wanted=Amounts(2, 1, 5000), used=USED, limits=Amounts(10, 40, 2000))
+    missing = shortfalls(wanted=QuotaAmounts(2, 1, 5000), used=USED, limits=QuotaAmounts(10, 40, 2000))
     assert [one.sentence for one in missing] == [
         "instances: 2 asked for, 9 of 10 in use.",
         "ram_mib: 5000 asked for, 1000 of 2000 in use.",
@@ -91,13 +91,13 @@ def test_every_resource_that_goes_over_is_named_with_numbers():
 
 
 def test_minus_one_is_unlimited():
-    assert shortfalls(wanted=Amounts(10**6, 10**6, 10**9), used=USED, limits=Amounts(-1, -1, -1)) == []
-    assert count_that_fits(each=Amounts(1, 1, 1), used=USED, limits=Amounts(-1, -1, -1), most=50) == 50
+    assert shortfalls(wanted=QuotaAmounts(10**6, 10**6, 10**9), used=USED, limits=QuotaAmounts(-1, -1, -1)) == []
+    assert count_that_fits(each=QuotaAmounts(1, 1, 1), used=USED, limits=QuotaAmounts(-1, -1, -1), maximum=50) == 50
 
 
 def test_batch_is_cut_to_what_fits():
-    assert count_that_fits(each=Amounts(1, 4, 10), used=USED, limits=Amounts(20, 20, 51200), most=10) == 2
+    assert count_that_fits(each=QuotaAmounts(1, 4, 10), used=USED, limits=QuotaAmounts(20, 20, 51200), maximum=10) == 2
 
 
 def test_nothing_fits_when_usage_is_over_a_lowered_limit():
-    assert count_that_fits(each=Amounts(1, 1, 1), used=USED, limits=Amounts(5, 40, 51200), most=10) == 0
+    assert count_that_fits(each=QuotaAmounts(1, 1, 1), used=USED, limits=QuotaAmounts(5, 40, 51200), maximum=10) == 0

@@ -71,7 +71,7 @@ def test_each_image_property_has_its_effect_is_refused_or_is_said_to_have_none(k
 
 
 @pytest.mark.parametrize(
-    ("specs", "properties", "told"),
+    ("specs", "properties", "reported"),
     [
         ({"quota:cpu_limit": "1000"}, {}, "quota:cpu_limit=1000 of the flavor"),
         ({"vmware:hw_version": "9"}, {}, "VMware"),
@@ -89,10 +89,10 @@ def test_each_image_property_has_its_effect_is_refused_or_is_said_to_have_none(k
         ({}, {"hw_ipxe_boot": "yes"}, "configures the network"),
     ],
 )
-def test_what_cannot_be_given_is_refused(specs: dict[str, str], properties: dict[str, str], told: str) -> None:
+def test_what_cannot_be_given_is_refused(specs: dict[str, str], properties: dict[str, str], reported: str) -> None:
     (sentence,) = not_provided(specs, properties)
 
-    assert told in sentence
+    assert reported in sentence
 
 
 def test_values_that_ask_for_nothing_are_fine() -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from servers.catalog.domain.quota import UNLIMITED, Amounts, overruns
+from servers.catalog.domain.quota import UNLIMITED, QuotaAmounts, overruns
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.states import VmState
 
-BURIED = {"vm_state": "error", "task_state": "", "host": "", "was_launched": False}
+IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "was_launched": False}
 
 
 def test_one_in_error_on_no_host_that_never_ran_may() -> None:
-    assert schedule_again_refusal(**BURIED) == ""  # type: ignore[arg-type]
+    assert schedule_again_refusal(**IN_CELL0) == ""  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -23,14 +23,14 @@ def test_one_in_error_on_no_host_that_never_ran_may() -> None:
     ],
 )
 def test_any_other_is_told_why_not(change: dict[str, object], words: str) -> None:
-    assert words in schedule_again_refusal(**{**BURIED, **change})  # type: ignore[arg-type]
+    assert words in schedule_again_refusal(**{**IN_CELL0, **change})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("state", [state for state in VmState if state is not VmState.ERROR])
 def test_no_state_but_error_may(state: VmState) -> None:
-    assert schedule_again_refusal(**{**BURIED, "vm_state": state.value})  # type: ignore[arg-type]
+    assert schedule_again_refusal(**{**IN_CELL0, "vm_state": state.value})  # type: ignore[arg-type]
 
 
 def test_overrun_is_what_is_in_use_beyond_a_lowered_limit() -> None:
-    found = overruns(used=Amounts(3, 8, 512), limits=Amounts(2, 8, UNLIMITED))
+    found = overruns(used=QuotaAmounts(3, 8, 512), limits=QuotaAmounts(2, 8, UNLIMITED))
     assert [one.sentence for one in found] == ["instances: 3 in use, 2 allowed."]

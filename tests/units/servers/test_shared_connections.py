@@ -20,7 +20,7 @@ def _in_threads(count: int, body: Callable[[], None]) -> None:
 
 
 def test_threads_one_after_the_other_use_one_connection() -> None:
-    shared, found = SharedConnections(most=2), Found()
+    shared, found = SharedConnections(maximum=2), Found()
 
     def call() -> None:
         with shared.lent():
@@ -32,7 +32,7 @@ def test_threads_one_after_the_other_use_one_connection() -> None:
 
 
 def test_threads_at_once_use_no_more_than_allowed() -> None:
-    shared, found, both = SharedConnections(most=2), Found(), threading.Barrier(2)
+    shared, found, both = SharedConnections(maximum=2), Found(), threading.Barrier(2)
 
     def call() -> None:
         with shared.lent():
@@ -45,7 +45,7 @@ def test_threads_at_once_use_no_more_than_allowed() -> None:
 
 
 def test_vital_call_does_not_wait_for_the_others() -> None:
-    shared, came = SharedConnections(most=1), threading.Event()
+    shared, came = SharedConnections(maximum=1), threading.Event()
 
     def beat() -> None:
         with shared.lent(is_vital=True):

@@ -2,7 +2,7 @@ import pytest
 
 from computeagent.protocol.power import PowerState
 from servers.images.domain.images import TRANSITIONS, ImageStatus
-from servers.instances.domain.guards import GUARDS, refusal
+from servers.instances.domain.guards import GUARDS, action_refusal
 from servers.instances.domain.power_actions import POWER_ACTIONS
 from servers.instances.domain.transitions import vm_can_become
 from servers.states import POWER_STATE_CODES, TaskState, VmState, api_status, status_states
@@ -53,27 +53,29 @@ def test_states_of_a_status_show_as_it():
 
 
 def test_start_of_active_instance_is_refused_with_both_states():
-    reason = refusal("start", vm_state="active", task_state="", is_launched=True)
+    reason = action_refusal("start", vm_state="active", task_state="", is_launched=True)
     assert reason == "The instance is active; start needs stopped."
 
 
 def test_stop_during_a_task_is_refused_with_the_task():
-    reason = refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
+    reason = action_refusal("stop", vm_state="active", task_state="rebooting_hard", is_launched=True)
     assert reason == "The instance is busy with rebooting_hard; stop needs no task."
 
 
 def test_action_before_first_launch_is_refused():
-    assert "never launched" in refusal("rebuild", vm_state="error", task_state="", is_launched=False)
+    assert "never launched" in action_refusal("rebuild", vm_state="error", task_state="", is_launched=False)
 
 
 def test_delete_is_allowed_in_every_state():
     assert not any(
-        refusal("delete", vm_state=vm, task_state=task, is_launched=False) for vm in VmState for task in TaskState
+        action_refusal("delete", vm_state=vm, task_state=task, is_launched=False)
+        for vm in VmState
+        for task in TaskState
     )
 
 
 def test_console_is_refused_while_deleting():
-    assert refusal("console", vm_state="active", task_state="deleting", is_launched=True)
+    assert action_refusal("console", vm_state="active", task_state="deleting", is_launched=True)
 
 
 @pytest.mark.parametrize(("name", "guard"), [("start", "start"), ("stop", "stop"), ("reboot", "reboot_hard")])

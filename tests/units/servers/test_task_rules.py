@@ -4,7 +4,14 @@ import pytest
 
 from servers.instances import work_kinds
 from servers.instances.domain.power_actions import POWER_ACTIONS
-from servers.instances.domain.task_rules import RESCHEDULE, TASK_RULES, Cure, overdue_words, restart_words, task_cure
+from servers.instances.domain.task_rules import (
+    RESCHEDULE,
+    TASK_RULES,
+    TaskHeal,
+    overdue_words,
+    restart_words,
+    task_heal_for,
+)
 from servers.instances.domain.transitions import task_can_become, vm_can_become
 from servers.repair.domain.nova_restart import NOVA_LEAVES, NOVA_RESTART, RestartRow
 from servers.states import TaskState, VmState
@@ -26,30 +33,32 @@ def test_rule_has_a_deadline_between_a_quarter_of_an_hour_and_a_day_and_a_reason
 @pytest.mark.parametrize("task", TASKS)
 def test_rule_names_work_exactly_when_it_is_tried_again(task: TaskState) -> None:
     rule = TASK_RULES[task]
-    assert bool(rule.work) == (rule.overdue is Cure.RETRY)
+    assert bool(rule.work) == (rule.overdue is TaskHeal.RETRY)
     assert not rule.work or rule.work in {*POWER_ACTIONS, RESCHEDULE}
-    assert rule.otherwise is not Cure.RETRY
+    assert rule.otherwise is not TaskHeal.RETRY
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_cure_never_leaves_a_building_instance_without_a_task(task: TaskState) -> None:
+def test_heal_never_leaves_a_building_instance_without_a_task(task: TaskState) -> None:
     for has_host in (True, False):
         for is_restart in (True, False):
-            assert task_cure(task, VmState.BUILDING, has_host=has_host, is_restart=is_restart) is not Cure.REVERT
+            assert (
+                task_heal_for(task, VmState.BUILDING, has_host=has_host, is_restart=is_restart) is not TaskHeal.REVERT
+            )
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("vm_state", VmState)
-def test_cure_is_a_change_that_the_tables_of_transitions_allow(task: TaskState, vm_state: VmState) -> None:
-    cure = task_cure(task, vm_state, has_host=True)
-    if cure is Cure.ERROR:
+def test_heal_is_a_change_that_the_tables_of_transitions_allow(task: TaskState, vm_state: VmState) -> None:
+    proposed_heal = task_heal_for(task, vm_state, has_host=True)
+    if proposed_heal is TaskHeal.ERROR:
         assert vm_can_become(vm_state, VmState.ERROR)
-    if cure in {Cure.ERROR, Cure.REVERT}:
+    if proposed_heal in {TaskHeal.ERROR, TaskHeal.REVERT}:
         assert task_can_become(task, TaskState.NONE)
 
 
 @pytest.mark.parametrize(
-    ("task", "vm_state", "has_host", "cure"),
+    ("task", "vm_state", "has_host", "proposed_heal"),
     [
         ("scheduling", "building", False, "retry"),
         ("scheduling", "building", True, "error"),
@@ -71,12 +80,12 @@ def test_cure_is_a_change_that_the_tables_of_transitions_allow(task: TaskState, 
         ("unshelving", "shelved_offloaded", True, "error"),
     ],
 )
-def test_overdue_task_is_cured_by_its_rule(task: str, vm_state: str, has_host: bool, cure: str) -> None:
-    assert task_cure(TaskState(task), VmState(vm_state), has_host=has_host) == cure
+def test_overdue_task_is_healed_by_its_rule(task: str, vm_state: str, has_host: bool, proposed_heal: str) -> None:
+    assert task_heal_for(TaskState(task), VmState(vm_state), has_host=has_host) == proposed_heal
 
 
 def test_instance_on_its_way_to_a_host_that_starts_is_an_error_and_not_scheduled_again() -> None:
-    assert task_cure(TaskState.SCHEDULING, VmState.BUILDING, has_host=True, is_restart=True) is Cure.ERROR
+    assert task_heal_for(TaskState.SCHEDULING, VmState.BUILDING, has_host=True, is_restart=True) is TaskHeal.ERROR
 
 
 def test_table_of_restarts_has_all_of_novas_rows() -> None:
@@ -106,7 +115,7 @@ def test_table_of_restarts_has_all_of_novas_rows() -> None:
 def test_row_of_novas_table_is_answered_as_it_says(row: RestartRow) -> None:
     assert row.nova
     assert row.ours
-    assert {TASK_RULES[task].restart for task in row.tasks} == row.cures
+    assert {TASK_RULES[task].restart for task in row.tasks} == row.heals
 
 
 def test_tasks_that_nova_leaves_are_seventeen_and_each_has_a_rule_here() -> None:
@@ -118,13 +127,13 @@ def test_tasks_that_nova_leaves_are_seventeen_and_each_has_a_rule_here() -> None
 
 
 def test_words_of_a_fault_name_step_and_how_long_it_hung() -> None:
-    words = overdue_words(TaskState.POWERING_OFF, stood_s=1234.4, step="stop", cure=Cure.RETRY)
+    words = overdue_words(TaskState.POWERING_OFF, stood_s=1234.4, step="stop", proposed_heal=TaskHeal.RETRY)
     assert "powering-off hung in step stop for 1234 s (allowed: 900 s)" in words
     assert "tried again" in words
 
 
 def test_words_of_a_restart_name_step_and_age() -> None:
-    words = restart_words(TaskState.SPAWNING, stood_s=12.0, step="spawning", cure=Cure.ERROR)
+    words = restart_words(TaskState.SPAWNING, stood_s=12.0, step="spawning", proposed_heal=TaskHeal.ERROR)
     assert "spawning in step spawning, 12 s old" in words
 
 

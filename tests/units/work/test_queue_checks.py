@@ -53,7 +53,7 @@ OURS: list[tuple[str, dict[str, float], str]] = [
 REDIS = ["localhost:6379", "http://localhost", "redis://", "unix://"]
 
 
-def _told(queue: QueueSettings) -> dict[str | None, str]:
+def _found(queue: QueueSettings) -> dict[str | None, str]:
     return {problem.id: problem.msg for problem in queue_problems(queue, ALL)}
 
 
@@ -62,7 +62,7 @@ def _cluster_with(changes: Mapping[str, Any]) -> QueueSettings:
 
 
 def test_settings_that_ship_have_no_problem() -> None:
-    assert _told(GOOD) == {}
+    assert _found(GOOD) == {}
 
 
 def test_settings_of_this_process_have_no_problem() -> None:
@@ -71,42 +71,42 @@ def test_settings_of_this_process_have_no_problem() -> None:
 
 @pytest.mark.parametrize(("rule", "changes", "named"), CLUSTER)
 def test_wrong_cluster_option_is_told_by_its_rule_alone(rule: str, changes: dict[str, Any], named: str) -> None:
-    told = _told(_cluster_with(changes))
-    assert list(told) == [rule]
-    assert named in told[rule]
+    found_by_check = _found(_cluster_with(changes))
+    assert list(found_by_check) == [rule]
+    assert named in found_by_check[rule]
 
 
 @pytest.mark.parametrize(("rule", "given", "named"), DATABASE)
 def test_wrong_database_option_is_told_by_its_rule_alone(rule: str, given: dict[str, Any], named: str) -> None:
-    told = _told(replace(GOOD, database=given))
-    assert list(told) == [rule]
-    assert named in told[rule]
+    found_by_check = _found(replace(GOOD, database=given))
+    assert list(found_by_check) == [rule]
+    assert named in found_by_check[rule]
 
 
 @pytest.mark.parametrize(("rule", "changes", "named"), OURS)
 def test_wrong_interval_is_told_by_its_rule_alone(rule: str, changes: dict[str, float], named: str) -> None:
-    told = _told(replace(GOOD, ours={**GOOD.ours, **changes}))
-    assert list(told) == [rule]
-    assert named in told[rule]
+    found_by_check = _found(replace(GOOD, ours={**GOOD.ours, **changes}))
+    assert list(found_by_check) == [rule]
+    assert named in found_by_check[rule]
 
 
 @pytest.mark.parametrize("url", REDIS)
 def test_redis_url_that_leads_nowhere_is_told(url: str) -> None:
-    assert list(_told(replace(GOOD, redis_url=url))) == ["queue.E015"]
+    assert list(_found(replace(GOOD, redis_url=url))) == ["queue.E015"]
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:6379/0", "rediss://:secret@cache/1", "unix:///run/redis.sock"])
 def test_redis_url_of_a_server_has_no_problem(url: str) -> None:
-    assert _told(replace(GOOD, redis_url=url)) == {}
+    assert _found(replace(GOOD, redis_url=url)) == {}
 
 
 def test_sqlite_file_as_the_settings_open_it_has_no_problem() -> None:
-    assert _told(replace(GOOD, database=database("sqlite:////srv/kilonova.sqlite3"))) == {}
+    assert _found(replace(GOOD, database=database("sqlite:////srv/kilonova.sqlite3"))) == {}
 
 
 def test_pooler_in_transaction_mode_beside_redis_has_no_problem() -> None:
     given = {**POSTGRES, "DISABLE_SERVER_SIDE_CURSORS": True}
-    assert _told(replace(GOOD, database=given, redis_url="redis://cache/0")) == {}
+    assert _found(replace(GOOD, database=given, redis_url="redis://cache/0")) == {}
 
 
 def test_retry_too_low_is_told_with_the_least_that_does() -> None:

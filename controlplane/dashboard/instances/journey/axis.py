@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from controlplane.dashboard.instances.journey.lanes import Chapter, Lane, Span
+from controlplane.dashboard.instances.journey.tracks import Section, Span, Track
 
 WIDTH = 1000.0
-LEAST_WIDTH = 6.0
+MIN_WIDTH = 6.0
 """So that a step of a millisecond is seen on an axis of minutes."""
 
 QUARTERS = 4
@@ -36,30 +36,30 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedLane:
+class PlacedTrack:
     """A lane with its bars. `seconds` is None for what is a moment."""
 
-    lane: Lane
+    track: Track
     bars: list[Bar]
     after_s: float
     seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedChapter:
+class PlacedSection:
     """A chapter with its axis: `ticks` are seconds since its beginning, at the quarters of the width."""
 
-    chapter: Chapter
-    lanes: list[PlacedLane]
+    section: Section
+    tracks: list[PlacedTrack]
     ticks: list[float]
 
 
-def placed(chapter: Chapter, now: datetime) -> PlacedChapter:
+def place_section(section: Section, now: datetime) -> PlacedSection:
     """The chapter on an axis as long as all that happened in it, or until `now` while something goes on."""
-    length_s = nice_length_s(max((_until_s(chapter, lane, now) for lane in chapter.lanes), default=0.0))
-    return PlacedChapter(
-        chapter,
-        [_lane(chapter, lane, length_s, now) for lane in chapter.lanes],
+    length_s = nice_length_s(max((_until_s(section, track, now) for track in section.tracks), default=0.0))
+    return PlacedSection(
+        section,
+        [_track(section, track, length_s, now) for track in section.tracks],
         [length_s * quarter / QUARTERS for quarter in range(QUARTERS + 1)],
     )
 
@@ -73,30 +73,30 @@ def nice_length_s(seconds: float) -> float:
     return float(-(-days // QUARTERS) * QUARTERS * DAY_S)
 
 
-def _until_s(chapter: Chapter, lane: Lane, now: datetime) -> float:
-    ends = [lane.ended or now, *(span.ended or now for span in lane.spans)]
-    return max(_after_s(chapter, end) for end in ends)
+def _until_s(section: Section, track: Track, now: datetime) -> float:
+    ends = [track.ended or now, *(span.ended or now for span in track.spans)]
+    return max(_after_s(section, end) for end in ends)
 
 
-def _lane(chapter: Chapter, lane: Lane, length_s: float, now: datetime) -> PlacedLane:
-    is_moment = lane.ended == lane.began
-    spans = lane.spans or (Span("", lane.tone, lane.began, lane.ended),)
-    return PlacedLane(
-        lane,
-        [_bar(chapter, span, length_s, now) for span in spans],
-        _after_s(chapter, lane.began),
-        None if is_moment else max(0.0, ((lane.ended or now) - lane.began).total_seconds()),
+def _track(section: Section, track: Track, length_s: float, now: datetime) -> PlacedTrack:
+    is_event = track.ended == track.began
+    spans = track.spans or (Span("", track.tone, track.began, track.ended),)
+    return PlacedTrack(
+        track,
+        [_bar(section, span, length_s, now) for span in spans],
+        _after_s(section, track.began),
+        None if is_event else max(0.0, ((track.ended or now) - track.began).total_seconds()),
     )
 
 
-def _bar(chapter: Chapter, span: Span, length_s: float, now: datetime) -> Bar:
-    after_s = _after_s(chapter, span.began)
+def _bar(section: Section, span: Span, length_s: float, now: datetime) -> Bar:
+    after_s = _after_s(section, span.began)
     seconds = max(0.0, ((span.ended or now) - span.began).total_seconds())
-    width = min(WIDTH, max(LEAST_WIDTH, WIDTH * seconds / length_s))
+    width = min(WIDTH, max(MIN_WIDTH, WIDTH * seconds / length_s))
     x = min(WIDTH * after_s / length_s, WIDTH - width)
     return Bar(span, round(x, 1), round(width, 1), after_s, seconds)
 
 
-def _after_s(chapter: Chapter, at: datetime) -> float:
+def _after_s(section: Section, at: datetime) -> float:
     """Clocks of processes differ: what seems to be before the beginning is at it."""
-    return max(0.0, (at - chapter.began).total_seconds())
+    return max(0.0, (at - section.began).total_seconds())

@@ -55,13 +55,13 @@ def settings_document() -> str:
     return "\n".join([INTRODUCTION, "| name | value | default | meaning |", "| --- | --- | --- | --- |", *rows, ""])
 
 
-def _row(setting: env.Setting) -> str:
+def _row(setting: env.EnvSetting) -> str:
     default = f"`{_portable(setting)}`" if setting.default else "(empty)"
     cells = (f"`{setting.name}`", setting.kind, default, setting.help)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _portable(setting: env.Setting) -> str:
+def _portable(setting: env.EnvSetting) -> str:
     """The default without this machine's paths."""
     text = YES_OR_NO.get(setting.default, setting.default)
     if setting.name != STATE_SETTING:

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from controlplane.work.cluster import CrashOnlyCluster
 from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
 from controlplane.work.named_leases import lease_renew
-from controlplane.work.reconcile import reconcile_turn
+from controlplane.work.reconcile import reconcile_round
 from controlplane.work.work import CONDUCTOR_QUEUE
 
 
@@ -29,13 +29,13 @@ class Command(BaseCommand):
 
         def speak_for_the_busy() -> None:
             """No canary is answered while every worker has its hands full, and yet there is a conductor."""
-            if cluster.pulse.is_busy:
+            if cluster.heartbeat.is_busy:
                 lease_renew(name=CANARY_LEASE, owner=owner, seconds=CANARY_FRESH_S, steal=True)
 
         self.stdout.write(f"conductor {os.getpid()} serves with {options['workers']} workers")
         cluster.run(
             [
                 (CANARY_EVERY_S, speak_for_the_busy),
-                (interval, lambda: reconcile_turn(owner=owner, seconds=interval * 3)),
+                (interval, lambda: reconcile_round(owner=owner, seconds=interval * 3)),
             ]
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCell, HostCell, Pages
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCellTuning, NUMACell, NUMAPages
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.packing import Unpacked, pack
 
@@ -16,7 +16,9 @@ class Limits:
     ram_ratio: float
 
 
-def fit_cell(host: HostCell, guest: GuestCell, limits: Limits | None = None, reserve: int = 0) -> GuestCell | Refusal:
+def fit_cell(
+    host: NUMACell, guest: GuestCellTuning, limits: Limits | None = None, reserve: int = 0
+) -> GuestCellTuning | Refusal:
     """The guest cell as placed on this host cell, or the first rule it breaks.
 
     `reserve` are host CPUs wanted on top for emulator threads. Without `limits` overcommit is not looked at.
@@ -36,7 +38,7 @@ def fit_cell(host: HostCell, guest: GuestCell, limits: Limits | None = None, res
     return replace(placed, pinning=packing.pinning, reserved=packing.reserved)
 
 
-def _page_size(host: HostCell, guest: GuestCell) -> int | Refusal | None:
+def _page_size(host: NUMACell, guest: GuestCellTuning) -> int | Refusal | None:
     """The page size it gets; None where it asked for none."""
     if not guest.page_size:
         return _default_memory(host, guest)
@@ -48,20 +50,24 @@ def _page_size(host: HostCell, guest: GuestCell) -> int | Refusal | None:
     return _pages_short(host, guest, candidates[0]) if found is None else found.size_kib
 
 
-def _candidate_pages(host: HostCell, wish: int) -> list[Pages]:
+def _candidate_pages(host: NUMACell, wanted_value: int) -> list[NUMAPages]:
     """Sizes to try, in order: small the smallest, large all others from the largest, any all from the largest."""
     sizes = sorted(host.mempages, key=lambda pages: pages.size_kib, reverse=True)
     by_symbol = {SMALL_PAGES: sizes[-1:], LARGE_PAGES: sizes[:-1], ANY_PAGES: sizes}
-    return by_symbol[wish] if wish in by_symbol else [pages for pages in sizes if pages.size_kib == wish]
+    return (
+        by_symbol[wanted_value]
+        if wanted_value in by_symbol
+        else [pages for pages in sizes if pages.size_kib == wanted_value]
+    )
 
 
-def _holds(pages: Pages, memory_mib: int, count: int) -> bool:
+def _holds(pages: NUMAPages, memory_mib: int, count: int) -> bool:
     """Whether the memory is a whole number of pages and `count` are enough."""
     wanted, rest = divmod(memory_mib * 1024, pages.size_kib)
     return not rest and wanted <= count
 
 
-def _default_memory(host: HostCell, guest: GuestCell) -> Refusal | None:
+def _default_memory(host: NUMACell, guest: GuestCellTuning) -> Refusal | None:
     """No page size asked for: the smallest pages, or plain memory on a host that reports none.
 
     Pinned guests need it free; shared ones may overcommit the cell, but no guest overcommits against itself.
@@ -76,7 +82,7 @@ def _default_memory(host: HostCell, guest: GuestCell) -> Refusal | None:
     return _refusal(host, guest, RefusalReason.NUMA_MEMORY_SHORT, guest.memory_mib, free, unit="MB")
 
 
-def _cell_cpus(host: HostCell, guest: GuestCell, limits: Limits | None, reserve: int) -> Refusal | None:
+def _cell_cpus(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
     """The cell as a whole must have the CPUs: no guest overcommits against itself."""
     wanted = len(guest.pcpuset) + reserve
     if guest.is_pinned and wanted > len(host.pcpuset):
@@ -87,14 +93,14 @@ def _cell_cpus(host: HostCell, guest: GuestCell, limits: Limits | None, reserve:
     return None
 
 
-def _free_pinned(host: HostCell, guest: GuestCell, limits: Limits | None, reserve: int) -> Refusal | None:
+def _free_pinned(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
     wanted = len(guest.pcpuset) + reserve
     if guest.is_pinned and wanted > host.avail_pcpus:
         return _refusal(host, guest, RefusalReason.PINNED_CPU_SHORT, wanted, host.avail_pcpus)
     return None
 
 
-def _overcommit(host: HostCell, guest: GuestCell, limits: Limits | None, reserve: int) -> Refusal | None:
+def _overcommit(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
     """Shared vCPUs and memory within the cell's share of the overcommit. Dedicated guests have their own already."""
     if limits is None or not guest.is_shared:
         return None
@@ -115,20 +121,20 @@ def _overcommit(host: HostCell, guest: GuestCell, limits: Limits | None, reserve
     return None
 
 
-_CHECKS: tuple[Callable[[HostCell, GuestCell, Limits | None, int], Refusal | None], ...] = (
+_CHECKS: tuple[Callable[[NUMACell, GuestCellTuning, Limits | None, int], Refusal | None], ...] = (
     _cell_cpus,
     _free_pinned,
     _overcommit,
 )
 
 
-def _unpacked(host: HostCell, guest: GuestCell, why: Unpacked) -> Refusal:
+def _unpacked(host: NUMACell, guest: GuestCellTuning, why: Unpacked) -> Refusal:
     # Without threads the policy cannot be had here at all; else it is only a matter of what is free.
     reason = RefusalReason.CPU_THREADS_UNSUITED
     return _refusal(host, guest, reason, why.wanted, why.available, detail=why.detail)
 
 
-def _pages_short(host: HostCell, guest: GuestCell, pages: Pages, count: int | None = None) -> Refusal:
+def _pages_short(host: NUMACell, guest: GuestCellTuning, pages: NUMAPages, count: int | None = None) -> Refusal:
     kib = guest.memory_mib * 1024
     free = pages.free if count is None else count
     detail = f"{guest.memory_mib} MB is no multiple" if kib % pages.size_kib else ""
@@ -139,8 +145,8 @@ def _pages_short(host: HostCell, guest: GuestCell, pages: Pages, count: int | No
 
 
 def _refusal(
-    host: HostCell,
-    guest: GuestCell,
+    host: NUMACell,
+    guest: GuestCellTuning,
     reason: RefusalReason,
     wanted: int | str,
     available: float | str,
@@ -160,6 +166,6 @@ def _refusal(
     )
 
 
-def _size_words(wish: int) -> str:
+def _size_words(wanted_value: int) -> str:
     words = {SMALL_PAGES: "small", LARGE_PAGES: "large", ANY_PAGES: "any"}
-    return words.get(wish) or f"{wish} KiB"
+    return words.get(wanted_value) or f"{wanted_value} KiB"

@@ -1,9 +1,9 @@
 """The guest topology that a flavor and an image ask for. Source: Nova's NUMA constraints."""
 
-from computeagent.protocol.topology import GuestCell, GuestTopology
+from computeagent.protocol.topology import GuestCellTuning, GuestTopology
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes
-from scheduling.topology.domain.numa.cells import Share, node_count, shares
+from scheduling.topology.domain.flavor_keys import HwRequest
+from scheduling.topology.domain.numa.cells import CellShare, node_count, shares
 from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
 from scheduling.topology.domain.numa.memory_rules import locked_memory, page_size
 
@@ -16,17 +16,17 @@ def guest_topology(flavor: FlavorSnapshot, image: ImageSnapshot) -> GuestTopolog
     """The cells a guest asks for; None if it asks for nothing of the kind.
 
     There is a topology if any of these is given: a number of nodes, a page size, vPMEM, a CPU policy of dedicated or
-    mixed. Raises Invalid, with the key in `field` and in the message, for a wish that cannot be or contradicts.
+    mixed. Raises Invalid, with the key in `field` and in the message, for a request that cannot be or contradicts.
     """
     if not says_anything(flavor, image):
         return None
-    wishes = Wishes(flavor, image)
-    rules = cpu_rules(wishes)
-    nodes, size = node_count(wishes), page_size(wishes)
-    locked_memory(wishes)
-    if not (nodes or size or pmem_labels(wishes) or rules.is_pinned):
+    hw_request = HwRequest(flavor, image)
+    rules = cpu_rules(hw_request)
+    nodes, size = node_count(hw_request), page_size(hw_request)
+    locked_memory(hw_request)
+    if not (nodes or size or pmem_labels(hw_request) or rules.is_pinned):
         return None
-    cells = (_cell(at, share, rules, size) for at, share in enumerate(shares(wishes, nodes or 1)))
+    cells = (_cell(at, share, rules, size) for at, share in enumerate(shares(hw_request, nodes or 1)))
     return GuestTopology(tuple(cells), rules.emulator_threads)
 
 
@@ -37,13 +37,13 @@ def says_anything(flavor: FlavorSnapshot, image: ImageSnapshot) -> bool:
     )
 
 
-def pmem_labels(wishes: Wishes) -> tuple[str, ...]:
+def pmem_labels(hw_request: HwRequest) -> tuple[str, ...]:
     """The labels of persistent memory the flavor asks for."""
-    return tuple(filter(None, (label.strip() for label in wishes.of_flavor("pmem").split(","))))
+    return tuple(filter(None, (label.strip() for label in hw_request.of_flavor("pmem").split(","))))
 
 
-def _cell(at: int, share: Share, rules: CpuRules, size: int | None) -> GuestCell:
-    return GuestCell(
+def _cell(at: int, share: CellShare, rules: CpuRules, size: int | None) -> GuestCellTuning:
+    return GuestCellTuning(
         id=at,
         cpuset=share.vcpus - rules.pinned,
         pcpuset=share.vcpus & rules.pinned,

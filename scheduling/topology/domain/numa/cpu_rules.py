@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from controlplane.kernel.cpu_list import format_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.flavor_keys import Wishes, choice, flag
+from scheduling.topology.domain.flavor_keys import HwRequest, parse_choice, parse_flag
 
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
 
@@ -43,16 +43,16 @@ class CpuRules:
         return self.policy in (CpuPolicy.DEDICATED, CpuPolicy.MIXED)
 
 
-def cpu_rules(wishes: Wishes) -> CpuRules:
+def cpu_rules(hw_request: HwRequest) -> CpuRules:
     """The rules that flavor and image make together. Raises Invalid naming the key that contradicts."""
-    policy, threads = cpu_policy(wishes), thread_policy(wishes)
-    emulator = emulator_threads(wishes)
-    realtime, dedicated = realtime_cpus(wishes, emulator), dedicated_cpus(wishes)
-    policy = _with_explicit(wishes, policy, emulator)
-    threads, threads_key = _with_trait(wishes, threads)
+    policy, threads = cpu_policy(hw_request), thread_policy(hw_request)
+    emulator = emulator_threads(hw_request)
+    realtime, dedicated = realtime_cpus(hw_request, emulator), dedicated_cpus(hw_request)
+    policy = _with_explicit(hw_request, policy, emulator)
+    threads, threads_key = _with_trait(hw_request, threads)
     if policy is CpuPolicy.DEDICATED:
         _check_no_mask(dedicated)
-        return CpuRules(policy, threads, emulator, wishes.vcpus, realtime)
+        return CpuRules(policy, threads, emulator, hw_request.vcpus, realtime)
     if policy is CpuPolicy.MIXED:
         return CpuRules(policy, threads, emulator, _mixed(dedicated, realtime), realtime)
     needs_pinning = {
@@ -67,17 +67,17 @@ def cpu_rules(wishes: Wishes) -> CpuRules:
     return CpuRules(policy, None, emulator, frozenset(), frozenset())
 
 
-def cpu_policy(wishes: Wishes) -> CpuPolicy | None:
+def cpu_policy(hw_request: HwRequest) -> CpuPolicy | None:
     """Flavor's policy, else the image's, else None (shared). Dedicated by the flavor wins over any image."""
-    flavor, image = wishes.choices("cpu_policy", CpuPolicy)
+    flavor, image = hw_request.choices("cpu_policy", CpuPolicy)
     if (flavor, image) in _CONTRADICTIONS:
         raise Invalid(f"hw_cpu_policy={image} of the image contradicts {POLICY}={flavor}", field="hw_cpu_policy")
     return flavor or image
 
 
-def thread_policy(wishes: Wishes) -> ThreadPolicy | None:
+def thread_policy(hw_request: HwRequest) -> ThreadPolicy | None:
     """Flavor's thread policy, else the image's. Under the flavor's prefer an image's value is ignored."""
-    flavor, image = wishes.choices("cpu_thread_policy", ThreadPolicy)
+    flavor, image = hw_request.choices("cpu_thread_policy", ThreadPolicy)
     if flavor in (None, ThreadPolicy.PREFER) or image in (None, flavor):
         return flavor or image
     raise Invalid(
@@ -85,67 +85,69 @@ def thread_policy(wishes: Wishes) -> ThreadPolicy | None:
     )
 
 
-def emulator_threads(wishes: Wishes) -> EmulatorThreads | None:
+def emulator_threads(hw_request: HwRequest) -> EmulatorThreads | None:
     """The policy of emulator threads; only a flavor can set it."""
-    return choice(wishes.of_flavor("emulator_threads_policy"), EmulatorThreads, EMULATOR)
+    return parse_choice(hw_request.of_flavor("emulator_threads_policy"), EmulatorThreads, EMULATOR)
 
 
-def dedicated_cpus(wishes: Wishes) -> frozenset[int]:
+def dedicated_cpus(hw_request: HwRequest) -> frozenset[int]:
     """The mask of vCPUs to pin: some vCPUs of the flavor, but not all. Empty when not given."""
-    text = wishes.of_flavor("cpu_dedicated_mask")
+    text = hw_request.of_flavor("cpu_dedicated_mask")
     if not text:
         return frozenset()
-    mask = parse_mask(text, wishes.flavor.vcpus, DEDICATED_MASK)
-    _check_subset(mask, wishes, DEDICATED_MASK)
-    if not mask or mask == wishes.vcpus:
+    mask = parse_mask(text, hw_request.flavor.vcpus, DEDICATED_MASK)
+    _check_subset(mask, hw_request, DEDICATED_MASK)
+    if not mask or mask == hw_request.vcpus:
         which = "no vCPU" if not mask else "every vCPU"
         raise Invalid(f"{DEDICATED_MASK}: {text!r} pins {which}; some, but not all, expected", field=DEDICATED_MASK)
     return mask
 
 
-def realtime_cpus(wishes: Wishes, emulator: EmulatorThreads | None) -> frozenset[int]:
+def realtime_cpus(hw_request: HwRequest, emulator: EmulatorThreads | None) -> frozenset[int]:
     """The vCPUs at real time: the image's mask, else the flavor's, else all. Empty without hw:cpu_realtime.
 
     All vCPUs may be at real time only if emulator threads have a policy, else they would have no CPU to run on.
     """
-    if not flag(wishes.of_flavor("cpu_realtime")):
+    if not parse_flag(hw_request.of_flavor("cpu_realtime")):
         return frozenset()
-    text = wishes.of_image("cpu_realtime_mask") or wishes.of_flavor("cpu_realtime_mask")
-    field = "hw_cpu_realtime_mask" if wishes.of_image("cpu_realtime_mask") else REALTIME_MASK
-    mask = parse_mask(text, wishes.flavor.vcpus, field) if text else wishes.vcpus
-    _check_subset(mask, wishes, field)
+    text = hw_request.of_image("cpu_realtime_mask") or hw_request.of_flavor("cpu_realtime_mask")
+    field = "hw_cpu_realtime_mask" if hw_request.of_image("cpu_realtime_mask") else REALTIME_MASK
+    mask = parse_mask(text, hw_request.flavor.vcpus, field) if text else hw_request.vcpus
+    _check_subset(mask, hw_request, field)
     if not mask:
         raise Invalid(f"{field}: {text!r} leaves no vCPU at real time", field=field)
-    if mask == wishes.vcpus and emulator is None:
+    if mask == hw_request.vcpus and emulator is None:
         raise Invalid(f"{field}: all vCPUs at real time need {EMULATOR}", field=field)
     return mask
 
 
-def explicit_amounts(wishes: Wishes) -> dict[str, int]:
+def explicit_cpu_counts(hw_request: HwRequest) -> dict[str, int]:
     """VCPU and PCPU that the flavor asks for in so many words, over all groups; amounts that are no number count 0.
 
     Nova looks at groups with a number only; here every suffix counts, as it does for Placement.
     """
     found = {"VCPU": 0, "PCPU": 0}
-    for key, text in wishes.flavor.extra_specs.items():
+    for key, text in hw_request.flavor.extra_specs.items():
         match = _EXPLICIT.match(key)
         if match is not None and str(text).strip().isdigit():
             found[match[1]] += int(text)
     return found
 
 
-def _with_explicit(wishes: Wishes, policy: CpuPolicy | None, emulator: EmulatorThreads | None) -> CpuPolicy | None:
-    amounts = explicit_amounts(wishes)
+def _with_explicit(
+    hw_request: HwRequest, policy: CpuPolicy | None, emulator: EmulatorThreads | None
+) -> CpuPolicy | None:
+    amounts = explicit_cpu_counts(hw_request)
     vcpus, pcpus = amounts["VCPU"], amounts["PCPU"]
     # The first key of each, to be named: an amount may stand in any group.
-    keys = {match[1]: key for key in reversed(tuple(wishes.flavor.extra_specs)) if (match := _EXPLICIT.match(key))}
+    keys = {match[1]: key for key in reversed(tuple(hw_request.flavor.extra_specs)) if (match := _EXPLICIT.match(key))}
     if policy is not None and (vcpus or pcpus):
         named = keys["VCPU"] if vcpus else keys["PCPU"]
         raise Invalid(f"{named} cannot be combined with {POLICY} or hw_cpu_policy; use one or the other", field=named)
     if vcpus and pcpus:
         raise Invalid(f"{keys['VCPU']} and {keys['PCPU']} exclude each other", field=keys["PCPU"])
     if pcpus:
-        _check_pcpus(pcpus, wishes.flavor.vcpus, emulator, keys["PCPU"])
+        _check_pcpus(pcpus, hw_request.flavor.vcpus, emulator, keys["PCPU"])
         return CpuPolicy.DEDICATED
     return CpuPolicy.SHARED if vcpus else policy
 
@@ -158,20 +160,20 @@ def _check_pcpus(pcpus: int, vcpus: int, emulator: EmulatorThreads | None, key: 
         raise Invalid(f"{key} is {pcpus}, must be {wanted}: {why}", field=key)
 
 
-def _with_trait(wishes: Wishes, threads: ThreadPolicy | None) -> tuple[ThreadPolicy | None, str]:
+def _with_trait(hw_request: HwRequest, threads: ThreadPolicy | None) -> tuple[ThreadPolicy | None, str]:
     """The thread policy, which the trait may set in place of the policy's own key, and the key that sets it."""
-    key, value = _hyperthreading(wishes)
+    key, value = _hyperthreading(hw_request)
     if threads is not None and value:
         raise Invalid(f"{key} cannot be combined with {THREADS} or hw_cpu_thread_policy", field=key)
     if value in _THREADS_BY_TRAIT:
         return _THREADS_BY_TRAIT[value], key
-    return threads, THREADS if wishes.of_flavor("cpu_thread_policy") else "hw_cpu_thread_policy"
+    return threads, THREADS if hw_request.of_flavor("cpu_thread_policy") else "hw_cpu_thread_policy"
 
 
-def _hyperthreading(wishes: Wishes) -> tuple[str, str]:
+def _hyperthreading(hw_request: HwRequest) -> tuple[str, str]:
     """The key of the trait, in whatever group, and what it says of it."""
-    by_flavor = ((key, str(value)) for key, value in wishes.flavor.extra_specs.items() if _TRAIT.match(key))
-    by_image = str(wishes.image.properties.get(f"trait:{HYPERTHREADING}", ""))
+    by_flavor = ((key, str(value)) for key, value in hw_request.flavor.extra_specs.items() if _TRAIT.match(key))
+    by_image = str(hw_request.image.properties.get(f"trait:{HYPERTHREADING}", ""))
     return next(by_flavor, (f"trait:{HYPERTHREADING}", "required" if by_image == "required" else ""))
 
 
@@ -190,7 +192,7 @@ def _mixed(dedicated: frozenset[int], realtime: frozenset[int]) -> frozenset[int
     return dedicated or realtime
 
 
-def _check_subset(mask: frozenset[int], wishes: Wishes, field: str) -> None:
-    beyond = mask - wishes.vcpus
+def _check_subset(mask: frozenset[int], hw_request: HwRequest, field: str) -> None:
+    beyond = mask - hw_request.vcpus
     if beyond:
-        raise Invalid(f"{field}: vCPU {format_cpus(beyond)} of {wishes.flavor.vcpus} does not exist", field=field)
+        raise Invalid(f"{field}: vCPU {format_cpus(beyond)} of {hw_request.flavor.vcpus} does not exist", field=field)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from computeagent.protocol.topology import CpuTopology
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes, whole
+from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 
 NO_LIMIT = 65536
 _PARTS = ("sockets", "cores", "threads")
@@ -17,22 +17,22 @@ def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_thr
     Among equals: fewest threads, then most sockets; so without any wish every vCPU is a socket. Raises Invalid for
     limits that contradict or cannot be met.
     """
-    wishes = Wishes(flavor, image)
-    most = limits(wishes)
-    wanted = preference(wishes, most)
-    possible = list(possible_topologies(flavor.vcpus, most, allow_threads=allow_threads))
+    hw_request = HwRequest(flavor, image)
+    maximum = limits(hw_request)
+    wanted = preference(hw_request, maximum)
+    possible = list(possible_topologies(flavor.vcpus, maximum, allow_threads=allow_threads))
     if not possible:
         raise Invalid(
-            f"{flavor.vcpus} vCPUs cannot be made of at most {most.text} sockets:cores:threads",
+            f"{flavor.vcpus} vCPUs cannot be made of at most {maximum.text} sockets:cores:threads",
             field="hw:cpu_max_sockets",
         )
     return max(possible, key=lambda one: _matches(one, wanted))
 
 
-def limits(wishes: Wishes) -> CpuTopology:
+def limits(hw_request: HwRequest) -> CpuTopology:
     """The most of each: the image's, which may only tighten the flavor's. Raises Invalid."""
-    flavor = _read(wishes, "cpu_max_", of_image=False)
-    image = _read(wishes, "cpu_max_", of_image=True)
+    flavor = _read(hw_request, "cpu_max_", of_image=False)
+    image = _read(hw_request, "cpu_max_", of_image=True)
     for part, own, other in zip(_PARTS, image.parts, flavor.parts, strict=True):
         if other and own > other:
             field = f"hw_cpu_max_{part}"
@@ -40,33 +40,33 @@ def limits(wishes: Wishes) -> CpuTopology:
     return CpuTopology(*(own or other or NO_LIMIT for own, other in zip(image.parts, flavor.parts, strict=True)))
 
 
-def preference(wishes: Wishes, most: CpuTopology) -> CpuTopology:
+def preference(hw_request: HwRequest, maximum: CpuTopology) -> CpuTopology:
     """All three from the image if it names any, else from the flavor unless one is beyond the limits.
 
     Raises Invalid for an image's preference beyond the limits.
     """
-    image = _read(wishes, "cpu_", of_image=True)
-    for part, own, limit in zip(_PARTS, image.parts, most.parts, strict=True):
+    image = _read(hw_request, "cpu_", of_image=True)
+    for part, own, limit in zip(_PARTS, image.parts, maximum.parts, strict=True):
         if own > limit:
             field = f"hw_cpu_{part}"
             raise Invalid(f"{field}={own} of the image is above the limit of {limit}", field=field)
     if any(image.parts):
         return image
-    flavor = _read(wishes, "cpu_", of_image=False)
-    is_within = all(own <= limit for own, limit in zip(flavor.parts, most.parts, strict=True))
+    flavor = _read(hw_request, "cpu_", of_image=False)
+    is_within = all(own <= limit for own, limit in zip(flavor.parts, maximum.parts, strict=True))
     return flavor if is_within else CpuTopology(0, 0, 0)
 
 
-def possible_topologies(vcpus: int, most: CpuTopology, *, allow_threads: bool = True) -> Iterator[CpuTopology]:
+def possible_topologies(vcpus: int, maximum: CpuTopology, *, allow_threads: bool = True) -> Iterator[CpuTopology]:
     """All that make `vcpus` within the limits, fewest threads first, then most sockets first."""
-    most_threads = most.threads if allow_threads else 1
+    max_threads = maximum.threads if allow_threads else 1
     for threads in _divisors(vcpus):
-        if threads > most_threads:
+        if threads > max_threads:
             return
         cores_in_all = vcpus // threads
         for cores in _divisors(cores_in_all):
             sockets = cores_in_all // cores
-            if sockets <= most.sockets and cores <= most.cores:
+            if sockets <= maximum.sockets and cores <= maximum.cores:
                 yield CpuTopology(sockets, cores, threads)
 
 
@@ -75,14 +75,16 @@ def _divisors(number: int) -> Iterator[int]:
 
 
 def _matches(one: CpuTopology, wanted: CpuTopology) -> int:
-    return sum(bool(wish) and have == wish for have, wish in zip(one.parts, wanted.parts, strict=True))
+    return sum(
+        bool(wanted_value) and have == wanted_value for have, wanted_value in zip(one.parts, wanted.parts, strict=True)
+    )
 
 
-def _read(wishes: Wishes, prefix: str, *, of_image: bool) -> CpuTopology:
-    read, sign = (wishes.of_image, "hw_") if of_image else (wishes.of_flavor, "hw:")
+def _read(hw_request: HwRequest, prefix: str, *, of_image: bool) -> CpuTopology:
+    read, sign = (hw_request.of_image, "hw_") if of_image else (hw_request.of_flavor, "hw:")
     numbers = []
     for part in _PARTS:
         key = f"{prefix}{part}"
         text = read(key)
-        numbers.append(whole(text, f"{sign}{key}", least=0) if text else 0)
+        numbers.append(parse_whole_number(text, f"{sign}{key}", minimum=0) if text else 0)
     return CpuTopology(*numbers)

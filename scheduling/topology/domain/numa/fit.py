@@ -7,13 +7,13 @@ lead nowhere are not tried again: the search grows with the subsets of cells, no
 
 from dataclasses import dataclass, field
 
-from computeagent.protocol.topology import GuestCell, GuestTopology, HostCell, HostTopology
+from computeagent.protocol.topology import GuestCellTuning, GuestTopology, HostTopology, NUMACell
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
 from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import Pools, count_by_cell
-from scheduling.topology.domain.pci.support import Place, refuse_pci
+from scheduling.topology.domain.pci.support import NumaPlace, refuse_pci
 
 # How far down Nova's order of checks a refusal is: the furthest one is the closest to a fit.
 _DEPTH = (
@@ -54,7 +54,7 @@ def fit(host: HostTopology, guest: GuestTopology, needs: FitNeeds = PLAIN) -> Gu
     return GuestTopology(chosen, guest.emulator_threads)
 
 
-def ordered_cells(host: HostTopology, guest: GuestTopology, needs: FitNeeds) -> tuple[HostCell, ...]:
+def ordered_cells(host: HostTopology, guest: GuestTopology, needs: FitNeeds) -> tuple[NUMACell, ...]:
     """Host cells in the order they are tried. Only where there is a choice are they sorted, the last sort dominating:
 
     by free memory, then by CPUs in use, then by free PCI devices (many first for a guest that asks for some).
@@ -80,12 +80,12 @@ class _Search:
         self.guest = guest
         self.needs = needs
         self.cells = ordered_cells(host, guest, needs)
-        self.answers: dict[tuple[int, int], GuestCell | Refusal] = {}
+        self.answers: dict[tuple[int, int], GuestCellTuning | Refusal] = {}
         self.dead: set[frozenset[int]] = set()
-        self.most_placed = 0
+        self.max_placed = 0
         self.surroundings: Refusal | None = None
 
-    def run(self) -> tuple[GuestCell, ...] | None:
+    def run(self) -> tuple[GuestCellTuning, ...] | None:
         """The first way to place all cells."""
         # A guest cell without any home is found here, before a search over the others.
         if any(all(isinstance(self._pair(at, cell), Refusal) for cell in self.cells) for at in range(len(self.guest))):
@@ -100,30 +100,30 @@ class _Search:
                 return max(refusals, key=_closeness)
         if self.surroundings is not None:
             return self.surroundings
-        return Refusal(RefusalReason.NUMA_CELLS_SHORT, wanted=len(self.guest), available=self.most_placed)
+        return Refusal(RefusalReason.NUMA_CELLS_SHORT, wanted=len(self.guest), available=self.max_placed)
 
-    def _extend(self, chosen: tuple[GuestCell, ...]) -> tuple[GuestCell, ...] | None:
+    def _extend(self, chosen: tuple[GuestCellTuning, ...]) -> tuple[GuestCellTuning, ...] | None:
         used = frozenset(cell.host_cell for cell in chosen if cell.host_cell is not None)
         if used in self.dead:
             return None
-        self.most_placed = max(self.most_placed, len(chosen))
+        self.max_placed = max(self.max_placed, len(chosen))
         found = self._complete(chosen, used) if len(chosen) == len(self.guest) else self._next(chosen, used)
         if found is None:
             self.dead.add(used)
         return found
 
-    def _next(self, chosen: tuple[GuestCell, ...], used: frozenset[int]) -> tuple[GuestCell, ...] | None:
+    def _next(self, chosen: tuple[GuestCellTuning, ...], used: frozenset[int]) -> tuple[GuestCellTuning, ...] | None:
         for cell in self.cells:
             if cell.id in used:
                 continue
             answer = self._pair(len(chosen), cell)
-            if isinstance(answer, GuestCell):
+            if isinstance(answer, GuestCellTuning):
                 found = self._extend((*chosen, answer))
                 if found is not None:
                     return found
         return None
 
-    def _pair(self, at: int, cell: HostCell) -> GuestCell | Refusal:
+    def _pair(self, at: int, cell: NUMACell) -> GuestCellTuning | Refusal:
         """One guest cell on one host cell. Isolated emulator threads stay by the guest's first cell."""
         key = (at, cell.id)
         if key not in self.answers:
@@ -131,7 +131,9 @@ class _Search:
             self.answers[key] = fit_cell(cell, self.guest.cells[at], self.needs.limits, reserve)
         return self.answers[key]
 
-    def _complete(self, chosen: tuple[GuestCell, ...], used: frozenset[int]) -> tuple[GuestCell, ...] | None:
+    def _complete(
+        self, chosen: tuple[GuestCellTuning, ...], used: frozenset[int]
+    ) -> tuple[GuestCellTuning, ...] | None:
         """The choice, if devices and networks are near enough to these cells."""
         refusal = self._refuse_devices(used) or refuse_far_networks(self.host, used, self.needs.networks)
         if refusal is None:
@@ -142,7 +144,7 @@ class _Search:
     def _refuse_devices(self, used: frozenset[int]) -> Refusal | None:
         if not self.needs.pci_requests or self.needs.pools is None:
             return None
-        return refuse_pci(self.needs.pools, self.needs.pci_requests, Place(used, self.host.sockets))
+        return refuse_pci(self.needs.pools, self.needs.pci_requests, NumaPlace(used, self.host.sockets))
 
 
 def _closeness(refusal: Refusal) -> tuple[int, float]:

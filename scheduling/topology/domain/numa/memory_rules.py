@@ -4,7 +4,7 @@ import re
 
 from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, PAGE_WORDS
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.flavor_keys import Wishes, flag
+from scheduling.topology.domain.flavor_keys import HwRequest, parse_flag
 
 PAGE_SIZE, LOCKED, ENCRYPTION = "hw:mem_page_size", "hw:locked_memory", "hw:mem_encryption"
 
@@ -17,12 +17,12 @@ _LOCKING_MODELS = ("amd-sev", "amd-sev-es")
 _LARGEST_KIB = 2**40  # a pebibyte: no hardware has such pages, and arithmetic is exact below
 
 
-def page_size(wishes: Wishes) -> int | None:
-    """The page size in KiB or as a symbol; None for no wish.
+def page_size(hw_request: HwRequest) -> int | None:
+    """The page size in KiB or as a symbol; None for no constraint.
 
     An image may choose one only where the flavor says any or large. Raises Invalid naming the key.
     """
-    flavor, image = wishes.of_flavor("mem_page_size"), wishes.of_image("mem_page_size")
+    flavor, image = hw_request.of_flavor("mem_page_size"), hw_request.of_image("mem_page_size")
     if not flavor and not image:
         return None
     if not flavor:
@@ -46,19 +46,19 @@ def parse_page_size(text: str, field: str = PAGE_SIZE) -> int:
     return int(size)
 
 
-def locked_memory(wishes: Wishes) -> bool:
+def locked_memory(hw_request: HwRequest) -> bool:
     """Whether the guest's memory may not be swapped: asked for, or implied by memory encryption.
 
     Needs a page size; flavor and image must agree. Raises Invalid naming the key.
     """
-    flavor, image = flag(wishes.of_flavor("locked_memory")), flag(wishes.of_image("locked_memory"))
+    flavor, image = parse_flag(hw_request.of_flavor("locked_memory")), parse_flag(hw_request.of_image("locked_memory"))
     if flavor is not None and image is not None and flavor != image:
         raise Invalid(f"hw_locked_memory={image} of the image contradicts {LOCKED}={flavor}", field=LOCKED)
     if flavor or image:
-        if not (wishes.of_flavor("mem_page_size") or wishes.of_image("mem_page_size")):
+        if not (hw_request.of_flavor("mem_page_size") or hw_request.of_image("mem_page_size")):
             raise Invalid(f"{LOCKED} needs {PAGE_SIZE}", field=LOCKED)
         return True
-    return _is_locked_by_encryption(wishes)
+    return _is_locked_by_encryption(hw_request)
 
 
 def _kib(text: str, match: re.Match[str]) -> float:
@@ -68,7 +68,11 @@ def _kib(text: str, match: re.Match[str]) -> float:
     return size / 8 if match[3] in ("b", "bit") else size
 
 
-def _is_locked_by_encryption(wishes: Wishes) -> bool:
-    wanted = flag(wishes.of_flavor("mem_encryption")) or flag(wishes.of_image("mem_encryption"))
-    model = wishes.of_flavor("mem_encryption_model") or wishes.of_image("mem_encryption_model") or _LOCKING_MODELS[0]
+def _is_locked_by_encryption(hw_request: HwRequest) -> bool:
+    wanted = parse_flag(hw_request.of_flavor("mem_encryption")) or parse_flag(hw_request.of_image("mem_encryption"))
+    model = (
+        hw_request.of_flavor("mem_encryption_model")
+        or hw_request.of_image("mem_encryption_model")
+        or _LOCKING_MODELS[0]
+    )
     return bool(wanted) and model in _LOCKING_MODELS

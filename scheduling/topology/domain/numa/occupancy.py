@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from computeagent.protocol.topology import GuestCell, GuestTopology, HostCell, HostTopology
+from computeagent.protocol.topology import GuestCellTuning, GuestTopology, HostTopology, NUMACell
 from scheduling.topology.domain.numa.usage import PinningConflict, claim
 
 Key = TypeVar("Key", bound=Hashable)
@@ -36,7 +36,7 @@ def occupied(
     return host, problems
 
 
-def _emptied(cell: HostCell) -> HostCell:
+def _emptied(cell: NUMACell) -> NUMACell:
     pages = tuple(replace(each, used=0) for each in cell.mempages)
     return replace(cell, cpu_usage=0, memory_used_mib=0, pinned_cpus=frozenset(), mempages=pages)
 
@@ -46,7 +46,7 @@ def _with_what_is_there(host: HostTopology, guest: GuestTopology) -> HostTopolog
     return HostTopology(tuple(_held(cell, parts[cell.id]) if cell.id in parts else cell for cell in host.cells))
 
 
-def _held(cell: HostCell, part: GuestCell) -> HostCell:
+def _held(cell: NUMACell, part: GuestCellTuning) -> NUMACell:
     free = replace(part, pinning=(), reserved=frozenset())
     (held,) = claim(HostTopology((cell,)), GuestTopology((free,))).cells
     return replace(held, pinned_cpus=held.pinned_cpus | (part.host_cpus & cell.pcpuset))

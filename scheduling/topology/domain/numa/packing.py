@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from computeagent.protocol.topology import GuestCell, HostCell, ThreadPolicy
+from computeagent.protocol.topology import GuestCellTuning, NUMACell, ThreadPolicy
 
 Core = list[int]
 
@@ -26,7 +26,7 @@ class Unpacked:
     detail: str
 
 
-def pack(host: HostCell, guest: GuestCell, reserve: int = 0) -> Packing | Unpacked:
+def pack(host: NUMACell, guest: GuestCellTuning, reserve: int = 0) -> Packing | Unpacked:
     """Pin the vCPUs of `guest.pcpuset` in order, and `reserve` CPUs more. The first choice that works is taken.
 
     Nothing is done to keep fragmentation low, as in Nova.
@@ -40,7 +40,7 @@ def pack(host: HostCell, guest: GuestCell, reserve: int = 0) -> Packing | Unpack
     return _prefer(cores, vcpus, reserve)
 
 
-def _isolate(host: HostCell, cores: list[Core], vcpus: list[int], reserve: int) -> Packing | Unpacked:
+def _isolate(host: NUMACell, cores: list[Core], vcpus: list[int], reserve: int) -> Packing | Unpacked:
     """One thread of each core that is wholly free; reserved CPUs have such a core to themselves as well.
 
     With SMT only where shared and pinned CPUs are the same set (Nova's older configuration): elsewhere a sibling
@@ -57,28 +57,28 @@ def _isolate(host: HostCell, cores: list[Core], vcpus: list[int], reserve: int) 
     return Packing(tuple(zip(vcpus, firsts, strict=False)), frozenset(firsts[len(vcpus) :]))
 
 
-def _require(host: HostCell, cores: list[Core], vcpus: list[int], reserve: int) -> Packing | Unpacked:
+def _require(host: NUMACell, cores: list[Core], vcpus: list[int], reserve: int) -> Packing | Unpacked:
     """Siblings only: as many threads of a core as work, never one alone."""
     if not host.has_threads:
         return Unpacked(len(vcpus), 0, "require: the host has no SMT")
-    found = _by_threads(cores, vcpus, reserve, least=2)
+    found = _by_threads(cores, vcpus, reserve, minimum=2)
     usable = sum(len(core) for core in cores if len(core) > 1)
     return found or Unpacked(len(vcpus) + reserve, usable, "require: threads on cores with free siblings")
 
 
 def _prefer(cores: list[Core], vcpus: list[int], reserve: int) -> Packing | Unpacked:
     """Siblings if there are enough; else every free thread counts as a core of its own."""
-    found = _by_threads(cores, vcpus, reserve, least=1)
+    found = _by_threads(cores, vcpus, reserve, minimum=1)
     if found is not None:
         return found
     single = [[thread] for thread in chain.from_iterable(cores)]
     return _choose(single, single, vcpus, 1, reserve) or Unpacked(len(vcpus) + reserve, len(single), "prefer")
 
 
-def _by_threads(cores: list[Core], vcpus: list[int], reserve: int, *, least: int) -> Packing | None:
-    """From the most threads of one core down to `least`: emptier cores first."""
-    most = max((len(core) for core in cores), default=0)
-    for threads in range(most, least - 1, -1):
+def _by_threads(cores: list[Core], vcpus: list[int], reserve: int, *, minimum: int) -> Packing | None:
+    """From the most threads of one core down to `minimum`: emptier cores first."""
+    maximum = max((len(core) for core in cores), default=0)
+    for threads in range(maximum, minimum - 1, -1):
         usable = [core for core in cores if len(core) >= threads]
         found = _choose(usable, cores, vcpus, threads, reserve)
         if found is not None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from computeagent.protocol.topology import HostCell, HostTopology
+from computeagent.protocol.topology import HostTopology, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.occupancy import emptied
@@ -36,7 +36,7 @@ def _check(host: HostTopology) -> None:
         _check_numbers(cell)
 
 
-def _check_numbers(cell: HostCell) -> None:
+def _check_numbers(cell: NUMACell) -> None:
     numbers: list[Any] = [cell.id, cell.memory_mib, *(n for each in cell.mempages for n in (each.total, each.reserved))]
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
         raise Invalid(f"NUMA cell {cell.id}: its numbers are whole and not below 0.", field=FIELD)

@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from computeagent.protocol.topology import GuestCell, GuestTopology, HostCell, HostTopology, Pages, ThreadPolicy
+from computeagent.protocol.topology import (
+    GuestCellTuning,
+    GuestTopology,
+    HostTopology,
+    NUMACell,
+    NUMAPages,
+    ThreadPolicy,
+)
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Conflict
 
@@ -33,7 +40,7 @@ def _apply(host: HostTopology, guest: GuestTopology, sign: int) -> HostTopology:
     return HostTopology(tuple(cells[cell.id] for cell in host.cells))
 
 
-def _apply_cell(cell: HostCell, part: GuestCell, sign: int) -> HostCell:
+def _apply_cell(cell: NUMACell, part: GuestCellTuning, sign: int) -> NUMACell:
     return replace(
         cell,
         memory_used_mib=max(0, cell.memory_used_mib + sign * part.memory_mib),
@@ -43,19 +50,19 @@ def _apply_cell(cell: HostCell, part: GuestCell, sign: int) -> HostCell:
     )
 
 
-def _mempages(cell: HostCell, part: GuestCell, sign: int) -> tuple[Pages, ...]:
+def _mempages(cell: NUMACell, part: GuestCellTuning, sign: int) -> tuple[NUMAPages, ...]:
     """Pages of the guest's size; of the smallest size if it asked for none."""
     smallest = cell.smallest_pages
     size = part.page_size or (smallest.size_kib if smallest else 0)
     return tuple(_used(pages, part, sign) if pages.size_kib == size else pages for pages in cell.mempages)
 
 
-def _used(pages: Pages, part: GuestCell, sign: int) -> Pages:
+def _used(pages: NUMAPages, part: GuestCellTuning, sign: int) -> NUMAPages:
     count = part.memory_mib * 1024 // pages.size_kib
     return replace(pages, used=max(0, pages.used + sign * count))
 
 
-def _pinned(cell: HostCell, part: GuestCell, sign: int) -> frozenset[int]:
+def _pinned(cell: NUMACell, part: GuestCellTuning, sign: int) -> frozenset[int]:
     if not part.is_pinned:
         return cell.pinned_cpus
     cpus = _with_siblings(cell, part.host_cpus) if part.thread_policy is ThreadPolicy.ISOLATE else part.host_cpus
@@ -67,12 +74,12 @@ def _pinned(cell: HostCell, part: GuestCell, sign: int) -> frozenset[int]:
     return cell.pinned_cpus - cpus
 
 
-def _with_siblings(cell: HostCell, cpus: frozenset[int]) -> frozenset[int]:
+def _with_siblings(cell: NUMACell, cpus: frozenset[int]) -> frozenset[int]:
     """Under isolate the siblings are taken along, so that nobody else gets them."""
     return cpus.union(*(threads for threads in cell.siblings if threads & cpus))
 
 
-def _check(cell: HostCell, what: str, wrong: frozenset[int]) -> None:
+def _check(cell: NUMACell, what: str, wrong: frozenset[int]) -> None:
     if wrong:
         cpus = format_cpus(wrong)
         raise PinningConflict(f"host cell {cell.id}: CPU {cpus} is {what}", cell=cell.id, cpus=cpus)

@@ -9,7 +9,7 @@ from typing import Any
 
 from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.flavor_keys import choice, flag
+from scheduling.topology.domain.flavor_keys import parse_choice, parse_flag
 from scheduling.topology.domain.pci.asked import Spec
 from scheduling.topology.domain.pci.pool import NumaPolicy
 
@@ -102,7 +102,7 @@ def _spec(entry: Mapping[str, Any], name: str) -> dict[str, str]:
             raise _bad(name, f"device_type {kind} is not for aliases")
         spec["dev_type"] = kind
     if _text(entry, "live_migratable"):
-        spec["live_migratable"] = "true" if flag(_text(entry, "live_migratable")) else "false"
+        spec["live_migratable"] = "true" if parse_flag(_text(entry, "live_migratable")) else "false"
     return spec
 
 
@@ -126,7 +126,7 @@ def _check_ids(alias: Alias, *, pci_in_placement: bool) -> None:
 
 def _choice(entry: Mapping[str, Any], key: str, kind: type[StrEnum], name: str) -> Any:
     try:
-        return choice(_text(entry, key), kind, key)
+        return parse_choice(_text(entry, key), kind, key)
     except Invalid as error:
         raise _bad(name, error.message) from error
 

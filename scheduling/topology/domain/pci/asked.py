@@ -1,4 +1,4 @@
-"""One wish for PCI devices, wherever it came from."""
+"""One request for PCI devices, wherever it came from."""
 
 from dataclasses import dataclass
 

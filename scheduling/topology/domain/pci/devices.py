@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from computeagent.protocol.pci import DeviceState, DeviceType, PciDevice
+from computeagent.protocol.pci import DeviceState, DeviceType, PciDeviceRecord
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import PciPool, Pools
-from scheduling.topology.domain.pci.support import ANYWHERE, Place, consume
+from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace, consume
 
 # Only network functions can be managed by another machine; pools say so even where a spec does not.
 _NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)
@@ -16,10 +16,10 @@ _NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)
 _HIDDEN_TAGS = frozenset(("resource_class", "traits"))
 
 
-Devices = tuple[PciDevice, ...]
+Devices = tuple[PciDeviceRecord, ...]
 
 
-def pool_of(device: PciDevice) -> PciPool:
+def pool_of(device: PciDeviceRecord) -> PciPool:
     """The pool that a device belongs to, empty."""
     tags = {name: value for name, value in device.tags if name not in _HIDDEN_TAGS}
     if device.dev_type in _NETWORK_TYPES:
@@ -36,7 +36,7 @@ def pool_of(device: PciDevice) -> PciPool:
     )
 
 
-def pools_of(devices: Iterable[PciDevice]) -> Pools:
+def pools_of(devices: Iterable[PciDeviceRecord]) -> Pools:
     """The pools of all available devices, in a fixed order."""
     counts = Counter(pool_of(device) for device in devices if device.state is DeviceState.AVAILABLE)
     ordered = sorted(counts.items(), key=lambda item: (len(item[0].tags), item[0].address, str(item[0])))
@@ -47,7 +47,7 @@ def claim(
     devices: Devices,
     requests: Sequence[PciRequest],
     owner: str,
-    place: Place = ANYWHERE,
+    place: NumaPlace = ANYWHERE,
     providers: Mapping[str, Sequence[str]] | None = None,
 ) -> Devices | Refusal:
     """All devices after `owner` was promised what the requests ask for; or why that cannot be.
@@ -59,7 +59,7 @@ def claim(
     if isinstance(taken, Refusal):
         return taken
     wanted = {replace(pools[at], count=0): count for at, count in taken.given}
-    chosen: list[PciDevice] = []
+    chosen: list[PciDeviceRecord] = []
     for device in sorted(devices, key=lambda each: each.address):
         if device.state is DeviceState.AVAILABLE and wanted.get(pool := pool_of(device), 0):
             wanted[pool] -= 1
@@ -88,25 +88,25 @@ def _changed(devices: Devices, addresses: set[str], state: DeviceState, owner: s
     return settled(changed)
 
 
-def _after(device: PciDevice, state: DeviceState) -> DeviceState:
+def _after(device: PciDeviceRecord, state: DeviceState) -> DeviceState:
     is_gone = device.state is DeviceState.REMOVED and state is DeviceState.AVAILABLE
     return DeviceState.DELETED if is_gone else state
 
 
 def settled(devices: Devices) -> Devices:
     """Devices nobody owns get the state that their relatives, the card or its functions, leave them."""
-    owned: dict[str, list[PciDevice]] = {}
+    owned: dict[str, list[PciDeviceRecord]] = {}
     for each in devices:
         if each.owner:
             owned.setdefault(each.card, []).append(each)
     return tuple(replace(each, state=_idle(each, owned)) if _is_idle(each) else each for each in devices)
 
 
-def _is_idle(device: PciDevice) -> bool:
+def _is_idle(device: PciDeviceRecord) -> bool:
     return not device.owner and device.state not in (DeviceState.REMOVED, DeviceState.DELETED)
 
 
-def _idle(device: PciDevice, owned: Mapping[str, list[PciDevice]]) -> DeviceState:
+def _idle(device: PciDeviceRecord, owned: Mapping[str, list[PciDeviceRecord]]) -> DeviceState:
     is_card = device.dev_type == DeviceType.PF
     states = {each.state for each in owned.get(device.card, ()) if (each.dev_type == DeviceType.PF) != is_card}
     if states & {DeviceState.ALLOCATED, DeviceState.REMOVED}:

@@ -54,7 +54,7 @@ Pools = tuple[PciPool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenDevices:
     """What a claim took: {position in the pools: devices}. `hidden` are devices that went with them: the virtual
     functions of a physical function that was taken, or the physical function of a virtual one.
     """
@@ -77,7 +77,7 @@ def without(pools: Pools, taken: Mapping[int, int]) -> Pools:
     return tuple(_changed(pool, -taken.get(at, 0)) for at, pool in enumerate(pools))
 
 
-def free(pools: Pools, taken: Taken) -> Pools:
+def free(pools: Pools, taken: TakenDevices) -> Pools:
     """The inverse of a claim, for claims given back in the reverse order.
 
     Who else holds functions of the same card is known of devices only: see `devices.free`.

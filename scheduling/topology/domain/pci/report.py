@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from computeagent.protocol.pci import DeviceState, DeviceType, PciDevice, split_address
+from computeagent.protocol.pci import DeviceState, DeviceType, PciDeviceRecord, split_address
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.devices import Devices, settled
 
@@ -12,9 +12,9 @@ FIELD = "pci_devices"
 _ID = re.compile(r"^[0-9a-f]{4}$")
 
 
-def devices_reported(report: Iterable[PciDevice]) -> Devices:
+def devices_reported(report: Iterable[PciDeviceRecord]) -> Devices:
     """The devices of a report, free, in the order of addresses. Raises Invalid for one that cannot be."""
-    found: dict[str, PciDevice] = {}
+    found: dict[str, PciDeviceRecord] = {}
     for entry in report:
         device = _device(entry)
         if device.address in found:
@@ -36,18 +36,18 @@ def devices_merged(known: Devices, reported: Devices) -> Devices:
     return settled(tuple(sorted((*gone, *here), key=lambda each: each.address)))
 
 
-def _gone(device: PciDevice) -> PciDevice:
+def _gone(device: PciDeviceRecord) -> PciDeviceRecord:
     return replace(device, state=DeviceState.REMOVED if device.owner else DeviceState.DELETED)
 
 
-def _here(reported: PciDevice, known: PciDevice | None) -> PciDevice:
+def _here(reported: PciDeviceRecord, known: PciDeviceRecord | None) -> PciDeviceRecord:
     if known is None or not known.owner:
         return reported
     state = DeviceState.ALLOCATED if known.state is DeviceState.REMOVED else known.state
     return replace(reported, owner=known.owner, state=state)
 
 
-def _device(reported: PciDevice) -> PciDevice:
+def _device(reported: PciDeviceRecord) -> PciDeviceRecord:
     """As rows keep it: names of network interfaces are the host's own, and who has it is not the host's to say."""
     address, parent = reported.address.lower(), reported.parent_address.lower()
     for each in filter(None, (address or "no address", parent)):
@@ -63,7 +63,7 @@ def _device(reported: PciDevice) -> PciDevice:
         tags = tuple(sorted((str(name), str(value)) for name, value in reported.tags))
     except ValueError as error:
         raise Invalid(f"PCI device {address}: tags map names to text.", field=FIELD) from error
-    return PciDevice(
+    return PciDeviceRecord(
         address=address,
         vendor_id=ids["vendor_id"],
         product_id=ids["product_id"],

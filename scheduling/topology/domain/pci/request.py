@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes, whole
+from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 from scheduling.topology.domain.pci.alias import Alias
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import NumaPolicy
@@ -27,13 +27,13 @@ def requests_of_flavor(
     text = flavor.extra_specs.get(ALIAS_KEY, "").strip()
     if not text:
         return ()
-    policy = numa_policy(Wishes(flavor, image))
+    policy = numa_policy(HwRequest(flavor, image))
     return tuple(_request(at, part, aliases, policy) for at, part in enumerate(text.split(",")))
 
 
-def numa_policy(wishes: Wishes) -> NumaPolicy | None:
+def numa_policy(hw_request: HwRequest) -> NumaPolicy | None:
     """The PCI NUMA policy of flavor and image, which must agree. Raises Invalid naming the key."""
-    flavor, image = wishes.choices("pci_numa_affinity_policy", NumaPolicy)
+    flavor, image = hw_request.choices("pci_numa_affinity_policy", NumaPolicy)
     if flavor and image and flavor != image:
         raise Invalid(f"{IMAGE_AFFINITY}={image} of the image contradicts {AFFINITY}={flavor}", field=IMAGE_AFFINITY)
     return flavor or image
@@ -65,4 +65,6 @@ def _request(at: int, part: str, aliases: Mapping[str, Alias], policy: NumaPolic
     alias = aliases.get(name)
     if alias is None:
         raise Invalid(f"{ALIAS_KEY}: there is no alias {name!r}", field=ALIAS_KEY)
-    return PciRequest(whole(count, ALIAS_KEY), alias.specs, name, policy or alias.numa_policy, f"flavor-{at}")
+    return PciRequest(
+        parse_whole_number(count, ALIAS_KEY), alias.specs, name, policy or alias.numa_policy, f"flavor-{at}"
+    )

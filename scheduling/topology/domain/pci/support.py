@@ -8,13 +8,13 @@ from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.alias import PLACEMENT_KEYS
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, Pools, Taken, count_free, without
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, Pools, TakenDevices, count_free, without
 
 At = tuple[int, PciPool]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NumaPlace:
     """Where the guest's NUMA cells are. Without `cells` (no guest topology) devices may be anywhere.
 
     `sockets` maps the host's cells to their CPU sockets.
@@ -32,15 +32,15 @@ class Place:
         return frozenset(cell for cell, socket in self.sockets.items() if socket in mine)
 
 
-ANYWHERE = Place()
+ANYWHERE = NumaPlace()
 
 
 def consume(
     pools: Pools,
     requests: Sequence[PciRequest],
-    place: Place = ANYWHERE,
+    place: NumaPlace = ANYWHERE,
     providers: Mapping[str, Sequence[str]] | None = None,
-) -> Taken | Refusal:
+) -> TakenDevices | Refusal:
     """What all requests, one after the other, take of the pools; or why the first that fails does.
 
     `providers` maps a request's id to the resource providers Placement chose, one for each device.
@@ -56,21 +56,21 @@ def consume(
         taken = _take(found, request.count, chosen)
         given += taken
         hidden += _dependents(left, taken)
-    return Taken(tuple(sorted(given.items())), tuple(sorted(hidden.items())))
+    return TakenDevices(tuple(sorted(given.items())), tuple(sorted(hidden.items())))
 
 
-def claim(pools: Pools, taken: Taken) -> Pools:
+def claim(pools: Pools, taken: TakenDevices) -> Pools:
     """The pools after a claim; `pool.free` is the inverse."""
     return without(pools, taken.at())
 
 
-def refuse_pci(pools: Pools, requests: Sequence[PciRequest], place: Place = ANYWHERE) -> Refusal | None:
+def refuse_pci(pools: Pools, requests: Sequence[PciRequest], place: NumaPlace = ANYWHERE) -> Refusal | None:
     """Why the pools cannot serve the requests; None if they can."""
     found = consume(pools, requests, place)
     return found if isinstance(found, Refusal) else None
 
 
-def _suited(pools: Pools, request: PciRequest, place: Place, providers: tuple[str, ...]) -> list[At] | Refusal:
+def _suited(pools: Pools, request: PciRequest, place: NumaPlace, providers: tuple[str, ...]) -> list[At] | Refusal:
     """Pools the request may use, in the order they are used, with enough devices.
 
     Nearness comes last, unlike in Nova, where devices that later steps drop can make near pools look sufficient.
@@ -129,7 +129,7 @@ def _of_providers(found: list[At], providers: tuple[str, ...]) -> list[At]:
     return [at for at in found if at[1].provider in wanted and at[1].count >= wanted[at[1].provider]]
 
 
-def _near(found: list[At], request: PciRequest, place: Place) -> list[At]:
+def _near(found: list[At], request: PciRequest, place: NumaPlace) -> list[At]:
     """Pools near enough for the policy. Nearer ones alone, if they have enough: no policy forbids to be better."""
     if not place.cells:
         return found

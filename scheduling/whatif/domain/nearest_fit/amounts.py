@@ -9,7 +9,7 @@ from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.whatif.domain.edits import FleetEdits, FreedEdit, RatioEdit
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial, edited
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial, edited
 from scheduling.whatif.domain.world import World
 
 _CLASS_SHORT = {
@@ -20,20 +20,20 @@ _CLASS_SHORT = {
 _RATIO_STEP = 0.01
 
 
-def room(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def room(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Less asked for, a higher ratio, or less in use."""
     name = class_of(refusal)
     wanted, left = refusal.wanted, refusal.available
     if not isinstance(wanted, int) or not isinstance(left, int):
         return
     usage = row.inventories.get(name)
-    most = left if usage is None else min(left, usage.max_unit)
-    yield from ask_for_less(trial, name, most if usage is None else most - most % usage.step_size)
+    maximum = left if usage is None else min(left, usage.max_unit)
+    yield from ask_for_less(trial, name, maximum if usage is None else maximum - maximum % usage.step_size)
     yield from raise_ratio(trial, row, name, 0, wanted)
     yield from free_room(trial, row, name, 0, wanted)
 
 
-def raise_ratio(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[Step]:
+def raise_ratio(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[ChangeStep]:
     """The least ratio at which the host has `wanted` more, when `taken` of what it has is spoken for already."""
     usage = row.inventories.get(name)
     if usage is None or usage.total <= usage.reserved:
@@ -43,10 +43,10 @@ def raise_ratio(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) 
         edits = FleetEdits(allocation_ratios=(RatioEdit(name, after, (row.host,)),))
         sentence = f"raise the allocation ratio of {name} on {row.host} from {before:g} to {after:g}"
         size = (after - before) / before if before else 1.0
-        yield Step(ChangeKind.FLEET, "allocation_ratio", sentence, size, edited(trial, edits), names_host=True)
+        yield ChangeStep(ChangeKind.FLEET, "allocation_ratio", sentence, size, edited(trial, edits), names_host=True)
 
 
-def free_room(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[Step]:
+def free_room(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) -> Iterator[ChangeStep]:
     """So much less in use on the host that it has `wanted` more."""
     usage = row.inventories.get(name)
     if usage is None:
@@ -56,7 +56,7 @@ def free_room(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) ->
     if 0 < missing <= usage.used:
         edits = FleetEdits(freed=(FreedEdit(row.host, name, missing),))
         sentence = f"free {missing} {resource_words(name).words} on {row.host}"
-        yield Step(ChangeKind.FLEET, "freed", sentence, missing / wanted, edited(trial, edits), names_host=True)
+        yield ChangeStep(ChangeKind.FLEET, "freed", sentence, missing / wanted, edited(trial, edits), names_host=True)
 
 
 def class_of(refusal: Refusal) -> str:
@@ -71,14 +71,14 @@ def _ratio_for(wanted: int, units: int) -> float:
     return ratio if math.floor(units * ratio) >= wanted else round(ratio + _RATIO_STEP, 2)
 
 
-def ask_for_less(trial: Trial, name: str, amount: int) -> Iterator[Step]:
+def ask_for_less(trial: Trial, name: str, amount: int) -> Iterator[ChangeStep]:
     """The same request with `amount` of a resource class; disk is taken off the root disk."""
     flavor = trial.request.flavor
     changed, field_name, before, after = _less(flavor, name, amount)
     if changed is None or not 0 < after < before:
         return
     words = resource_words(name).words
-    yield Step(
+    yield ChangeStep(
         ChangeKind.REQUEST,
         field_name,
         f"ask for {after} {words} instead of {before}",
@@ -103,9 +103,9 @@ def _less(flavor: FlavorSnapshot, name: str, amount: int) -> tuple[FlavorSnapsho
     return None, "", 0, 0
 
 
-def piece(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def piece(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A piece that is too large, or no multiple of the step: the next smaller one that is allowed."""
     for name, usage in row.inventories.items():
         if isinstance(refusal.wanted, int) and f"of {name} " in refusal.detail:
-            most = min(refusal.wanted, usage.max_unit)
-            yield from ask_for_less(trial, name, most - most % usage.step_size)
+            maximum = min(refusal.wanted, usage.max_unit)
+            yield from ask_for_less(trial, name, maximum - maximum % usage.step_size)

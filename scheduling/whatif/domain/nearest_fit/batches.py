@@ -13,22 +13,22 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, world_edited
 from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less, class_of, free_room, raise_ratio
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial
 from scheduling.whatif.domain.world import World, world_run
 
-Steps = tuple[Step, ...]
+ChangeSteps = tuple[ChangeStep, ...]
 HOSTS_TRIED = 6
 TEMPLATES = 3
 # A host that has to be bought is more than one that has to be switched on.
 NEW_HOST = 2.0
 
 
-def batch_steps(world: World, trial: Trial, before: Trace) -> Iterator[Steps]:
+def batch_steps(world: World, trial: Trial, before: Trace) -> Iterator[ChangeSteps]:
     """Proposals for the batch whose run was `before`."""
     for step in more_hosts(world, trial):
         yield (step,)
     total = len(trial.request.instance_uuids)
-    part = trial_run(world, replace(trial, request=replace(trial.request, min_count=1)))
+    part = run_trial(world, replace(trial, request=replace(trial.request, min_count=1)))
     placed = len(part.selections)
     if not 0 < placed < total:
         return
@@ -38,23 +38,23 @@ def batch_steps(world: World, trial: Trial, before: Trace) -> Iterator[Steps]:
     yield from _more_room(world, trial, part, total - placed)
 
 
-def trial_run(world: World, trial: Trial) -> Trace:
+def run_trial(world: World, trial: Trial) -> Trace:
     """One run of the trial's request, policy and edits."""
     return world_run(world_edited(world, trial.edits), trial.request, trial.policy)
 
 
 def is_placed(world: World, trial: Trial) -> bool:
     """Whether the whole batch finds hosts."""
-    return trial_run(world, trial).outcome is Outcome.SELECTED
+    return run_trial(world, trial).outcome is Outcome.SELECTED
 
 
-def _fewer(trial: Trial, placed: int) -> Step:
+def _fewer(trial: Trial, placed: int) -> ChangeStep:
     """As many of the batch as fit."""
     uuids = trial.request.instance_uuids
     request = replace(trial.request, instance_uuids=uuids[:placed], min_count=None)
     size = (len(uuids) - placed) / len(uuids)
     sentence = f"ask for {placed} instead of {len(uuids)} instances"
-    return Step(ChangeKind.REQUEST, "count", sentence, size, replace(trial, request=request))
+    return ChangeStep(ChangeKind.REQUEST, "count", sentence, size, replace(trial, request=request))
 
 
 def _short_classes(trace: Trace) -> list[str]:
@@ -64,26 +64,26 @@ def _short_classes(trace: Trace) -> list[str]:
     return [name for name in names if name in trace.resources]
 
 
-def _smaller(world: World, trial: Trial, name: str) -> Iterator[Steps]:
+def _smaller(world: World, trial: Trial, name: str) -> Iterator[ChangeSteps]:
     """The largest amount of one class, below what is asked for, with which all of the batch fits."""
-    wanted = trial_run(world, trial).resources.get(name, 0)
+    wanted = run_trial(world, trial).resources.get(name, 0)
 
     def works(less: int) -> bool:
         return any(is_placed(world, step.trial) for step in ask_for_less(trial, name, wanted - less))
 
-    less = least(wanted - 1, works) if wanted > 1 else None
+    less = smallest_that_works(wanted - 1, works) if wanted > 1 else None
     if less is not None:
         for step in ask_for_less(trial, name, wanted - less):
             yield (step,)
 
 
-def _more_room(world: World, trial: Trial, part: Trace, left: int) -> Iterator[Steps]:
+def _more_room(world: World, trial: Trial, part: Trace, left: int) -> Iterator[ChangeSteps]:
     """Room on one host for all that is left: by a higher ratio, or by freeing what is in use."""
     taken = Counter(each.selected.host for each in part.selections)
     for host, count in taken.most_common(HOSTS_TRIED):
         row = world_edited(world, trial.edits).by_host[host]
         for propose in (raise_ratio, free_room):
-            steps: list[Step] = []
+            steps: list[ChangeStep] = []
             for name, amount in part.resources.items():
                 then = steps[-1].trial if steps else trial
                 steps += propose(then, row, name, amount * count, amount * left)
@@ -91,19 +91,19 @@ def _more_room(world: World, trial: Trial, part: Trace, left: int) -> Iterator[S
                 yield tuple(steps)
 
 
-def more_hosts(world: World, trial: Trial) -> Iterator[Step]:
+def more_hosts(world: World, trial: Trial) -> Iterator[ChangeStep]:
     """The least number of hosts like one that is there; one host of each common size is tried."""
-    most = len(trial.request.instance_uuids)
+    maximum = len(trial.request.instance_uuids)
     for row in _templates(world):
         one = replace(with_hosts(trial, row, 1), request=_first(trial))
         if not is_placed(world.only({row.host}), one):
             continue
-        number = least(most, partial(_holds, world, trial, row))
+        number = smallest_that_works(maximum, partial(_holds, world, trial, row))
         if number is not None:
             hosts = "host" if number == 1 else "hosts"
             sentence = f"add {number} {hosts} like {row.host}"
             then = with_hosts(trial, row, number)
-            yield Step(ChangeKind.FLEET, "hosts_added", sentence, NEW_HOST * number, then, names_host=True)
+            yield ChangeStep(ChangeKind.FLEET, "hosts_added", sentence, NEW_HOST * number, then, names_host=True)
 
 
 def _first(trial: Trial) -> ScheduleRequest:
@@ -119,11 +119,11 @@ def with_hosts(trial: Trial, row: HostRow, number: int) -> Trial:
     return replace(trial, edits=trial.edits.plus(FleetEdits(hosts_added=(HostAddEdit(row.host, number),))))
 
 
-def least(most: int, works: Callable[[int], bool]) -> int | None:
-    """The least number from 1 to `most` that works, if more never does worse; None if not even `most` does."""
-    if not works(most):
+def smallest_that_works(maximum: int, works: Callable[[int], bool]) -> int | None:
+    """The least number from 1 to `maximum` that works, if more never does worse; None if not even `maximum` does."""
+    if not works(maximum):
         return None
-    low, high = 1, most
+    low, high = 1, maximum
     while low < high:
         middle = (low + high) // 2
         if works(middle):

@@ -31,7 +31,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChangeStep:
     """One change. `size` is the share of one whole thing that is given up: 0.5 for half the vCPUs, 1 for a zone, a
     hint, a filter, a host to be enabled; for ratios and limits the relative rise. `names_host`: not for tenants.
     """
@@ -44,7 +44,7 @@ class Step:
     names_host: bool = False
 
 
-Proposer = Callable[[Refusal, Trial, World, HostRow], Iterator[Step]]
+Proposer = Callable[[Refusal, Trial, World, HostRow], Iterator[ChangeStep]]
 
 
 def edited(trial: Trial, edits: FleetEdits) -> Trial:
@@ -63,8 +63,8 @@ def with_specs(trial: Trial, changes: Mapping[str, str | None]) -> Trial:
 def without_properties(trial: Trial, names: frozenset[str]) -> Trial:
     """The trial with an image that does not set these properties."""
     image = trial.request.image
-    kept = {name: value for name, value in image.properties.items() if name not in names}
-    return replace(trial, request=replace(trial.request, image=replace(image, properties=kept)))
+    remaining = {name: value for name, value in image.properties.items() if name not in names}
+    return replace(trial, request=replace(trial.request, image=replace(image, properties=remaining)))
 
 
 def with_options(trial: Trial, **options: Any) -> Trial:
@@ -73,20 +73,24 @@ def with_options(trial: Trial, **options: Any) -> Trial:
     return replace(trial, policy=replace(trial.policy, options=changed))
 
 
-def spec_step(trial: Trial, changes: Mapping[str, str | None], sentence: str, size: float = 1.0) -> Iterator[Step]:
+def spec_step(
+    trial: Trial, changes: Mapping[str, str | None], sentence: str, size: float = 1.0
+) -> Iterator[ChangeStep]:
     """A flavor with other extra specs, unless it has them already."""
     changed = with_specs(trial, changes)
     if changed.request.flavor.extra_specs != trial.request.flavor.extra_specs:
-        yield Step(ChangeKind.REQUEST, "extra_spec", sentence, size, changed)
+        yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, size, changed)
 
 
-def option_step(trial: Trial, what: str, sentence: str, *, names_host: bool = False, **options: Any) -> Iterator[Step]:
+def option_step(
+    trial: Trial, what: str, sentence: str, *, names_host: bool = False, **options: Any
+) -> Iterator[ChangeStep]:
     """A policy with other options, a whole thing given up."""
-    yield Step(ChangeKind.POLICY, what, sentence, 1.0, with_options(trial, **options), names_host)
+    yield ChangeStep(ChangeKind.POLICY, what, sentence, 1.0, with_options(trial, **options), names_host)
 
 
-def metadata_step(trial: Trial, aggregate: str, key: str, value: str) -> Iterator[Step]:
+def metadata_step(trial: Trial, aggregate: str, key: str, value: str) -> Iterator[ChangeStep]:
     """An aggregate with other metadata."""
     edits = FleetEdits(aggregates=(AggregateEdit(aggregate, metadata={key: value}),))
     sentence = f"set {key} of aggregate {aggregate} to {value}"
-    yield Step(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)
+    yield ChangeStep(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)

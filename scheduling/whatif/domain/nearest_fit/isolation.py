@@ -13,7 +13,7 @@ from scheduling.filters.type_affinity import FLAVOR_KEY
 from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits
 from scheduling.whatif.domain.nearest_fit.change import (
     ChangeKind,
-    Step,
+    ChangeStep,
     Trial,
     edited,
     metadata_step,
@@ -29,7 +29,7 @@ _HARDWARE = ("hw_architecture", "img_hv_type", "hw_vm_mode", "img_hv_requested_v
 _OPERATORS = ("=", "<", ">", "!", "s=", "s!", "s<", "s>")
 
 
-def isolate_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def isolate_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The image among those that isolated hosts are for."""
     image, options = trial.request.image, trial.policy.options
     if image.id:
@@ -37,7 +37,7 @@ def isolate_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) ->
         yield from option_step(trial, "isolated_images", sentence, isolated_images=(*options.isolated_images, image.id))
 
 
-def open_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def open_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The image no longer among those for isolated hosts."""
     image, options = trial.request.image, trial.policy.options
     left = tuple(one for one in options.isolated_images if one != image.id)
@@ -45,27 +45,27 @@ def open_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> It
     yield from option_step(trial, "isolated_images", sentence, isolated_images=left)
 
 
-def open_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def open_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host no longer kept for isolated images."""
     left = tuple(one for one in trial.policy.options.isolated_hosts if one != row.host)
     sentence = f"take {row.host} out of the policy's isolated_hosts"
     yield from option_step(trial, "isolated_hosts", sentence, names_host=True, isolated_hosts=left)
 
 
-def isolate_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def isolate_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host among those that isolated images run on."""
     more = (*trial.policy.options.isolated_hosts, row.host)
     sentence = f"add {row.host} to the policy's isolated_hosts"
     yield from option_step(trial, "isolated_hosts", sentence, names_host=True, isolated_hosts=more)
 
 
-def no_restriction(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def no_restriction(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Isolated hosts open to every image."""
     name = "restrict_isolated_hosts_to_isolated_images"
     yield from option_step(trial, name, f"switch the policy's {name} off", **{name: False})
 
 
-def without_metrics(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def without_metrics(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A policy that does not weigh by the metrics that the host does not report."""
     missing = {name.strip() for name in str(refusal.wanted).split(",")}
     setting = trial.policy.options.metrics_weight_setting
@@ -76,12 +76,12 @@ def without_metrics(refusal: Refusal, trial: Trial, world: World, row: HostRow) 
     )
 
 
-def any_trust(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def any_trust(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A flavor that asks for no level of trust."""
     yield from spec_step(trial, {TRUST_KEY: None}, f"use a flavor without the extra spec {TRUST_KEY}")
 
 
-def exact_amount(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def exact_amount(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Exactly what the host has free."""
     free, wanted = refusal.available, refusal.wanted
     if not isinstance(free, int) or not isinstance(wanted, int) or free <= 0:
@@ -99,10 +99,10 @@ def exact_amount(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> 
     size = abs(amount - before) / max(amount, before)
     sentence = f"ask for {amount} {words} instead of {before}"
     then = replace(trial, request=replace(trial.request, flavor=changed))
-    yield Step(ChangeKind.REQUEST, what, sentence, size, then)
+    yield ChangeStep(ChangeKind.REQUEST, what, sentence, size, then)
 
 
-def more_members(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def more_members(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A group of which one host may hold more. The rule is set when a group is made."""
     group, held = trial.request.group, refusal.available
     if group is not None and isinstance(held, int):
@@ -111,10 +111,10 @@ def more_members(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> 
         before = group.max_server_per_host
         sentence = f"use a server group with max_server_per_host {held + 1} instead of {before}"
         size = (held + 1 - before) / before
-        yield Step(ChangeKind.REQUEST, "group_rule", sentence, size, replace(trial, request=changed))
+        yield ChangeStep(ChangeKind.REQUEST, "group_rule", sentence, size, replace(trial, request=changed))
 
 
-def without_property(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def without_property(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """An image without one of the properties in question."""
     properties = trial.request.image.properties
     if refusal.reason is RefusalReason.IMAGE_NOT_ALLOWED:
@@ -125,55 +125,55 @@ def without_property(refusal: Refusal, trial: Trial, world: World, row: HostRow)
         if EARLIER_NAMES.get(name, name) in wanted:
             then = without_properties(trial, frozenset({name}))
             sentence = f"use an image without the property {name}"
-            yield Step(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
+            yield ChangeStep(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
 
 
-def allow_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def allow_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The image's value among those of the aggregates."""
     key, _, value = str(refusal.wanted).partition(" ")
     yield from _one_more(trial, world, row, key, value)
 
 
-def allow_flavor(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def allow_flavor(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The flavor among those that an aggregate names."""
     yield from _one_more(trial, world, row, FLAVOR_KEY, trial.request.flavor.name)
 
 
-def allow_project(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def allow_project(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The project named by an aggregate of the host, under a key of its own."""
     project = trial.request.project_id
     for aggregate in _aggregates_of(world, row)[:1]:
         yield from metadata_step(trial, aggregate.name, f"{TENANT_KEY}_{project}", project)
 
 
-def tell_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def report_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """What the flavor asks for, said by an aggregate of the host; only for a plain value."""
     key, _, value = str(refusal.wanted).partition(" ")
     if key and value and "," not in value and not value.startswith(_OPERATORS):
         yield from _one_more(trial, world, row, key, value)
 
 
-def join_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def join_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host in one of the aggregates that are asked for."""
     wanted = {uuid.strip() for uuid in str(refusal.wanted).split(",")}
     for aggregate in world.aggregates:
         if aggregate.uuid in wanted and row.host not in aggregate.hosts:
             edits = FleetEdits(aggregates=(AggregateEdit(aggregate.name, hosts_added=(row.host,)),))
             sentence = f"add {row.host} to the aggregate {aggregate.name}"
-            yield Step(ChangeKind.FLEET, "host_aggregate", sentence, 1.0, edited(trial, edits), names_host=True)
+            yield ChangeStep(ChangeKind.FLEET, "host_aggregate", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
-def leave_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def leave_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host out of the aggregates that are kept for others."""
     names = {name.strip() for name in str(refusal.available).split(",")}
     inside = [one.name for one in _aggregates_of(world, row) if one.name in names]
     edits = FleetEdits(aggregates=tuple(AggregateEdit(name, hosts_removed=(row.host,)) for name in inside))
     if edits:
         sentence = f"take {row.host} out of the aggregate {', '.join(inside)}"
-        yield Step(ChangeKind.FLEET, "host_aggregate", sentence, float(len(inside)), edited(trial, edits), True)
+        yield ChangeStep(ChangeKind.FLEET, "host_aggregate", sentence, float(len(inside)), edited(trial, edits), True)
 
 
-def require_isolated(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def require_isolated(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A flavor that requires the traits which the aggregates are kept for."""
     names = {name.strip() for name in str(refusal.available).split(",")}
     keys = {
@@ -187,18 +187,18 @@ def require_isolated(refusal: Refusal, trial: Trial, world: World, row: HostRow)
     yield from spec_step(trial, keys, sentence, float(len(keys)))
 
 
-def limit_of_aggregates(trial: Trial, world: World, row: HostRow, key: str, least: int) -> Iterator[Step]:
+def limit_of_aggregates(trial: Trial, world: World, row: HostRow, key: str, minimum: int) -> Iterator[ChangeStep]:
     """A higher limit in every aggregate of the host that sets a lower one."""
     low = [one for one in _aggregates_of(world, row) if one.metadata.get(key, "").isdecimal()]
-    low = [one for one in low if int(one.metadata[key]) < least]
+    low = [one for one in low if int(one.metadata[key]) < minimum]
     if low:
-        edits = FleetEdits(aggregates=tuple(AggregateEdit(one.name, metadata={key: str(least)}) for one in low))
+        edits = FleetEdits(aggregates=tuple(AggregateEdit(one.name, metadata={key: str(minimum)}) for one in low))
         names = ", ".join(one.name for one in low)
-        sentence = f"raise {key} of the aggregate {names} to {least}"
-        yield Step(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)
+        sentence = f"raise {key} of the aggregate {names} to {minimum}"
+        yield ChangeStep(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
-def _one_more(trial: Trial, world: World, row: HostRow, key: str, value: str) -> Iterator[Step]:
+def _one_more(trial: Trial, world: World, row: HostRow, key: str, value: str) -> Iterator[ChangeStep]:
     """One more word among the values of a key, in an aggregate of the host that has the key, or in its first."""
     aggregates = _aggregates_of(world, row)
     having = [one for one in aggregates if key in one.metadata] or aggregates

@@ -8,7 +8,7 @@ from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.request.resources import resource_request
 from scheduling.engine.placement import refuse_full
 from scheduling.engine.schedule import refusals_by_stage
-from scheduling.schedulers.registry import rules_of
+from scheduling.schedulers.registry import policy_plugins
 from scheduling.whatif.domain.edits import world_edited
 from scheduling.whatif.domain.nearest_fit.change import Trial
 from scheduling.whatif.domain.world import World, aimed_at, world_candidates
@@ -21,7 +21,7 @@ def rules_refusing(world: World, trial: Trial, row: HostRow) -> list[Refusal]:
     alone = world_edited(world, trial.edits).only({row.host})
     request = aimed_at(trial.request, row)
     candidates = world_candidates(alone, request, trial.policy)
-    found = refusals_by_stage(alone.table, request, rules_of(trial.policy), 0, candidates=candidates)
+    found = refusals_by_stage(alone.table, request, policy_plugins(trial.policy), 0, candidates=candidates)
     if candidates is None or row.uuid in candidates.spread:
         return found
     before = [one for one in found if one.stage in ("request_filters", PLACEMENT)]

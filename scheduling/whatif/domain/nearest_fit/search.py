@@ -20,15 +20,15 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.whatif.domain.edits import world_edited
-from scheduling.whatif.domain.nearest_fit.batches import batch_steps, trial_run
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
-from scheduling.whatif.domain.nearest_fit.steps import steps_for
+from scheduling.whatif.domain.nearest_fit.batches import batch_steps, run_trial
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial
+from scheduling.whatif.domain.nearest_fit.steps import steps_for_refusal
 from scheduling.whatif.domain.world import World, aimed_at, world_run
 
-MOST_STEPS = 4
+MAX_STEPS = 4
 RUNS_PER_HOST = 120
 RUNS_PER_FLEET = 24
-TOLD_PER_KIND = 3
+MAX_PER_KIND = 3
 NEAREST_PER_REASON = 2
 NEAREST_HOSTS = 10
 OFFERS_TRIED = 30
@@ -38,7 +38,7 @@ OFFERS_TRIED = 30
 class Fit:
     """Changes that together make the request fit, and the run that showed it. `size` adds up theirs."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChangeStep, ...]
     trace: Trace
 
     @property
@@ -62,22 +62,22 @@ class Fit:
         return " and ".join(step.sentence for step in self.steps)
 
 
-Steps = tuple[Step, ...]
+ChangeSteps = tuple[ChangeStep, ...]
 
 
 def fits_on_host(world: World, trial: Trial, row: HostRow, offers: Sequence[FlavorSnapshot] = ()) -> list[Fit]:
     """The smallest changes after which this host would take one instance; the best few of each kind, by size."""
 
-    def verified(steps: Steps) -> Trace | None:
+    def verified(steps: ChangeSteps) -> Trace | None:
         changed = steps[-1].trial
         return _placed(world_edited(world, changed.edits), aimed_at(changed.request, row), changed.policy)
 
-    return _told(_search(world.only({row.host}), trial, row, offers), verified)
+    return _verified_fits(_search(world.only({row.host}), trial, row, offers), verified)
 
 
 def fits_anywhere(world: World, trial: Trial, offers: Sequence[FlavorSnapshot] = ()) -> list[Fit]:
     """The smallest changes after which the whole batch finds hosts; empty where it does already."""
-    before = trial_run(world, trial)
+    before = run_trial(world, trial)
     if before.outcome is Outcome.SELECTED:
         return []
     proposals = [
@@ -86,11 +86,11 @@ def fits_anywhere(world: World, trial: Trial, offers: Sequence[FlavorSnapshot] =
         *batch_steps(world, trial, before),
     ]
 
-    def verified(steps: Steps) -> Trace | None:
+    def verified(steps: ChangeSteps) -> Trace | None:
         changed = steps[-1].trial
         return _placed(world_edited(world, changed.edits), changed.request, changed.policy)
 
-    return _told(proposals, verified)
+    return _verified_fits(proposals, verified)
 
 
 def _placed(world: World, request: ScheduleRequest, policy: Policy) -> Trace | None:
@@ -121,13 +121,13 @@ def _lack(world: World, trace: Trace) -> FloatArray:
     return total
 
 
-def _told(proposals: Sequence[Steps], verified: Callable[[Steps], Trace | None]) -> list[Fit]:
+def _verified_fits(proposals: Sequence[ChangeSteps], verified: Callable[[ChangeSteps], Trace | None]) -> list[Fit]:
     """Proposals by size, verified in turn until there are enough of each kind."""
     found: list[Fit] = []
     runs = 0
     for steps in _distinct(proposals):
         kinds = frozenset(step.kind for step in steps)
-        if sum(fit.kinds == kinds for fit in found) >= TOLD_PER_KIND or any(_within(fit, steps) for fit in found):
+        if sum(fit.kinds == kinds for fit in found) >= MAX_PER_KIND or any(_within(fit, steps) for fit in found):
             continue
         if runs == RUNS_PER_FLEET:
             break
@@ -138,25 +138,25 @@ def _told(proposals: Sequence[Steps], verified: Callable[[Steps], Trace | None])
     return found
 
 
-def _distinct(proposals: Sequence[Steps]) -> list[Steps]:
+def _distinct(proposals: Sequence[ChangeSteps]) -> list[ChangeSteps]:
     by_words = {frozenset(step.sentence for step in steps): steps for steps in reversed(proposals)}
     return sorted(by_words.values(), key=lambda steps: (sum(one.size for one in steps), len(steps), steps[0].sentence))
 
 
-def _within(fit: Fit, steps: Steps) -> bool:
+def _within(fit: Fit, steps: ChangeSteps) -> bool:
     """Whether a fit was found already with a part of these changes."""
     return {one.sentence for one in fit.steps} < {one.sentence for one in steps}
 
 
-def _search(world: World, trial: Trial, row: HostRow, offers: Sequence[FlavorSnapshot]) -> list[Steps]:
+def _search(world: World, trial: Trial, row: HostRow, offers: Sequence[FlavorSnapshot]) -> list[ChangeSteps]:
     """Changes after which `row`, alone in `world`, takes one instance: the smallest first."""
     ticket = count()
-    frontier: list[tuple[float, int, Steps]] = [(0.0, next(ticket), ())]
+    frontier: list[tuple[float, int, ChangeSteps]] = [(0.0, next(ticket), ())]
     for step in _smaller_flavors(trial, offers):
         heapq.heappush(frontier, (step.size, next(ticket), (step,)))
-    found: list[Steps] = []
+    found: list[ChangeSteps] = []
     for _ in range(RUNS_PER_HOST):
-        if not frontier or len(found) >= 3 * TOLD_PER_KIND:
+        if not frontier or len(found) >= 3 * MAX_PER_KIND:
             break
         size, _, steps = heapq.heappop(frontier)
         following = _next(world, steps[-1].trial if steps else trial, row)
@@ -164,17 +164,17 @@ def _search(world: World, trial: Trial, row: HostRow, offers: Sequence[FlavorSna
             found += [steps] if steps else []
             continue
         for step in following:
-            if len(steps) < MOST_STEPS and step.what not in {one.what for one in steps if _is_once(one)}:
+            if len(steps) < MAX_STEPS and step.what not in {one.what for one in steps if _is_once(one)}:
                 heapq.heappush(frontier, (size + step.size, next(ticket), (*steps, step)))
     return found
 
 
-def _is_once(step: Step) -> bool:
+def _is_once(step: ChangeStep) -> bool:
     """Steps that settle their matter: doing them twice leads nowhere."""
     return step.what not in ("hint", "extra_spec", "trait", "filter_off", "allocation_ratio", "freed")
 
 
-def _next(world: World, trial: Trial, row: HostRow) -> list[Step] | None:
+def _next(world: World, trial: Trial, row: HostRow) -> list[ChangeStep] | None:
     """None when the host takes the request as it is; else the steps against what it refuses for."""
     edited = world_edited(world, trial.edits)
     try:
@@ -184,13 +184,13 @@ def _next(world: World, trial: Trial, row: HostRow) -> list[Step] | None:
     if trace.outcome is Outcome.SELECTED:
         return None
     refusal = trace.refusal_of(0)
-    return [] if refusal is None else list(steps_for(refusal, trial, edited, edited.by_host[row.host]))
+    return [] if refusal is None else list(steps_for_refusal(refusal, trial, edited, edited.by_host[row.host]))
 
 
-def _smaller_flavors(trial: Trial, offers: Sequence[FlavorSnapshot]) -> list[Step]:
+def _smaller_flavors(trial: Trial, offers: Sequence[FlavorSnapshot]) -> list[ChangeStep]:
     """Flavors on offer that are smaller somewhere and larger nowhere, the nearest first."""
     mine = _sizes(trial.request.flavor)
-    steps: list[Step] = []
+    steps: list[ChangeStep] = []
     for offer in offers:
         sizes = _sizes(offer)
         if (
@@ -202,7 +202,7 @@ def _smaller_flavors(trial: Trial, offers: Sequence[FlavorSnapshot]) -> list[Ste
             changed = replace(trial, request=replace(trial.request, flavor=offer))
             words = f"{offer.vcpus} vcpu, {offer.memory_mib} MiB ram, {offer.root_gib} GiB disk"
             sentence = f"use the flavor {offer.name} ({words})"
-            steps.append(Step(ChangeKind.REQUEST, "flavor", sentence, size, changed))
+            steps.append(ChangeStep(ChangeKind.REQUEST, "flavor", sentence, size, changed))
     return sorted(steps, key=lambda step: step.size)[:OFFERS_TRIED]
 
 

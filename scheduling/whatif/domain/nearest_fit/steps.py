@@ -13,7 +13,7 @@ from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits
 from scheduling.whatif.domain.nearest_fit import isolation as keeping
 from scheduling.whatif.domain.nearest_fit import topology as shape
 from scheduling.whatif.domain.nearest_fit.amounts import piece, room
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Proposer, Step, Trial, edited
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Proposer, Trial, edited
 from scheduling.whatif.domain.nearest_fit.traits import derived_traits
 from scheduling.whatif.domain.world import World
 
@@ -25,29 +25,29 @@ _LIMIT_OPTIONS = {
 }
 
 
-def steps_for(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def steps_for_refusal(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """All steps that might make this refusal of this host go away. `world` is the edited one, `row` its row."""
     for propose in PROPOSERS.get(refusal.reason, ()):
         yield from propose(refusal, trial, world, row)
     yield from _filter_off(refusal, trial)
 
 
-def _enable(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _enable(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     edits = FleetEdits(hosts_enabled=(row.host,))
-    yield Step(ChangeKind.FLEET, "host_enabled", f"enable {row.host}", 1.0, edited(trial, edits), names_host=True)
+    yield ChangeStep(ChangeKind.FLEET, "host_enabled", f"enable {row.host}", 1.0, edited(trial, edits), names_host=True)
 
 
-def _bring_up(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _bring_up(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     edits = FleetEdits(hosts_up=(row.host,))
     sentence = f"bring the compute service of {row.host} up"
-    yield Step(ChangeKind.FLEET, "host_up", sentence, 1.0, edited(trial, edits), names_host=True)
+    yield ChangeStep(ChangeKind.FLEET, "host_up", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
-def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     wanted, here = str(refusal.wanted), str(refusal.available)
     request = replace(trial.request, availability_zone=here)
     sentence = f"ask for zone {here} instead of {wanted}"
-    yield Step(ChangeKind.REQUEST, "zone", sentence, 1.0, replace(trial, request=request))
+    yield ChangeStep(ChangeKind.REQUEST, "zone", sentence, 1.0, replace(trial, request=request))
     target = next((one for one in world.aggregates if one.metadata.get(ZONE_KEY) == wanted), None)
     if target is not None:
         out = [one for one in world.aggregates if row.host in one.hosts and one.availability_zone]
@@ -58,10 +58,10 @@ def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterato
             )
         )
         moved = f"move {row.host} to zone {wanted} (aggregate {target.name})"
-        yield Step(ChangeKind.FLEET, "host_zone", moved, 1.0, edited(trial, edits), names_host=True)
+        yield ChangeStep(ChangeKind.FLEET, "host_zone", moved, 1.0, edited(trial, edits), names_host=True)
 
 
-def _trait(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _trait(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Without the traits in question, wherever they were asked for."""
     names = {name.strip() for name in str(refusal.wanted).split(",")}
     flavor, image, request = trial.request.flavor, trial.request.image, trial.request
@@ -75,7 +75,7 @@ def _trait(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
     if changed != request:
         verb = "require" if refusal.reason is RefusalReason.TRAIT_MISSING else "forbid"
         sentence = f"do not {verb} the trait {', '.join(sorted(names))}"
-        yield Step(ChangeKind.REQUEST, "trait", sentence, float(len(names)), replace(trial, request=changed))
+        yield ChangeStep(ChangeKind.REQUEST, "trait", sentence, float(len(names)), replace(trial, request=changed))
 
 
 def _without_traits(specs: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
@@ -84,22 +84,22 @@ def _without_traits(specs: Mapping[str, Any], names: set[str]) -> dict[str, Any]
     }
 
 
-def _hint(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _hint(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Without one of the hints."""
     for name in trial.request.hints:
         hints = {key: values for key, values in trial.request.hints.items() if key != name}
         changed = replace(trial, request=replace(trial.request, hints=hints))
-        yield Step(ChangeKind.REQUEST, "hint", f"drop the hint {name}", 1.0, changed)
+        yield ChangeStep(ChangeKind.REQUEST, "hint", f"drop the hint {name}", 1.0, changed)
 
 
-def _group(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _group(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     if trial.request.group is not None:
         changed = replace(trial, request=replace(trial.request, group=None))
         name = trial.request.group.name or trial.request.group.uuid
-        yield Step(ChangeKind.REQUEST, "group", f"ask outside the server group {name}", 1.0, changed)
+        yield ChangeStep(ChangeKind.REQUEST, "group", f"ask outside the server group {name}", 1.0, changed)
 
 
-def _extra_spec(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _extra_spec(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Without one of the flavor's extra specs that speak of hosts, not of amounts."""
     flavor = trial.request.flavor
     for key in flavor.extra_specs:
@@ -108,10 +108,10 @@ def _extra_spec(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
         specs = {name: value for name, value in flavor.extra_specs.items() if name != key}
         changed = replace(trial, request=replace(trial.request, flavor=replace(flavor, extra_specs=specs)))
         sentence = f"use a flavor without the extra spec {key}"
-        yield Step(ChangeKind.REQUEST, "extra_spec", sentence, 1.0, changed)
+        yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, 1.0, changed)
 
 
-def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A higher limit of the policy, just high enough."""
     name, held = _LIMIT_OPTIONS[refusal.reason], refusal.available
     if not isinstance(held, int):
@@ -123,29 +123,31 @@ def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
     options = replace(trial.policy.options, **{name: held + 1})  # type: ignore[arg-type]  # whole numbers, both
     sentence = f"raise the policy's {name} from {before} to {held + 1}"
     policy = replace(trial.policy, options=options)
-    yield Step(ChangeKind.POLICY, name, sentence, (held + 1 - before) / max(1, before), replace(trial, policy=policy))
+    yield ChangeStep(
+        ChangeKind.POLICY, name, sentence, (held + 1 - before) / max(1, before), replace(trial, policy=policy)
+    )
 
 
-def _unlisted(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _unlisted(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Neither ignored hosts nor forced ones."""
     changed = replace(trial.request, ignore_hosts=(), force_hosts=(), force_nodes=())
     sentence = "name no hosts to ignore or force"
-    yield Step(ChangeKind.REQUEST, "hosts", sentence, 1.0, replace(trial, request=changed), names_host=True)
+    yield ChangeStep(ChangeKind.REQUEST, "hosts", sentence, 1.0, replace(trial, request=changed), names_host=True)
 
 
-def _no_address(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def _no_address(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Without the address to be near to, and its prefix."""
     hints = {key: value for key, value in trial.request.hints.items() if key not in ("build_near_host_ip", "cidr")}
     changed = replace(trial, request=replace(trial.request, hints=hints))
-    yield Step(ChangeKind.REQUEST, "hint", "ask for no network to be near to", 1.0, changed)
+    yield ChangeStep(ChangeKind.REQUEST, "hint", "ask for no network to be near to", 1.0, changed)
 
 
-def _filter_off(refusal: Refusal, trial: Trial) -> Iterator[Step]:
+def _filter_off(refusal: Refusal, trial: Trial) -> Iterator[ChangeStep]:
     name = refusal.stage
     if name in trial.policy.filters and name not in NEVER_OFF:
         policy = replace(trial.policy, filters=tuple(one for one in trial.policy.filters if one != name))
         sentence = f"switch the filter {name} off"
-        yield Step(ChangeKind.POLICY, "filter_off", sentence, 1.0, replace(trial, policy=policy))
+        yield ChangeStep(ChangeKind.POLICY, "filter_off", sentence, 1.0, replace(trial, policy=policy))
 
 
 PROPOSERS: Mapping[RefusalReason, tuple[Proposer, ...]] = {
@@ -164,8 +166,8 @@ PROPOSERS: Mapping[RefusalReason, tuple[Proposer, ...]] = {
     RefusalReason.PLUGIN_REFUSED: (_hint, _extra_spec),
     RefusalReason.CAPABILITY_MISSING: (_extra_spec,),
     RefusalReason.CAPABILITY_MISMATCH: (_extra_spec,),
-    RefusalReason.AGGREGATE_METADATA_MISSING: (_extra_spec, keeping.tell_aggregate),
-    RefusalReason.AGGREGATE_METADATA_MISMATCH: (_extra_spec, keeping.tell_aggregate),
+    RefusalReason.AGGREGATE_METADATA_MISSING: (_extra_spec, keeping.report_aggregate),
+    RefusalReason.AGGREGATE_METADATA_MISMATCH: (_extra_spec, keeping.report_aggregate),
     RefusalReason.GROUP_AFFINITY: (_group,),
     RefusalReason.GROUP_ANTI_AFFINITY: (_group, keeping.more_members),
     RefusalReason.NUM_INSTANCES: (_limit,),

@@ -16,7 +16,7 @@ from scheduling.topology.domain.pci.pool import NumaPolicy
 from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less
 from scheduling.whatif.domain.nearest_fit.change import (
     ChangeKind,
-    Step,
+    ChangeStep,
     Trial,
     spec_step,
     with_specs,
@@ -33,50 +33,50 @@ _PAGES = ("hw:mem_page_size", "hw:locked_memory")
 _TOPOLOGY = (*_PINNING, *_CELLS, *_PAGES, "hw:pmem")
 _ALIAS = "pci_passthrough:alias"
 _PCI_POLICY = "hw:pci_numa_affinity_policy"
-MOST_CELLS = 8
+MAX_CELLS = 8
 """So many cells are tried; real hosts have fewer."""
 
 
-def plain_guest(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def plain_guest(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A guest that does not ask for any topology."""
     yield from _without(trial, _TOPOLOGY, "ask for no NUMA topology")
 
 
-def shared_cpus(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def shared_cpus(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """CPUs that others use too."""
     yield from _without(trial, _PINNING, "ask for shared CPUs instead of pinned ones")
 
 
-def any_threads(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def any_threads(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Whatever threads there are."""
     keys = ("hw:cpu_thread_policy", "hw:emulator_threads_policy")
     yield from _without(trial, keys, "ask for no CPU thread policy")
 
 
-def other_cells(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def other_cells(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The same guest over fewer or more NUMA cells, as many as the host has at most."""
     before, host = _cells_asked(trial.request), topology_of(row.numa_topology)
     bare = _bare(trial, _CELLS)
-    for count in range(1, min(MOST_CELLS, 0 if host is None else len(host)) + 1):
+    for count in range(1, min(MAX_CELLS, 0 if host is None else len(host)) + 1):
         if count != before:
             sentence = f"spread it over {count} NUMA cell{'s'[: count > 1]} instead of {before}"
             changed = with_specs(bare, {"hw:numa_nodes": str(count)})
-            yield Step(ChangeKind.REQUEST, "extra_spec", sentence, abs(count - before) / before, changed)
+            yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, abs(count - before) / before, changed)
 
 
-def fewer_cpus(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def fewer_cpus(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """As many vCPUs as the nearest cell has, in each cell."""
     if isinstance(refusal.available, int | float):
         yield from ask_for_less(trial, VCPU, int(refusal.available) * _cells_asked(trial.request))
 
 
-def less_memory(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def less_memory(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """As much memory as the nearest cell has, in each cell."""
     if isinstance(refusal.available, int | float):
         yield from ask_for_less(trial, MEMORY_MB, int(refusal.available) * _cells_asked(trial.request))
 
 
-def fewer_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def fewer_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """As much memory as there are pages of that size in the nearest cell."""
     size = refusal.unit.removesuffix(" KiB")
     if isinstance(refusal.available, int) and size.isdecimal():
@@ -84,8 +84,8 @@ def fewer_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
         yield from ask_for_less(trial, MEMORY_MB, mib * _cells_asked(trial.request))
 
 
-def other_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
-    """Another size that the host has, any size, or no wish."""
+def other_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
+    """Another size that the host has, any size, or no constraint."""
     host, before = topology_of(row.numa_topology), trial.request.flavor.extra_specs.get("hw:mem_page_size")
     sizes = {pages.size_kib for cell in host.cells for pages in cell.mempages} if host is not None else set()
     for text, size in (*((f"{one}", 0.5) for one in sorted(sizes, reverse=True)), ("any", 0.75)):
@@ -97,7 +97,7 @@ def other_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
     yield from _without(trial, _PAGES, "ask for no page size")
 
 
-def fewer_devices(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def fewer_devices(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """As many devices as are free, or none."""
     free = refusal.available if isinstance(refusal.available, int) else 0
     for at, asked in enumerate(trial.request.pci_requests):
@@ -106,10 +106,10 @@ def fewer_devices(refusal: Refusal, trial: Trial, world: World, row: HostRow) ->
         for count in dict.fromkeys((min(free, asked.count - 1), 0)):
             sentence = f"ask for {count or 'no'} {asked.words} instead of {asked.count}"
             size = (asked.count - count) / asked.count
-            yield Step(ChangeKind.REQUEST, "pci_devices", sentence, size, _with_devices(trial, at, count))
+            yield ChangeStep(ChangeKind.REQUEST, "pci_devices", sentence, size, _with_devices(trial, at, count))
 
 
-def devices_anywhere(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def devices_anywhere(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Devices that need not be near the guest's cells."""
     preferred = NumaPolicy.PREFERRED
     request = trial.request
@@ -118,14 +118,14 @@ def devices_anywhere(refusal: Refusal, trial: Trial, world: World, row: HostRow)
         then = with_specs(trial, {_PCI_POLICY: preferred.value})
         then = replace(then, request=replace(then.request, pci_requests=far))
         sentence = "prefer PCI devices near the NUMA cells, without insisting"
-        yield Step(ChangeKind.REQUEST, "pci_devices", sentence, 0.5, then)
+        yield ChangeStep(ChangeKind.REQUEST, "pci_devices", sentence, 0.5, then)
 
 
-def _without(trial: Trial, names: tuple[str, ...], sentence: str) -> Iterator[Step]:
+def _without(trial: Trial, names: tuple[str, ...], sentence: str) -> Iterator[ChangeStep]:
     """The flavor's extra specs and the image's properties of these names taken away, where there are any."""
     changed = _bare(trial, names)
     if changed.request != trial.request:
-        yield Step(ChangeKind.REQUEST, "extra_spec", sentence, 1.0, changed)
+        yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, 1.0, changed)
 
 
 def _bare(trial: Trial, names: tuple[str, ...]) -> Trial:
@@ -150,11 +150,11 @@ def _cells_asked(request: ScheduleRequest) -> int:
 
 
 def _with_devices(trial: Trial, at: int, count: int) -> Trial:
-    """One wish for devices lowered, also in the flavor's alias that it came from."""
-    wishes = trial.request.pci_requests
-    lowered = () if count == 0 else (replace(wishes[at], count=count),)
-    left = tuple(chain(wishes[:at], lowered, wishes[at + 1 :]))
-    then = with_specs(trial, {_ALIAS: _alias_text(trial, wishes[at], count)})
+    """One request for devices lowered, also in the flavor's alias that it came from."""
+    hw_request = trial.request.pci_requests
+    lowered = () if count == 0 else (replace(hw_request[at], count=count),)
+    left = tuple(chain(hw_request[:at], lowered, hw_request[at + 1 :]))
+    then = with_specs(trial, {_ALIAS: _alias_text(trial, hw_request[at], count)})
     return replace(then, request=replace(then.request, pci_requests=left))
 
 

@@ -7,13 +7,13 @@ from controlplane.kernel.reasons import Refusal
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.request.resources import resource_request
 from scheduling.request_filters import filter_request, surroundings_of
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial, spec_step, without_properties
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial, spec_step, without_properties
 from scheduling.whatif.domain.world import World
 
 _TRAIT = "trait"
 
 
-def derived_traits(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[Step]:
+def derived_traits(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Without a key of which one of these traits is the consequence."""
     names = {name.strip() for name in str(refusal.wanted).split(",")} & _traits(trial, world)
     if not names:
@@ -27,7 +27,7 @@ def derived_traits(refusal: Refusal, trial: Trial, world: World, row: HostRow) -
             then = without_properties(trial, frozenset({name}))
             if names - _traits(then, world):
                 sentence = f"use an image without the property {name}"
-                yield Step(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
+                yield ChangeStep(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
 
 
 def _traits(trial: Trial, world: World) -> set[str]:

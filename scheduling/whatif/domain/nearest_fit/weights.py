@@ -11,7 +11,7 @@ from scheduling.domain.policy import WeigherSetting
 from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn
 from scheduling.whatif.domain.edits import world_edited
-from scheduling.whatif.domain.nearest_fit.change import ChangeKind, Step, Trial
+from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial
 from scheduling.whatif.domain.nearest_fit.search import Fit
 from scheduling.whatif.domain.world import World, world_run
 
@@ -40,7 +40,7 @@ def _goes_to(trace: Trace, row: HostRow) -> bool:
     return trace.outcome is Outcome.SELECTED and trace.selections[0].selected.compute_node_uuid == row.uuid
 
 
-def _steps(ranking: Ranking, at: int, trial: Trial, row: HostRow) -> Iterator[Step]:
+def _steps(ranking: Ranking, at: int, trial: Trial, row: HostRow) -> Iterator[ChangeStep]:
     if float(ranking.scores[at]) >= float(ranking.scores.max()):
         return
     for weigher in ranking.weighers:
@@ -51,7 +51,7 @@ def _steps(ranking: Ranking, at: int, trial: Trial, row: HostRow) -> Iterator[St
         if after is not None:
             sentence = f"set the multiplier of {weigher.name} from {before:g} to {after:g}"
             size = abs(after - before) / max(1.0, abs(before))
-            yield Step(ChangeKind.POLICY, "multiplier", sentence, size, _with(trial, weigher.name, after), True)
+            yield ChangeStep(ChangeKind.POLICY, "multiplier", sentence, size, _with(trial, weigher.name, after), True)
 
 
 def _multiplier(scores: FloatArray, weigher: WeigherColumn, before: float, at: int) -> float | None:

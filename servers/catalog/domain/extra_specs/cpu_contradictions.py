@@ -77,8 +77,8 @@ def _dedicated_mask(flavor: FlavorFacts) -> Findings:
     if cpus is None:
         return
     if not cpus or len(cpus & set(range(flavor.vcpus))) == flavor.vcpus:
-        told = "all" if cpus else "none"
-        yield DEDICATED_MASK, f"{DEDICATED_MASK}: {mask!r} names {told} of {flavor.vcpus} vCPUs; it must name some."
+        sentence = "all" if cpus else "none"
+        yield DEDICATED_MASK, f"{DEDICATED_MASK}: {mask!r} names {sentence} of {flavor.vcpus} vCPUs; it must name some."
     elif max(cpus) >= flavor.vcpus:
         yield DEDICATED_MASK, _beyond(DEDICATED_MASK, max(cpus), flavor.vcpus)
 

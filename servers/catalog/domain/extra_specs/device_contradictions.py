@@ -32,8 +32,8 @@ def shape_exists(vcpus: int, sockets: int, cores: int, threads: int) -> bool:
     )
 
 
-def _upto(most: int, size: int) -> range:
-    return range(1, min(most, size) + 1)
+def _upto(maximum: int, size: int) -> range:
+    return range(1, min(maximum, size) + 1)
 
 
 DEVICE_CONTRADICTIONS: tuple[Contradiction, ...] = (_tpm, _cpu_shape)

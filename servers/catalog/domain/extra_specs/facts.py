@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from servers.catalog.domain.extra_specs.rules import SUFFIX
 
-Finding = tuple[str, str]
+KeyFinding = tuple[str, str]
 """The key at fault and a sentence that names it."""
-Findings = Iterator[Finding]
+Findings = Iterator[KeyFinding]
 
 _EXPLICIT_CPUS = re.compile(rf"resources({SUFFIX})?:(VCPU|PCPU)")
 _HYPERTHREADING = re.compile(rf"trait({SUFFIX})?:HW_CPU_HYPERTHREADING")

@@ -1,6 +1,6 @@
 """`hw:` keys for processors, memory and their place on the host."""
 
-from servers.catalog.domain.allowed import boolean, choice, cpu_list, number, page_size
+from servers.catalog.domain.allowed import boolean, cpu_list, number, one_of, page_size
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
 NUMA_NODES_MAX = 128
@@ -11,17 +11,17 @@ _PARTS = {"sockets": "sockets", "cores": "cores of a socket", "threads": "thread
 HW_CPU_RULES: tuple[KeyRule, ...] = (
     KeyRule(
         "hw:cpu_policy",
-        choice("dedicated", "shared", "mixed"),
+        one_of("dedicated", "shared", "mixed"),
         "Whether guest CPUs have host CPUs to themselves; mixed: those of a mask only.",
     ),
     KeyRule(
         "hw:cpu_thread_policy",
-        choice("prefer", "isolate", "require"),
+        one_of("prefer", "isolate", "require"),
         "How dedicated CPUs lie on hardware threads: siblings liked, left empty, or demanded.",
     ),
     KeyRule(
         "hw:emulator_threads_policy",
-        choice("isolate", "share"),
+        one_of("isolate", "share"),
         "Where the hypervisor's own threads run: on one more dedicated CPU, or on a pool of the host.",
     ),
     KeyRule("hw:cpu_dedicated_mask", cpu_list(), "The guest CPUs that are dedicated with the policy mixed."),
@@ -34,7 +34,7 @@ HW_CPU_RULES: tuple[KeyRule, ...] = (
     KeyRule("hw:numa_mem.{node}", number(1), "MB of memory of one of the guest's NUMA nodes."),
     KeyRule(
         "hw:pci_numa_affinity_policy",
-        choice("required", "preferred", "legacy", "socket"),
+        one_of("required", "preferred", "legacy", "socket"),
         "How near PCI devices must be to the guest's NUMA nodes.",
     ),
     *(
@@ -48,9 +48,9 @@ HW_CPU_RULES: tuple[KeyRule, ...] = (
     KeyRule("hw:mem_encryption", boolean(), "Whether the guest's memory is encrypted."),
     KeyRule(
         "hw:mem_encryption_model",
-        choice("amd-sev", "amd-sev-es", "amd-sev-snp", "intel-tdx"),
+        one_of("amd-sev", "amd-sev-es", "amd-sev-snp", "intel-tdx"),
         "By which feature of the CPU memory is encrypted.",
     ),
-    KeyRule("hw:maxphysaddr_mode", choice("passthrough", "emulate"), "Where the width of physical addresses is from."),
+    KeyRule("hw:maxphysaddr_mode", one_of("passthrough", "emulate"), "Where the width of physical addresses is from."),
     KeyRule("hw:maxphysaddr_bits", number(1, 64), "The width of physical addresses, with the mode emulate."),
 )

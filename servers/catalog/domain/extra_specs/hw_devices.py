@@ -1,6 +1,6 @@
 """`hw:` keys for the devices and features of a guest."""
 
-from servers.catalog.domain.allowed import boolean, choice, form, number
+from servers.catalog.domain.allowed import boolean, form, number, one_of
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
 SOUND_MODELS = ("sb16", "es1370", "pcspk", "ac97", "ich6", "ich9", "usb", "virtio")
@@ -22,14 +22,14 @@ HW_DEVICE_RULES: tuple[KeyRule, ...] = (
         "hw:pmem", form(r"[a-zA-Z0-9_]+(,[a-zA-Z0-9_]+)*,?", "labels joined by commas"), "Persistent memory, by label."
     ),
     KeyRule("hw:serial_port_count", number(0), "How many serial ports the guest has at most."),
-    KeyRule("hw:tpm_model", choice(*TPM_MODELS), "The interface of the guest's TPM."),
-    KeyRule("hw:tpm_version", choice(*TPM_VERSIONS), "The version of the guest's TPM; without one it has none."),
-    KeyRule("hw:tpm_secret_security", choice("user", "host", "deployment"), "Who keeps the secret of the TPM's state."),
-    KeyRule("hw:watchdog_action", choice(*WATCHDOG_ACTIONS), "What happens to a guest that hangs."),
-    KeyRule("hw:viommu_model", choice(*VIOMMU_MODELS), "The guest's IOMMU."),
-    KeyRule("hw:sound_model", choice(*SOUND_MODELS), "The guest's sound device."),
-    KeyRule("hw:usb_model", choice(*USB_MODELS), "The guest's USB controller."),
+    KeyRule("hw:tpm_model", one_of(*TPM_MODELS), "The interface of the guest's TPM."),
+    KeyRule("hw:tpm_version", one_of(*TPM_VERSIONS), "The version of the guest's TPM; without one it has none."),
+    KeyRule("hw:tpm_secret_security", one_of("user", "host", "deployment"), "Who keeps the secret of the TPM's state."),
+    KeyRule("hw:watchdog_action", one_of(*WATCHDOG_ACTIONS), "What happens to a guest that hangs."),
+    KeyRule("hw:viommu_model", one_of(*VIOMMU_MODELS), "The guest's IOMMU."),
+    KeyRule("hw:sound_model", one_of(*SOUND_MODELS), "The guest's sound device."),
+    KeyRule("hw:usb_model", one_of(*USB_MODELS), "The guest's USB controller."),
     KeyRule("hw:redirected_usb_ports", number(0, USB_PORTS_MAX), "How many USB ports are redirected to the guest."),
     KeyRule("hw:ephemeral_encryption", boolean(), "Whether the guest's own disks are encrypted."),
-    KeyRule("hw:ephemeral_encryption_format", choice(*ENCRYPTION_FORMATS), "How they are encrypted."),
+    KeyRule("hw:ephemeral_encryption_format", one_of(*ENCRYPTION_FORMATS), "How they are encrypted."),
 )

@@ -2,7 +2,7 @@
 
 from servers.catalog.domain.extra_specs.cpu_contradictions import CPU_CONTRADICTIONS
 from servers.catalog.domain.extra_specs.device_contradictions import DEVICE_CONTRADICTIONS
-from servers.catalog.domain.extra_specs.facts import Contradiction, Finding, FlavorFacts
+from servers.catalog.domain.extra_specs.facts import Contradiction, FlavorFacts, KeyFinding
 from servers.catalog.domain.extra_specs.numa_contradictions import NUMA_CONTRADICTIONS
 from servers.catalog.domain.extra_specs.placement_contradictions import PLACEMENT_CONTRADICTIONS
 from servers.catalog.domain.extra_specs.table import extra_spec_complaint
@@ -20,10 +20,10 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
 
 def extra_spec_problems(extra_specs: object) -> Problems:
     """What is wrong with each pair by itself: {key: sentences that name it}; the key "" is for the whole."""
-    return keyed_problems(extra_specs, extra_spec_complaint, most_chars=VALUE_MAX_CHARS)
+    return keyed_problems(extra_specs, extra_spec_complaint, max_chars=VALUE_MAX_CHARS)
 
 
-def contradictions(extra_specs: object, *, vcpus: int, memory_mib: int) -> list[Finding]:
+def contradictions(extra_specs: object, *, vcpus: int, memory_mib: int) -> list[KeyFinding]:
     """Pairs that no image and no host can satisfy together: (key, sentence that names it) each.
 
     Pairs that are wrong by themselves are left out of it; `extra_spec_problems` tells of them.

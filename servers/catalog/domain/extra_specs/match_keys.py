@@ -4,14 +4,14 @@ Source: the operators of ComputeCapabilitiesFilter and AggregateInstanceExtraSpe
 Nova's own table of extra specs names.
 """
 
-from servers.catalog.domain.allowed import Allowed, words_of
+from servers.catalog.domain.allowed import Allowed, allowed_values
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
 _NUMERIC = frozenset(["=", "==", "!=", ">=", "<="])
 _OF_TEXT = frozenset(["s==", "s!=", "s>=", "s>", "s<=", "s<", "<in>", "<all-in>"])
 _OR = "<or>"
 
-PLAIN_CAPABILITIES = words_of(
+PLAIN_CAPABILITIES = allowed_values(
     "id uuid service_id host vcpus memory_mb local_gb vcpus_used memory_mb_used local_gb_used hypervisor_type "
     "hypervisor_version hypervisor_hostname free_ram_mb free_disk_gb current_workload running_vms disk_available_least "
     "host_ip mapped cpu_allocation_ratio ram_allocation_ratio disk_allocation_ratio total_usable_ram_mb "
@@ -20,7 +20,7 @@ PLAIN_CAPABILITIES = words_of(
 )
 """Attributes of a host that are one value."""
 
-NESTED_CAPABILITIES = words_of(
+NESTED_CAPABILITIES = allowed_values(
     "cpu_info metrics stats numa_topology supported_hv_specs pci_device_pools nodename pci_stats supported_instances "
     "limits instances"
 )

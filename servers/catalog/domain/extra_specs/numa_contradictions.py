@@ -70,8 +70,8 @@ def _cpus_of_nodes(flavor: FlavorFacts, lists: dict[int, str]) -> Findings:
 def _memory_of_nodes(flavor: FlavorFacts, sizes: dict[int, str]) -> Findings:
     total = sum(int(size) for size in sizes.values())
     if total != flavor.memory_mib:
-        told = f"the nodes' memory adds up to {total} MB; the flavor has {flavor.memory_mib} MB"
-        yield f"{MEMORY}.0", f"{MEMORY}.0: {told}."
+        sentence = f"the nodes' memory adds up to {total} MB; the flavor has {flavor.memory_mib} MB"
+        yield f"{MEMORY}.0", f"{MEMORY}.0: {sentence}."
 
 
 def _pages(flavor: FlavorFacts) -> Findings:

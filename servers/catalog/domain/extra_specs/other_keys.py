@@ -1,6 +1,6 @@
 """Small namespaces, and the keys that have none."""
 
-from servers.catalog.domain.allowed import boolean, choice, form, number, some_text
+from servers.catalog.domain.allowed import boolean, form, number, one_of, some_text
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
 ALIASES = r"[^,:\s]+:[1-9][0-9]{0,4}(\s*,\s*[^,:\s]+:[1-9][0-9]{0,4})*"
@@ -12,7 +12,7 @@ OTHER_RULES: tuple[KeyRule, ...] = (
     KeyRule("hw_rng:rate_bytes", number(0), "Bytes that the guest may read from it in a period."),
     KeyRule("hw_rng:rate_period", number(0), "The length of that period in milliseconds."),
     KeyRule("hw_video:ram_max_mb", number(0), "The most video memory in MB that an image may ask for."),
-    KeyRule("os:secure_boot", choice("disabled", "required"), "Whether the guest boots signed code only."),
+    KeyRule("os:secure_boot", one_of("disabled", "required"), "Whether the guest boots signed code only."),
     KeyRule(
         "pci_passthrough:alias",
         form(ALIASES, "name:count of 1 or more, several joined by commas, such as gpu:1,nic:2"),

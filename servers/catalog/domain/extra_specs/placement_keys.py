@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import os_resource_classes
 import os_traits
 
-from servers.catalog.domain.allowed import choice, number
+from servers.catalog.domain.allowed import number, one_of
 from servers.catalog.domain.extra_specs.rules import KeyRule
 from servers.fields import INTEGER_MAX
 
@@ -35,8 +35,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _name_complaint(name: str, what: str, standard: frozenset[str]) -> str:
     if name in standard or _CUSTOM.fullmatch(name):
         return ""
-    told = f"{name!r:.80} is neither {what} nor CUSTOM_ with capitals, digits and underscores."
-    return told + did_you_mean(name[:255].upper(), sorted(standard))
+    sentence = f"{name!r:.80} is neither {what} nor CUSTOM_ with capitals, digits and underscores."
+    return sentence + did_you_mean(name[:255].upper(), sorted(standard))
 
 
 PLACEMENT_RULES: tuple[KeyRule, ...] = (
@@ -49,13 +49,13 @@ PLACEMENT_RULES: tuple[KeyRule, ...] = (
     ),
     KeyRule(
         "trait{group}:{name}",
-        choice("required", "forbidden"),
+        one_of("required", "forbidden"),
         "A trait that the providers of the group must or must not have.",
         trait_complaint,
     ),
     KeyRule(
         "group_policy",
-        choice("none", "isolate"),
+        one_of("none", "isolate"),
         "Whether two groups may be served by one provider (none) or not (isolate). Needed from two groups on.",
     ),
 )

@@ -1,6 +1,6 @@
 """`quota:` keys: limits that a hypervisor sets on a guest. They never take part in scheduling."""
 
-from servers.catalog.domain.allowed import choice, number
+from servers.catalog.domain.allowed import number, one_of
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
 _VMWARE = {
@@ -19,7 +19,7 @@ def _vmware(part: str, what: str) -> tuple[KeyRule, ...]:
         KeyRule(f"quota:{part}_reservation", number(), f"VMware: {what} that are guaranteed."),
         KeyRule(
             f"quota:{part}_shares_level",
-            choice("custom", "high", "normal", "low"),
+            one_of("custom", "high", "normal", "low"),
             f"VMware: the guest's share of {what}.",
         ),
         KeyRule(f"quota:{part}_shares_share", number(0), f"VMware: shares of {what}, with the level custom."),

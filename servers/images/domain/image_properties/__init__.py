@@ -26,7 +26,7 @@ def image_property_problems(properties: object) -> Problems:
     """{property: sentences that name it}; the key "" is for the whole, which has at most PROPERTIES_MAX items."""
     if isinstance(properties, dict) and len(properties) > PROPERTIES_MAX:
         return {WHOLE: [f"Has {len(properties)} items; at most {PROPERTIES_MAX} are allowed."]}
-    found = keyed_problems(properties, property_complaint, most_chars=PROPERTY_MAX_CHARS)
+    found = keyed_problems(properties, property_complaint, max_chars=PROPERTY_MAX_CHARS)
     texts = {key: value for key, value in texts_of(properties).items() if key not in found}
     for key, sentence in image_contradictions(texts):
         found.setdefault(key, []).append(sentence)

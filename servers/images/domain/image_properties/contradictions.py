@@ -42,10 +42,10 @@ def _tpm(known: Mapping[str, str]) -> Findings:
 def _cpu_shape(known: Mapping[str, str]) -> Findings:
     """Preferred sockets, cores and threads are within the image's own maxima (0 is unset)."""
     for part in ("sockets", "cores", "threads"):
-        key, most_key = f"hw_cpu_{part}", f"hw_cpu_max_{part}"
-        wanted, most = int(known.get(key, "0")), int(known.get(most_key, "0"))
-        if most and wanted > most:
-            yield key, f"{key}: is {wanted}, above {most_key}, which is {most}."
+        key, max_key = f"hw_cpu_{part}", f"hw_cpu_max_{part}"
+        wanted, maximum = int(known.get(key, "0")), int(known.get(max_key, "0"))
+        if maximum and wanted > maximum:
+            yield key, f"{key}: is {wanted}, above {max_key}, which is {maximum}."
 
 
 def _threads(known: Mapping[str, str]) -> Findings:

@@ -2,14 +2,14 @@
 
 from servers.catalog.domain.allowed import (
     a_uuid,
+    allowed_values,
     any_text,
     boolean,
-    choice,
     choice_any_case,
     cpu_list,
     number,
+    one_of,
     page_size,
-    words_of,
 )
 from servers.catalog.domain.extra_specs.hw_cpu import NUMA_NODES_MAX
 from servers.catalog.domain.extra_specs.hw_devices import (
@@ -24,7 +24,7 @@ from servers.catalog.domain.extra_specs.hw_devices import (
 )
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
-ARCHITECTURES = words_of(
+ARCHITECTURES = allowed_values(
     "alpha armv6 armv7l armv7b aarch64 cris i686 ia64 lm32 m68k microblaze microblazeel mips mipsel mips64 mips64el "
     "openrisc parisc parisc64 ppc ppcle ppc64 ppc64le ppcemb s390 s390x sh4 sh4eb sparc sparc64 unicore32 x86_64 "
     "xtensa xtensaeb"
@@ -33,8 +33,10 @@ OLD_ARCHITECTURES = ("i386", "i486", "i586", "x86_32", "x86_32p", "amd64")
 DISK_BUSES = ("fdc", "ide", "sata", "scsi", "usb", "virtio", "xen", "lxc", "uml")
 SCSI_MODELS = ("buslogic", "ibmvscsi", "lsilogic", "lsisas1068", "lsisas1078", "virtio-scsi", "vmpvscsi")
 OLD_SCSI_MODELS = ("lsilogicsas", "paravirtual")
-VIF_MODELS = words_of("virtio ne2k_pci pcnet rtl8139 e1000 e1000e igb netfront spapr-vlan lan9118 sriov vmxnet vmxnet3")
-OLD_VIF_MODELS = words_of(
+VIF_MODELS = allowed_values(
+    "virtio ne2k_pci pcnet rtl8139 e1000 e1000e igb netfront spapr-vlan lan9118 sriov vmxnet vmxnet3"
+)
+OLD_VIF_MODELS = allowed_values(
     "VirtualE1000 VirtualE1000e VirtualPCNet32 VirtualSriovEthernetCard VirtualVmxnet VirtualVmxnet3"
 )
 VIDEO_MODELS = ("cirrus", "qxl", "vga", "vmvga", "xen", "virtio", "gop", "none", "bochs")
@@ -50,8 +52,8 @@ CPU_PROPERTIES: tuple[KeyRule, ...] = (
         choice_any_case(ARCHITECTURES, OLD_ARCHITECTURES),
         "The CPU to emulate, where it is not the host's.",
     ),
-    KeyRule("hw_cpu_policy", choice("dedicated", "shared", "mixed"), "Counts where the flavor names no policy."),
-    KeyRule("hw_cpu_thread_policy", choice("prefer", "isolate", "require"), "Counts where the flavor names none."),
+    KeyRule("hw_cpu_policy", one_of("dedicated", "shared", "mixed"), "Counts where the flavor names no policy."),
+    KeyRule("hw_cpu_thread_policy", one_of("prefer", "isolate", "require"), "Counts where the flavor names none."),
     KeyRule("hw_cpu_realtime_mask", cpu_list(), "The guest CPUs with realtime priority; goes before the flavor's."),
     *(
         KeyRule(f"hw_cpu_{part}", number(0), f"How many {words} the guest should see.")
@@ -70,58 +72,58 @@ CPU_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("hw_numa_mem.{node}", number(1), "MB of memory of one of the guest's NUMA nodes."),
     KeyRule(
         "hw_pci_numa_affinity_policy",
-        choice("required", "preferred", "legacy", "socket"),
+        one_of("required", "preferred", "legacy", "socket"),
         "How near PCI devices must be to the guest's NUMA nodes.",
     ),
     KeyRule("hw_mem_encryption", boolean(), "Whether memory is encrypted. Needs UEFI and a q35 machine."),
     KeyRule(
         "hw_mem_encryption_model",
-        choice("amd-sev", "amd-sev-es", "amd-sev-snp", "intel-tdx"),
+        one_of("amd-sev", "amd-sev-es", "amd-sev-snp", "intel-tdx"),
         "By which feature of the CPU memory is encrypted.",
     ),
-    KeyRule("hw_maxphysaddr_mode", choice("passthrough", "emulate"), "Where the width of physical addresses is from."),
+    KeyRule("hw_maxphysaddr_mode", one_of("passthrough", "emulate"), "Where the width of physical addresses is from."),
     KeyRule("hw_maxphysaddr_bits", number(1, 64), "The width of physical addresses, with the mode emulate."),
 )
 
 MACHINE_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("hw_machine_type", any_text(), "The machine to emulate, such as q35."),
     KeyRule("hw_vm_mode", choice_any_case(VM_MODES, OLD_VM_MODES), "The interface between guest and hypervisor."),
-    KeyRule("hw_firmware_type", choice("uefi", "bios"), "What the guest boots with."),
+    KeyRule("hw_firmware_type", one_of("uefi", "bios"), "What the guest boots with."),
     KeyRule("hw_firmware_stateless", boolean(), "Whether the firmware keeps nothing; with UEFI."),
     KeyRule("hw_boot_menu", boolean(), "Whether the firmware shows a boot menu."),
     KeyRule("hw_ipxe_boot", boolean(), "Whether it boots a CD that configures the network."),
     KeyRule("hw_auto_disk_config", any_text(), "Whether the root partition grows to the disk."),
     KeyRule("hw_device_id", number(), "The version of the guest's Xen tools."),
-    KeyRule("hw_tpm_model", choice(*TPM_MODELS), "The interface of the TPM."),
-    KeyRule("hw_tpm_version", choice(*TPM_VERSIONS), "The version of the TPM; without one there is none."),
-    KeyRule("hw_viommu_model", choice(*VIOMMU_MODELS), "The guest's IOMMU."),
+    KeyRule("hw_tpm_model", one_of(*TPM_MODELS), "The interface of the TPM."),
+    KeyRule("hw_tpm_version", one_of(*TPM_VERSIONS), "The version of the TPM; without one there is none."),
+    KeyRule("hw_viommu_model", one_of(*VIOMMU_MODELS), "The guest's IOMMU."),
     KeyRule("hw_ephemeral_encryption", boolean(), "Whether the guest's own disks are encrypted."),
-    KeyRule("hw_ephemeral_encryption_format", choice(*ENCRYPTION_FORMATS), "How they are encrypted."),
+    KeyRule("hw_ephemeral_encryption_format", one_of(*ENCRYPTION_FORMATS), "How they are encrypted."),
     KeyRule("hw_ephemeral_encryption_secret_uuid", a_uuid(), "The secret that they are encrypted with."),
 )
 
 DEVICE_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("hw_disk_bus", choice(*DISK_BUSES), "How disks are attached."),
-    KeyRule("hw_cdrom_bus", choice(*DISK_BUSES), "How CD drives are attached."),
-    KeyRule("hw_floppy_bus", choice(*DISK_BUSES), "How floppy drives are attached."),
-    KeyRule("hw_rescue_bus", choice(*DISK_BUSES), "How the rescue disk is attached."),
-    KeyRule("hw_rescue_device", choice("cdrom", "disk", "floppy", "fs", "lun"), "What the rescue disk is."),
+    KeyRule("hw_disk_bus", one_of(*DISK_BUSES), "How disks are attached."),
+    KeyRule("hw_cdrom_bus", one_of(*DISK_BUSES), "How CD drives are attached."),
+    KeyRule("hw_floppy_bus", one_of(*DISK_BUSES), "How floppy drives are attached."),
+    KeyRule("hw_rescue_bus", one_of(*DISK_BUSES), "How the rescue disk is attached."),
+    KeyRule("hw_rescue_device", one_of("cdrom", "disk", "floppy", "fs", "lun"), "What the rescue disk is."),
     KeyRule("hw_disk_type", any_text(), "How the disk's space is taken, such as preallocated."),
     KeyRule("hw_scsi_model", choice_any_case(SCSI_MODELS, OLD_SCSI_MODELS), "The SCSI controller."),
     KeyRule("hw_vif_model", choice_any_case(VIF_MODELS, OLD_VIF_MODELS), "The NICs."),
     KeyRule("hw_vif_multiqueue_enabled", boolean(), "Whether virtio NICs have a queue for each guest CPU."),
     KeyRule("hw_virtio_packed_ring", boolean(), "Whether the guest may negotiate virtio's packed ring."),
-    KeyRule("hw_video_model", choice(*VIDEO_MODELS), "The video device."),
+    KeyRule("hw_video_model", one_of(*VIDEO_MODELS), "The video device."),
     KeyRule("hw_video_ram", number(0), "MB of video memory, at most what the flavor allows."),
-    KeyRule("hw_input_bus", choice("usb", "virtio"), "How the tablet and keyboard are attached."),
-    KeyRule("hw_pointer_model", choice("usbtablet"), "The pointing device."),
-    KeyRule("hw_rng_model", choice("virtio"), "The random number generator."),
-    KeyRule("hw_watchdog_action", choice(*WATCHDOG_ACTIONS), "What happens when the guest hangs."),
+    KeyRule("hw_input_bus", one_of("usb", "virtio"), "How the tablet and keyboard are attached."),
+    KeyRule("hw_pointer_model", one_of("usbtablet"), "The pointing device."),
+    KeyRule("hw_rng_model", one_of("virtio"), "The random number generator."),
+    KeyRule("hw_watchdog_action", one_of(*WATCHDOG_ACTIONS), "What happens when the guest hangs."),
     KeyRule("hw_serial_port_count", number(0), "How many serial ports, at most what the flavor allows."),
     KeyRule("hw_qemu_guest_agent", boolean(), "Whether QEMU's agent runs inside."),
     KeyRule("hw_pmu", boolean(), "Whether it has a performance monitoring unit."),
     KeyRule("hw_time_hpet", boolean(), "Whether it has the HPET clock."),
-    KeyRule("hw_sound_model", choice(*SOUND_MODELS), "The sound device."),
-    KeyRule("hw_usb_model", choice(*USB_MODELS), "The USB controller."),
+    KeyRule("hw_sound_model", one_of(*SOUND_MODELS), "The sound device."),
+    KeyRule("hw_usb_model", one_of(*USB_MODELS), "The USB controller."),
     KeyRule("hw_redirected_usb_ports", number(0, USB_PORTS_MAX), "How many USB ports are redirected to it."),
 )

@@ -2,18 +2,18 @@
 
 from servers.catalog.domain.allowed import (
     a_uuid,
+    allowed_values,
     any_text,
     boolean,
-    choice,
     choice_any_case,
     json_objects,
     number,
+    one_of,
     version_bounds,
-    words_of,
 )
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
-HYPERVISORS = words_of(
+HYPERVISORS = allowed_values(
     "baremetal bhyve docker fake hyperv ironic kqemu kvm lxc lxd openvz parallels phyp qemu test uml vbox vz vmware "
     "xen zvm prsm"
 )
@@ -21,7 +21,7 @@ HYPERVISORS = words_of(
 IMAGE_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("img_hv_type", choice_any_case(HYPERVISORS, ("xapi",)), "The hypervisor that it needs."),
     KeyRule("img_hv_requested_version", version_bounds(), "The hypervisor's versions that it runs on."),
-    KeyRule("img_config_drive", choice("optional", "mandatory"), "Whether it must have a config drive."),
+    KeyRule("img_config_drive", one_of("optional", "mandatory"), "Whether it must have a config drive."),
     KeyRule("img_hide_hypervisor_id", boolean(), "Whether the guest is not told that it is one."),
     KeyRule("img_cache_in_nova", boolean(), "Whether hosts keep a copy."),
     KeyRule("img_compression_level", number(1, 9), "How hard snapshots are compressed."),
@@ -37,13 +37,13 @@ IMAGE_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("img_signature", any_text(), "The signature, in base64."),
     KeyRule(
         "img_signature_hash_method",
-        choice("SHA-224", "SHA-256", "SHA-384", "SHA-512"),
+        one_of("SHA-224", "SHA-256", "SHA-384", "SHA-512"),
         "What was signed is such a hash.",
     ),
     KeyRule("img_signature_certificate_uuid", a_uuid(), "The certificate of the signature."),
     KeyRule(
         "img_signature_key_type",
-        choice(
+        one_of(
             "DSA",
             "ECC_SECP384R1",
             "ECC_SECP521R1",
@@ -63,7 +63,7 @@ OS_PROPERTIES: tuple[KeyRule, ...] = (
     KeyRule("os_distro", any_text(), "The distribution, such as debian."),
     KeyRule("os_type", choice_any_case(("linux", "windows")), "The family of the system inside."),
     KeyRule("os_require_quiesce", boolean(), "Whether snapshots need a guest that can stand still."),
-    KeyRule("os_secure_boot", choice("required", "disabled", "optional"), "Whether it boots signed code only."),
+    KeyRule("os_secure_boot", one_of("required", "disabled", "optional"), "Whether it boots signed code only."),
     KeyRule("os_skip_agent_inject_files_at_boot", boolean(), "Whether the agent puts no files into it."),
     KeyRule("os_skip_agent_inject_ssh", boolean(), "Whether the agent puts no key into it."),
 )

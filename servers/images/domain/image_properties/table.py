@@ -4,7 +4,7 @@ A property that is not in the table is its owner's own: kept, and without any ef
 """
 
 from scheduling.domain.request.image_property_names import EARLIER_NAMES
-from servers.catalog.domain.allowed import choice, choice_any_case
+from servers.catalog.domain.allowed import choice_any_case, one_of
 from servers.catalog.domain.extra_specs.placement_keys import trait_complaint
 from servers.catalog.domain.extra_specs.rules import KeyRule, key_pattern, value_complaint
 from servers.images.domain.image_properties.hardware import (
@@ -22,7 +22,7 @@ PROPERTY_RULES: tuple[KeyRule, ...] = (
     *DEVICE_PROPERTIES,
     *IMAGE_PROPERTIES,
     *OS_PROPERTIES,
-    KeyRule("trait:{name}", choice("required"), "A trait that the host must have.", trait_complaint),
+    KeyRule("trait:{name}", one_of("required"), "A trait that the host must have.", trait_complaint),
 )
 
 # Nova reads it as two properties at once: ide is a disk bus, everything else a SCSI controller.

@@ -69,9 +69,10 @@ def test_contradiction_of_a_flavor_is_told_at_its_extra_specs(browser):
     shown = browser.post(
         f"/admin/servers/flavor/{row.pk}/change/", {"name": "m1", **SIZES, "extra_specs": '{"hw:cpu_policy": "mixed"}'}
     )
-    (told,) = shown.context["adminform"].form.errors["extra_specs"]
+    (reported,) = shown.context["adminform"].form.errors["extra_specs"]
     assert (
-        told == "hw:cpu_policy: mixed needs hw:cpu_dedicated_mask or hw:cpu_realtime to say which CPUs are dedicated."
+        reported
+        == "hw:cpu_policy: mixed needs hw:cpu_dedicated_mask or hw:cpu_realtime to say which CPUs are dedicated."
     )
     row.refresh_from_db()
     assert row.extra_specs == {}
@@ -147,15 +148,15 @@ def test_network_is_added_as_the_new_default(browser):
 
 
 def test_who_may_only_look_changes_no_flavor_and_no_image(browser):
-    staff = User.objects.create_user(username="looker", password="x", is_staff=True)
+    staff = User.objects.create_user(username="viewer", password="x", is_staff=True)
     staff.user_permissions.set(
         Permission.objects.filter(content_type__app_label="servers", codename__startswith="view")
     )
-    looker = Client()
-    looker.force_login(staff)
+    viewer = Client()
+    viewer.force_login(staff)
     flavor, image = cloud.flavor(), cloud.image()
-    looker.post("/admin/servers/flavor/", {"action": "disable", "_selected_action": [str(flavor.pk)]})
-    looker.post("/admin/servers/image/", {"action": "deactivate", "_selected_action": [str(image.pk)]})
+    viewer.post("/admin/servers/flavor/", {"action": "disable", "_selected_action": [str(flavor.pk)]})
+    viewer.post("/admin/servers/image/", {"action": "deactivate", "_selected_action": [str(image.pk)]})
     flavor.refresh_from_db()
     image.refresh_from_db()
     assert (flavor.disabled, image.status) == (False, "active")

@@ -134,8 +134,8 @@ def test_bad_extra_spec_is_refused_by_its_key_in_words(admin):
     refused = error(admin.post("/api/flavors/", {**TINY, "extra_specs": specs}), 400)
     assert refused["field"] == "extra_specs.hw:cpu_polcy"
     assert refused["message"] == "hw:cpu_polcy: is not a key of the namespace hw. Did you mean hw:cpu_policy?"
-    told = "hw:watchdog_action: is 'bark'; it must be one of none, pause, poweroff, reset, disabled."
-    assert refused["reasons"]["extra_specs.hw:watchdog_action"] == [told]
+    reported = "hw:watchdog_action: is 'bark'; it must be one of none, pause, poweroff, reset, disabled."
+    assert refused["reasons"]["extra_specs.hw:watchdog_action"] == [reported]
 
 
 def test_change_of_a_flavor_is_held_against_all_of_it(admin):
@@ -309,8 +309,8 @@ def test_bad_image_is_refused_at_its_field(member, change, field):
 def test_bad_property_is_refused_by_its_name_in_words(member):
     body = {"name": "i", "properties": {"hw_firmware_type": "efi", "os_version": "13"}}
     refused = error(member.post("/api/images/", body), 400)
-    told = "hw_firmware_type: is 'efi'; it must be one of uefi, bios."
-    assert refused["reasons"] == {"properties.hw_firmware_type": [told]}
+    reported = "hw_firmware_type: is 'efi'; it must be one of uefi, bios."
+    assert refused["reasons"] == {"properties.hw_firmware_type": [reported]}
 
 
 def test_property_of_an_image_is_changed_within_the_rules(member):

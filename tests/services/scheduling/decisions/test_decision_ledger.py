@@ -23,7 +23,7 @@ from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.engine import AggregateRow, HostRow, HostTable, InventoryRow, host_table_from_rows, schedule
 from scheduling.errors import NoValidHost
-from scheduling.models import DecisionReason, HostRoster, SchedulingDecision
+from scheduling.models import DecisionReason, HostNames, SchedulingDecision
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
@@ -57,13 +57,13 @@ def _room(rng: random.Random) -> dict[str, InventoryRow]:
     }
 
 
-def stored(table: HostTable, asked: ScheduleRequest, *, keeps_fleet: bool = True) -> SchedulingDecision:
+def stored(table: HostTable, asked: ScheduleRequest, *, stores_fleet: bool = True) -> SchedulingDecision:
     asked = replace(
         asked, project_id=str(PROJECT), instance_uuids=tuple(str(uuid.uuid4()) for _ in asked.instance_uuids)
     )
     trace = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1, stopwatch=now_us))
     draft = DecisionDraft(request=asked, policy=DEFAULT_POLICY, seed=1, subject=PROJECT)
-    draft.seen = FleetSeen(table) if keeps_fleet else None
+    draft.seen = FleetSeen(table) if stores_fleet else None
     return decision_record(draft=draft, trace=trace, duration_us=1)
 
 
@@ -97,31 +97,31 @@ def test_cut_decision_is_whole_again_by_its_fleet() -> None:
 
 def test_cut_decision_without_its_fleet_keeps_the_best_and_says_how_many_there_were() -> None:
     table, asked = fleets("mixed"), bench_request()
-    content = decision_content(decision=stored(table, asked, keeps_fleet=False))
+    content = decision_content(decision=stored(table, asked, stores_fleet=False))
     fresh = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1)).rounds[0].ranking
     assert content.trace is not None
-    kept = content.trace.rounds[0].ranking
-    assert kept is not None
+    rows_stored = content.trace.rounds[0].ranking
+    assert rows_stored is not None
     assert fresh is not None
-    assert content.kept == len(kept.rows)
+    assert content.rows_stored == len(rows_stored.rows)
     assert content.ranked == (len(fresh.rows),)
-    assert kept.ranked_rows().tolist() == fresh.ranked_rows()[: len(kept.rows)].tolist()
-    best = kept.order[0]
-    for weigher, whole in zip(kept.weighers, fresh.weighers, strict=True):
+    assert rows_stored.ranked_rows().tolist() == fresh.ranked_rows()[: len(rows_stored.rows)].tolist()
+    best = rows_stored.order[0]
+    for weigher, whole in zip(rows_stored.weighers, fresh.weighers, strict=True):
         assert weigher.weighted()[best] == whole.weighted()[fresh.order[0]]
 
 
 def test_report_of_a_cut_decision_counts_all_ranked_hosts() -> None:
     table, asked = fleets("mixed"), bench_request()
-    report = decision_report(decision=stored(table, asked, keeps_fleet=False), redacted=False)
+    report = decision_report(decision=stored(table, asked, stores_fleet=False), redacted=False)
     ranking = schedule(ScheduleCall(table, asked, DEFAULT_POLICY, 1)).rounds[0].ranking
     assert ranking is not None
     assert report["scores"]["ranked"] == len(ranking.rows)
-    assert report["kept"] < report["scores"]["ranked"]
+    assert report["rows_stored"] < report["scores"]["ranked"]
 
 
 def test_cut_decision_still_tells_who_was_refused_by_what() -> None:
-    decision = stored(fleets("mixed"), bench_request(resources__VCPU="100"), keeps_fleet=False)
+    decision = stored(fleets("mixed"), bench_request(resources__VCPU="100"), stores_fleet=False)
     trace = decision_trace(decision=decision)
     fresh = schedule(ScheduleCall(fleets("mixed"), bench_request(resources__VCPU="100"), DEFAULT_POLICY, 1))
     assert trace is not None
@@ -133,7 +133,7 @@ def test_names_are_kept_once_for_all_decisions_about_the_same_hosts() -> None:
     fleet(3)
     for _ in range(3):
         destinations_select(request=request(), fleet_facts=NO_FACTS)
-    assert HostRoster.objects.count() == 1
+    assert HostNames.objects.count() == 1
 
 
 def test_reasons_are_counted_by_stage() -> None:
@@ -165,9 +165,9 @@ def test_decision_of_the_older_format_is_still_read() -> None:
     found = destinations_select(request=request(), fleet_facts=NO_FACTS)
     decision = SchedulingDecision.objects.get(id=found.decision_id)
     decision.trace = older_blob(decision)
-    decision.roster = ""
+    decision.host_names = ""
     assert decision_report(decision=decision, redacted=False)["scores"]["ranked"] == 2
-    assert decision_why_not(decision=decision, host="cmp-00").standing
+    assert decision_why_not(decision=decision, host="cmp-00").result
 
 
 def older_blob(decision: SchedulingDecision) -> Any:
@@ -187,7 +187,7 @@ def test_replay_of_a_cut_decision_is_made_once_and_not_above_the_budget(settings
     settings.KILONOVA = {**settings.KILONOVA, "ANSWER_SECONDS_A_MINUTE": 20.0}
     decision = stored(fleets("mixed"), bench_request())
     with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=20.0):
-        assert decision_content(decision=decision).kept is not None
-    assert decision_content(decision=decision).kept is None
+        assert decision_content(decision=decision).rows_stored is not None
+    assert decision_content(decision=decision).rows_stored is None
     with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=20.0):
-        assert decision_content(decision=decision).kept is None
+        assert decision_content(decision=decision).rows_stored is None

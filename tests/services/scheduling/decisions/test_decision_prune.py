@@ -8,7 +8,7 @@ import pytest
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
-from controlplane.work.jobs import CHORES
+from controlplane.work.jobs import PERIODIC_TASKS
 from placement.services import allocations_free
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.services.prune import Pruned, decisions_prune
@@ -18,7 +18,7 @@ from scheduling.models import (
     DecisionReason,
     DecisionRefusedHosts,
     FleetSnapshot,
-    HostRoster,
+    HostNames,
     SchedulingDecision,
 )
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _retention(settings: Any) -> None:
-    keep(settings)
+    retention(settings)
 
 
-def keep(settings: Any, *, days: float = 30.0, count: int = 0, snapshot_days: float = 7.0) -> None:
+def retention(settings: Any, *, days: float = 30.0, count: int = 0, snapshot_days: float = 7.0) -> None:
     settings.KILONOVA = {
         **settings.KILONOVA,
         "DECISION_RETENTION_DAYS": days,
@@ -69,7 +69,7 @@ def test_decisions_older_than_the_days_go_with_their_rows() -> None:
 def test_more_decisions_than_the_count_lose_the_oldest(settings: Any) -> None:
     fleet(2)
     ages = [decided(days_ago=number) for number in range(5)]
-    keep(settings, count=2)
+    retention(settings, count=2)
     assert decisions_prune().decisions == 3
     assert left() == set(ages[:2])
 
@@ -77,7 +77,7 @@ def test_more_decisions_than_the_count_lose_the_oldest(settings: Any) -> None:
 def test_no_bound_keeps_all(settings: Any) -> None:
     fleet(2)
     decided(days_ago=4000)
-    keep(settings, days=0.0)
+    retention(settings, days=0.0)
     assert decisions_prune().decisions == 0
 
 
@@ -129,30 +129,30 @@ def test_fleets_live_as_long_as_decisions_where_no_days_are_set(settings: Any) -
     fleet(2)
     decision_id = decided(days_ago=29)
     age(FleetSnapshot.objects.all(), days=29)
-    keep(settings, snapshot_days=0.0)
+    retention(settings, snapshot_days=0.0)
     decisions_prune()
     assert replay_of(decision=SchedulingDecision.objects.get(id=decision_id)).state is ReplayState.SAME
 
 
-def test_roster_is_warned_about_then_goes() -> None:
+def test_host_names_is_warned_about_then_goes() -> None:
     fleet(2)
     decided(days_ago=31)
-    age(HostRoster.objects.all(), days=1)
+    age(HostNames.objects.all(), days=1)
     decisions_prune()
-    assert HostRoster.objects.get().unused_since is not None
-    HostRoster.objects.update(unused_since=Now() - timedelta(hours=2))
-    assert decisions_prune().rosters == 1
+    assert HostNames.objects.get().unused_since is not None
+    HostNames.objects.update(unused_since=Now() - timedelta(hours=2))
+    assert decisions_prune().host_names == 1
 
 
-def test_roster_that_is_taken_back_in_time_stays() -> None:
+def test_host_names_that_is_taken_back_in_time_stays() -> None:
     fleet(2)
     decided(days_ago=31)
-    age(HostRoster.objects.all(), days=1)
+    age(HostNames.objects.all(), days=1)
     decisions_prune()
     decided()
-    HostRoster.objects.filter(unused_since__isnull=False).update(unused_since=Now() - timedelta(hours=2))
-    assert decisions_prune().rosters == 0
+    HostNames.objects.filter(unused_since__isnull=False).update(unused_since=Now() - timedelta(hours=2))
+    assert decisions_prune().host_names == 0
 
 
-def test_pruning_is_a_chore_of_the_reconciler() -> None:
-    assert CHORES["old decisions"].run is decisions_prune
+def test_pruning_is_a_periodic_task_of_the_reconciler() -> None:
+    assert PERIODIC_TASKS["old decisions"].run is decisions_prune

@@ -24,7 +24,7 @@ from scheduling.domain.request.schedule_request import Destination, GroupSnapsho
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.errors import NoValidHost
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import FleetSnapshot, SchedulingDecision
@@ -124,7 +124,7 @@ def test_replay_uses_the_policy_of_then() -> None:
 def test_replay_knows_the_instances_of_then() -> None:
     fleet(2)
     friend = str(uuid.uuid4())
-    facts = FleetFacts({"cmp-01": HostFacts(instance_uuids=frozenset({friend}), num_instances=1)})
+    facts = FleetFacts({"cmp-01": HostInstances(instance_uuids=frozenset({friend}), num_instances=1)})
     decision = decided(facts, hints={"same_host": (friend,)})
     assert decision_replay(caller=ADMIN, decision_id=decision.id).same is True
 

@@ -7,9 +7,9 @@ import pytest
 
 from bench.scheduler_engine import request as bench_request
 from scheduling.decisions.selectors.decisions import decision_trace
-from scheduling.decisions.selectors.host_record import Fate, HostRecord, host_record
+from scheduling.decisions.selectors.host_record import HostOutcome, HostRecord, host_record
 from scheduling.destinations.services.select import destinations_select
-from scheduling.domain.trace.explanation import Standing, why_not
+from scheduling.domain.trace.explanation import HostResult, why_not
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
@@ -17,16 +17,16 @@ from tests.services.scheduling.decisions.test_decision_ledger import fleets, sto
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
 
 pytestmark = pytest.mark.django_db
-FATE_OF = {
-    Standing.SELECTED: Fate.CHOSEN,
-    Standing.RANKED: Fate.OUTRANKED,
-    Standing.ALTERNATE: Fate.OUTRANKED,
-    Standing.REFUSED: Fate.REFUSED,
+OUTCOME_OF = {
+    HostResult.SELECTED: HostOutcome.CHOSEN,
+    HostResult.RANKED: HostOutcome.OUTRANKED,
+    HostResult.ALTERNATE: HostOutcome.OUTRANKED,
+    HostResult.REFUSED: HostOutcome.REFUSED,
 }
 
 
-def counts(record: HostRecord) -> dict[Fate, int]:
-    return {one.fate: one.decisions for one in record.fates}
+def counts(record: HostRecord) -> dict[HostOutcome, int]:
+    return {one.host_outcome: one.decisions for one in record.outcomes}
 
 
 def refused(**wanted: int) -> None:
@@ -50,11 +50,11 @@ def test_counts_are_those_of_single_decisions() -> None:
         destinations_select(request=request(2), fleet_facts=NO_FACTS)
     refused(memory_mib=9000)
     for name in hosts:
-        expected = dict.fromkeys(Fate, 0)
+        expected = dict.fromkeys(HostOutcome, 0)
         for decision in SchedulingDecision.objects.all():
             trace = decision_trace(decision=decision)
             assert trace is not None
-            expected[FATE_OF[why_not(trace, name).standing]] += 1
+            expected[OUTCOME_OF[why_not(trace, name).result]] += 1
         assert counts(host_record(host=name)) == expected
 
 
@@ -82,22 +82,22 @@ def test_a_batch_that_fails_as_a_whole_leaves_hosts_that_passed_undecided() -> N
 
     found = counts(host_record(host="cmp-00"))
 
-    assert found[Fate.REFUSED] + found[Fate.UNDECIDED] == 1
-    assert found[Fate.CHOSEN] == found[Fate.OUTRANKED] == 0
+    assert found[HostOutcome.REFUSED] + found[HostOutcome.UNDECIDED] == 1
+    assert found[HostOutcome.CHOSEN] == found[HostOutcome.OUTRANKED] == 0
 
 
 def test_a_host_that_won_once_of_a_batch_is_chosen_though_it_was_full_later() -> None:
     fleet(2)
     destinations_select(request=request(2, memory_mib=4096), fleet_facts=NO_FACTS)
 
-    assert counts(host_record(host="cmp-00"))[Fate.CHOSEN] == 1
+    assert counts(host_record(host="cmp-00"))[HostOutcome.CHOSEN] == 1
 
 
 def test_names_differ_by_case() -> None:
     fleet(1)
     destinations_select(request=request(), fleet_facts=NO_FACTS)
 
-    assert host_record(host="CMP-00").of(Fate.CHOSEN).decisions == 0
+    assert host_record(host="CMP-00").of(HostOutcome.CHOSEN).decisions == 0
 
 
 def test_ranks_and_costs_are_those_of_the_explanation() -> None:
@@ -105,18 +105,18 @@ def test_ranks_and_costs_are_those_of_the_explanation() -> None:
     trace = decision_trace(decision=decision)
     assert trace is not None
     name = "cmp-00321"
-    told = why_not(trace, name)
+    reported = why_not(trace, name)
 
     lost = host_record(host=name).outranked
 
     assert lost is not None
-    assert (lost.usual_rank, lost.best_rank, lost.usual_ranked) == (told.rank, told.rank, told.ranked)
-    assert {one.weigher: one.points for one in lost.weighers} == pytest.approx(dict(told.behind_by))
+    assert (lost.usual_rank, lost.best_rank, lost.usual_ranked) == (reported.rank, reported.rank, reported.ranked)
+    assert {one.weigher: one.points for one in lost.weighers} == pytest.approx(dict(reported.behind_by))
 
 
 def test_a_place_beyond_what_was_kept_is_unknown_not_wrong() -> None:
     table = fleets("mixed")
-    decision = stored(table, bench_request(), keeps_fleet=False)
+    decision = stored(table, bench_request(), stores_fleet=False)
     trace = decision_trace(decision=decision)
     assert trace is not None
     ranking = trace.rounds[0].ranking
@@ -135,7 +135,7 @@ def test_refusals_are_read_from_marks_ranges_and_cut_traces_alike() -> None:
     table = fleets("mixed")
     asked = bench_request(aggregate_instance_extra_specs__ssd="true")
     for keeps in (True, False):
-        stored(table, replace(asked, request_id=str(uuid.uuid4())), keeps_fleet=keeps)
+        stored(table, replace(asked, request_id=str(uuid.uuid4())), stores_fleet=keeps)
     trace = decision_trace(decision=SchedulingDecision.objects.latest("created_at"))
     assert trace is not None
     row, refusal = next(iter(trace.refusals()))
@@ -152,5 +152,5 @@ def test_only_the_newest_decisions_are_looked_through_and_the_record_says_so() -
     whole = host_record(host="cmp-00")
     bounded = host_record(host="cmp-00", newest=3)
 
-    assert (whole.looked_through, whole.is_bounded) == (4, False)
-    assert (bounded.looked_through, bounded.considered, bounded.is_bounded) == (3, 3, True)
+    assert (whole.decisions_read, whole.is_bounded) == (4, False)
+    assert (bounded.decisions_read, bounded.considered, bounded.is_bounded) == (3, 3, True)

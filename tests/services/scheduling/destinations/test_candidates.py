@@ -26,7 +26,7 @@ from scheduling.destinations.services.selections import Destinations, selection_
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
-from tests.services.scheduling.between import BetweenLookAndClaim
+from tests.services.scheduling.between import BetweenReadAndClaim
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
@@ -83,10 +83,10 @@ def refusals(asked: ScheduleRequest, *hosts: str) -> dict[str, Refusal | None]:
     return {host: decision_why_not(decision=decision, host=host).refusal for host in hosts}
 
 
-def rival(provider: uuid.UUID, amounts: dict[str, int]) -> BetweenLookAndClaim:
+def rival(provider: uuid.UUID, amounts: dict[str, int]) -> BetweenReadAndClaim:
     """Somebody who claims once, after the first look and before the claim that follows it."""
     takes = [Claim(uuid.uuid4(), PROJECT, USER, {provider: amounts})]
-    return BetweenLookAndClaim(lambda: allocations_claim([takes.pop()]) if takes else None)
+    return BetweenReadAndClaim(lambda: allocations_claim([takes.pop()]) if takes else None)
 
 
 def test_suffixed_group_lands_on_the_host_with_the_device_and_claims_child_and_root() -> None:
@@ -111,9 +111,9 @@ def test_selection_says_all_in_one_and_by_provider() -> None:
 
 def test_selection_kept_before_there_were_allocations_is_all_of_the_node() -> None:
     fleet(1)
-    kept = selection_to_json(select(request()).instances[0].selected)
-    del kept["allocations"]
-    selected = selection_from_json(kept)
+    stored = selection_to_json(select(request()).instances[0].selected)
+    del stored["allocations"]
+    selected = selection_from_json(stored)
     assert selected.allocations == {selected.compute_node_uuid: {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}}
 
 

@@ -19,7 +19,7 @@ from scheduling.destinations.services.select import alternate_claim, destination
 from scheduling.destinations.services.selections import selection_from_json, selection_to_json
 from scheduling.errors import NoValidHost
 from scheduling.fleet.domain.cells import CELL1_ID
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.fleet.services.build_failures import build_failure_count
 from scheduling.fleet.services.cells import cell_set_disabled
@@ -139,7 +139,7 @@ def test_host_of_a_disabled_cell_gets_nothing_new() -> None:
 def test_facts_of_instances_reach_the_filters() -> None:
     fleet(2)
     friend = str(uuid.uuid4())
-    facts = FleetFacts({"cmp-01": HostFacts(instance_uuids=frozenset({friend}), num_instances=1)})
+    facts = FleetFacts({"cmp-01": HostInstances(instance_uuids=frozenset({friend}), num_instances=1)})
     found = destinations_select(request=request(hints={"same_host": (friend,)}), fleet_facts=facts)
     assert found.instances[0].selected.host == "cmp-01"
 

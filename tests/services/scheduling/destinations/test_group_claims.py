@@ -75,7 +75,7 @@ def test_alternate_that_got_a_member_meanwhile_is_refused_until_that_one_ends() 
 
 def test_selection_kept_before_there_were_limits_can_be_read() -> None:
     fleet(1)
-    kept = selection_to_json(destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0].selected)
-    del kept["count_limits"]
+    stored = selection_to_json(destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0].selected)
+    del stored["count_limits"]
 
-    assert selection_from_json(kept).count_limits == {}
+    assert selection_from_json(stored).count_limits == {}

@@ -13,13 +13,13 @@ from scheduling.decisions.selectors.decisions import decision_content, decision_
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
-from tests.services.scheduling.between import BetweenLookAndClaim
+from tests.services.scheduling.between import BetweenReadAndClaim
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
 
-def rival(*takes: dict[uuid.UUID, int]) -> BetweenLookAndClaim:
+def rival(*takes: dict[uuid.UUID, int]) -> BetweenReadAndClaim:
     """Somebody who claims memory at the worst moment; `takes` says, look by look, of which nodes how much."""
     rest = list(takes)
 
@@ -27,10 +27,10 @@ def rival(*takes: dict[uuid.UUID, int]) -> BetweenLookAndClaim:
         for node, memory_mib in rest.pop(0).items() if rest else ():
             allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": memory_mib}})])
 
-    return BetweenLookAndClaim(take)
+    return BetweenReadAndClaim(take)
 
 
-def blinking(node: uuid.UUID) -> BetweenLookAndClaim:
+def blinking(node: uuid.UUID) -> BetweenReadAndClaim:
     """Gives its claim back before each look and takes all memory again after it: the fleet always looks free."""
     consumer = uuid.uuid4()
 
@@ -40,7 +40,7 @@ def blinking(node: uuid.UUID) -> BetweenLookAndClaim:
     def take() -> None:
         allocations_claim([Claim(consumer, PROJECT, USER, {node: {"MEMORY_MB": 4096}})])
 
-    return BetweenLookAndClaim(take, before=give_back)
+    return BetweenReadAndClaim(take, before=give_back)
 
 
 def nodes() -> list[uuid.UUID]:

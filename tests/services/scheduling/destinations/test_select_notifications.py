@@ -19,7 +19,7 @@ START, END, ERROR = (f"scheduler.select_destinations.{phase}" for phase in ("sta
 
 
 @pytest.fixture(autouse=True)
-def told(notifying: Any) -> None:
+def emitted(notifying: Any) -> None:
     notifying(EVENTS=("scheduler.*",))
 
 

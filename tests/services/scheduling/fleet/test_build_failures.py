@@ -44,21 +44,21 @@ def traits() -> frozenset[str]:
     return provider_traits_by_uuid().get(ComputeNode.objects.get().pk, frozenset())
 
 
-def standing() -> tuple[int, bool]:
+def result() -> tuple[int, bool]:
     return ComputeNode.objects.get().failed_builds, Service.objects.get().disabled
 
 
 def test_fewer_failures_than_the_limit_leave_the_host_enabled() -> None:
     world.host("h1")
     fail(3)
-    assert standing() == (3, False)
+    assert result() == (3, False)
 
 
 def test_limit_disables_the_host_with_numbers_and_the_last_reason() -> None:
     world.host("h1")
     fail(4)
     service = Service.objects.get()
-    assert standing() == (4, True)
+    assert result() == (4, True)
     assert service.disabled_reason.startswith("Failed 4 builds in a row by its own fault (limit 4), the last at ")
     assert service.disabled_reason.endswith("spawning: no disk 4")
     assert "COMPUTE_STATUS_DISABLED" in traits()
@@ -73,7 +73,7 @@ def test_failures_that_are_not_the_hosts_fault_are_not_counted() -> None:
         world.create(who.member, failure.value)
         world.pump()
         world.fail_build("h1", failure)
-    assert standing() == (0, False)
+    assert result() == (0, False)
     assert not BuildFailures.objects.exists()
 
 
@@ -82,7 +82,7 @@ def test_failures_count_half_after_a_half_life_and_the_host_is_enabled_again() -
     fail(5)
     quiet(1)
     assert build_failures_round() == 1
-    assert standing() == (2, False)
+    assert result() == (2, False)
     assert Service.objects.get().disabled_reason == ""
     assert "COMPUTE_STATUS_DISABLED" not in traits()
     assert Heal.objects.filter(kind="host_enabled").count() == 1
@@ -94,7 +94,7 @@ def test_second_round_changes_nothing() -> None:
     quiet(1)
     build_failures_round()
     assert build_failures_round() == 0
-    assert standing() == (2, False)
+    assert result() == (2, False)
 
 
 def test_failures_of_several_half_lives_ago_are_forgotten() -> None:
@@ -102,7 +102,7 @@ def test_failures_of_several_half_lives_ago_are_forgotten() -> None:
     fail(3)
     quiet(2.5)
     build_failures_round()
-    assert standing() == (0, False)
+    assert result() == (0, False)
 
 
 def test_host_that_an_operator_disabled_is_not_enabled_by_decay() -> None:
@@ -111,7 +111,7 @@ def test_host_that_an_operator_disabled_is_not_enabled_by_decay() -> None:
     service_disable(host="h1", reason="disks on order")
     quiet(5)
     build_failures_round()
-    assert standing() == (0, True)
+    assert result() == (0, True)
     assert Service.objects.get().disabled_reason == "disks on order"
 
 
@@ -120,7 +120,7 @@ def test_operators_word_enables_the_host_and_forgets_its_failures() -> None:
     fail(4)
     service_enable(host="h1")
     build_failures_round()
-    assert standing() == (0, False)
+    assert result() == (0, False)
 
 
 def test_build_that_works_after_the_limit_enables_the_host() -> None:
@@ -128,11 +128,11 @@ def test_build_that_works_after_the_limit_enables_the_host() -> None:
     fail(4)
     build_failure_reset(host="h1")
     build_failures_round()
-    assert standing() == (0, False)
+    assert result() == (0, False)
 
 
 def test_limit_of_zero_never_disables(settings: Any) -> None:
     settings.KILONOVA = {**settings.KILONOVA, "BUILD_FAILURES_DISABLE": 0}
     world.host("h1")
     fail(20)
-    assert standing() == (20, False)
+    assert result() == (20, False)

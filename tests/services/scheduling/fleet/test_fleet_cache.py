@@ -20,11 +20,11 @@ from scheduling.decisions.ledger.fleet_columns import same_column, table_to_colu
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine import host_table_from_rows
 from scheduling.fleet.cache.changes import ChangeFeed
-from scheduling.fleet.cache.fleet_cache import Fleet, FleetKept, fleet_kept
+from scheduling.fleet.cache.fleet_cache import Fleet, FleetCache, fleet_cache
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
 from scheduling.fleet.domain.cells import CELL1_ID
-from scheduling.fleet.facts import FleetFacts, HostFacts
-from scheduling.fleet.selectors.candidates import placement_view, request_look
+from scheduling.fleet.facts import FleetFacts, HostInstances
+from scheduling.fleet.selectors.candidates import placement_view, request_read
 from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
@@ -52,13 +52,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HOST = "cmp-01"
 
 
-def looked(kept: FleetKept | None = None, facts: FleetFacts = NO_FACTS, max_age_s: float = 0.0) -> HostTable:
+def table_read(cache: FleetCache | None = None, facts: FleetFacts = NO_FACTS, max_age_s: float = 0.0) -> HostTable:
     """The table of one look."""
 
     def ask(_: Fleet) -> FleetView:
         return placement_view()
 
-    return (kept or fleet_kept()).look(facts=facts, ask=ask, max_age_s=max_age_s).table
+    return (cache or fleet_cache()).read(facts=facts, ask=ask, max_age_s=max_age_s).table
 
 
 def read_anew(facts: FleetFacts = NO_FACTS) -> HostTable:
@@ -70,12 +70,12 @@ def differing(one: HostTable, other: HostTable) -> list[str]:
     return [name for name in sorted({*mine, *others}) if not same_column(mine.get(name), others.get(name))]
 
 
-def queries_of_a_look() -> int:
+def queries_of_a_read() -> int:
     """The least of some: what others do on the same server can make Placement look twice."""
     counts = []
     for _ in range(20):
         with CaptureQueriesContext(connection) as queries:
-            looked()
+            table_read()
         counts.append(len(queries))
     return min(counts)
 
@@ -129,42 +129,42 @@ CHANGES: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_change_is_seen_by_the_next_look(change: Callable[[], object]) -> None:
     fleet(3)
-    before = looked()
+    before = table_read()
     change()
-    assert differing(before, looked()) != []
+    assert differing(before, table_read()) != []
     # "last seen 3600 s ago" may turn to 3601 between the two.
-    assert [] in [differing(looked(), read_anew()) for _ in range(3)]
+    assert [] in [differing(table_read(), read_anew()) for _ in range(3)]
 
 
 def test_changes_that_are_taken_back_are_seen_too() -> None:
     fleet(3)
     made = rack(ssd="true")
     service_disable(host=HOST)
-    looked()
+    table_read()
     service_enable(host=HOST)
     aggregate_update(aggregate_id=made.id, metadata={"ssd": "false"})
-    assert differing(looked(), read_anew()) == []
+    assert differing(table_read(), read_anew()) == []
     aggregate_host_remove(aggregate_id=made.id, host=HOST)
-    assert differing(looked(), read_anew()) == []
+    assert differing(table_read(), read_anew()) == []
     aggregate_delete(aggregate_id=made.id)
-    assert differing(looked(), read_anew()) == []
+    assert differing(table_read(), read_anew()) == []
 
 
-def test_host_that_is_heard_of_again_is_up_at_the_next_look() -> None:
+def test_host_that_sends_heartbeats_again_is_up_at_the_next_read() -> None:
     fleet(2)
     silence()
-    assert looked().up.tolist() == [True, False]
+    assert table_read().up.tolist() == [True, False]
     service_heartbeat(host=HOST)
-    assert looked().up.tolist() == [True, True]
+    assert table_read().up.tolist() == [True, True]
 
 
 def test_host_goes_down_at_its_time_without_any_change(settings: Any) -> None:
     fleet(2)
     settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
     service_heartbeat(host=HOST)
-    assert looked().up.tolist()[1] is True
+    assert table_read().up.tolist()[1] is True
     threading.Event().wait(0.6)
-    table = looked()
+    table = table_read()
     assert table.up.tolist() == [False, False]
     assert table.status_detail[1].startswith("last seen 1 s ago")
 
@@ -172,10 +172,10 @@ def test_host_goes_down_at_its_time_without_any_change(settings: Any) -> None:
 def test_heartbeats_that_were_not_read_yet_count(settings: Any) -> None:
     fleet(2)
     settings.KILONOVA = {**settings.KILONOVA, "SERVICE_DOWN_TIME_S": 0.5}
-    looked()
+    table_read()
     threading.Event().wait(0.6)
     service_heartbeat(host=HOST)
-    assert looked().up.tolist() == [False, True]
+    assert table_read().up.tolist() == [False, True]
 
 
 def test_heartbeats_are_no_changes() -> None:
@@ -187,72 +187,72 @@ def test_heartbeats_are_no_changes() -> None:
 
 def test_facts_of_instances_are_those_that_are_told() -> None:
     fleet(2)
-    facts = FleetFacts({HOST: HostFacts(frozenset({"i"}), num_instances=3, num_io_ops=1)}, {"node-01": "trusted"})
-    looked()
-    assert differing(looked(facts=facts), read_anew(facts)) == []
-    assert differing(looked(), read_anew()) == []
+    facts = FleetFacts({HOST: HostInstances(frozenset({"i"}), num_instances=3, num_io_ops=1)}, {"node-01": "trusted"})
+    table_read()
+    assert differing(table_read(facts=facts), read_anew(facts)) == []
+    assert differing(table_read(), read_anew()) == []
 
 
 def test_unchanged_fleet_is_the_same_table() -> None:
     fleet(2)
-    assert looked() is looked()
+    assert table_read() is table_read()
 
 
 def test_number_of_queries_does_not_grow_with_the_fleet_or_its_changes() -> None:
     fleet(2)
-    few = queries_of_a_look()
+    few = queries_of_a_read()
     fleet(12)
-    assert queries_of_a_look() == few
+    assert queries_of_a_read() == few
 
 
 def test_own_uncommitted_change_is_seen_and_forgotten_when_rolled_back() -> None:
     fleet(2)
-    looked()
+    table_read()
     with transaction.atomic():
         service_disable(host=HOST)
-        assert looked().enabled.tolist() == [True, False]
+        assert table_read().enabled.tolist() == [True, False]
         transaction.set_rollback(True)
-    assert differing(looked(), read_anew()) == []
-    assert looked().enabled.tolist() == [True, True]
+    assert differing(table_read(), read_anew()) == []
+    assert table_read().enabled.tolist() == [True, True]
 
 
 def test_first_look_inside_a_transaction_that_is_rolled_back_leaves_nothing_behind() -> None:
     fleet(1)
-    kept = FleetKept(ChangeFeed())
+    cache = FleetCache(ChangeFeed())
     with transaction.atomic():
         host_register(host="cmp-09", report=report("node-09"))
-        assert len(looked(kept)) == 2
+        assert len(table_read(cache)) == 2
         transaction.set_rollback(True)
-    assert differing(looked(kept), read_anew()) == []
+    assert differing(table_read(cache), read_anew()) == []
 
 
 def test_view_may_be_as_old_as_is_allowed() -> None:
     fleet(2)
-    kept = FleetKept(ChangeFeed())
-    looked(kept)
+    cache = FleetCache(ChangeFeed())
+    table_read(cache)
     service_disable(host=HOST)
-    assert looked(kept, max_age_s=60.0).enabled.tolist() == [True, True]
-    assert looked(kept).enabled.tolist() == [True, False]
+    assert table_read(cache, max_age_s=60.0).enabled.tolist() == [True, True]
+    assert table_read(cache).enabled.tolist() == [True, False]
 
 
 def test_room_is_that_of_now_however_old_the_view_may_be() -> None:
     fleet(2)
-    looked()
+    table_read()
     claim()
-    look = request_look(request=request(), policy=policy_active(), facts=NO_FACTS, max_age_s=60.0)
-    assert look.table.vcpus_used.tolist() == [0, 1]
+    read = request_read(request=request(), policy=policy_active(), facts=NO_FACTS, max_age_s=60.0)
+    assert read.table.vcpus_used.tolist() == [0, 1]
 
 
 def test_every_kind_is_told_after_the_tables_were_emptied() -> None:
     fleet(2)
-    looked()
+    table_read()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("TRUNCATE scheduling_computenode, scheduling_service, scheduling_hostmapping CASCADE")
         else:
             for table in ("scheduling_computenode", "scheduling_service", "scheduling_hostmapping"):
                 cursor.execute(f"DELETE FROM {table}")  # noqa: S608
-    assert len(looked()) == 0
+    assert len(table_read()) == 0
 
 
 def test_policies_are_those_of_now() -> None:
@@ -281,11 +281,11 @@ def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 
 def test_what_all_readers_have_seen_is_pruned() -> None:
     fleet(2)
-    kept = FleetKept(ChangeFeed())
-    looked(kept)
+    cache = FleetCache(ChangeFeed())
+    table_read(cache)
     assert wait_until(all_pruned)
     service_disable(host=HOST)
-    assert differing(looked(kept), read_anew()) == []
+    assert differing(table_read(cache), read_anew()) == []
 
 
 def test_missing_triggers_are_noticed_and_made_again() -> None:
@@ -295,23 +295,23 @@ def test_missing_triggers_are_noticed_and_made_again() -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TRIGGER {trigger.name}{on}")
     assert not triggers_are_whole()
-    kept = FleetKept(ChangeFeed())
-    looked(kept)
+    cache = FleetCache(ChangeFeed())
+    table_read(cache)
     service_disable(host=HOST)
-    assert looked(kept).enabled.tolist() == [True, False]
+    assert table_read(cache).enabled.tolist() == [True, False]
     fleet_triggers_ensure()
     assert triggers_present().keys() == {one.name for one in triggers_wanted()}
 
 
 def test_change_made_while_a_migration_had_taken_the_triggers_away_is_seen_afterwards() -> None:
     fleet(2)
-    kept = FleetKept(ChangeFeed())
-    looked(kept)
+    cache = FleetCache(ChangeFeed())
+    table_read(cache)
     fleet_triggers_drop_before_migrate(using=connection.alias, plan=["a migration"])
     assert not triggers_present()
     service_disable(host=HOST)
     fleet_triggers_ensure()
-    assert looked(kept).enabled.tolist() == [True, False]
+    assert table_read(cache).enabled.tolist() == [True, False]
 
 
 def test_migrating_to_where_it_stands_leaves_the_triggers() -> None:
@@ -322,7 +322,7 @@ def test_migrating_to_where_it_stands_leaves_the_triggers() -> None:
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 def test_change_of_a_transaction_that_was_open_at_the_last_look_is_seen_once_it_ended() -> None:
     fleet(2)
-    looked()
+    table_read()
     written, may_end, errors = threading.Event(), threading.Event(), []
 
     def write() -> None:
@@ -340,24 +340,24 @@ def test_change_of_a_transaction_that_was_open_at_the_last_look_is_seen_once_it_
     thread.start()
     assert written.wait(10)
     service_disable(host="cmp-00")
-    assert looked().enabled.tolist() == [False, True]
+    assert table_read().enabled.tolist() == [False, True]
     may_end.set()
     thread.join()
     assert not errors
-    assert looked().enabled.tolist() == [False, False]
+    assert table_read().enabled.tolist() == [False, False]
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite in memory is one connection")
 def test_threads_that_look_while_the_fleet_changes_end_with_the_same_table() -> None:
     fleet(4)
-    kept, errors = FleetKept(ChangeFeed()), []
+    cache, errors = FleetCache(ChangeFeed()), []
 
     def work(number: int) -> None:
         try:
             for turn in range(12):
                 if turn % 3 == number % 3:
                     build_failure_count(host=f"cmp-0{number}")
-                table = looked(kept)
+                table = table_read(cache)
                 assert len(table) == 4
         except Exception as error:  # noqa: BLE001 - told below
             errors.append(error)
@@ -370,13 +370,13 @@ def test_threads_that_look_while_the_fleet_changes_end_with_the_same_table() -> 
     for thread in threads:
         thread.join()
     assert not errors
-    assert differing(looked(kept), read_anew()) == []
+    assert differing(table_read(cache), read_anew()) == []
 
 
 def test_freed_room_is_seen() -> None:
     fleet(1)
     instance = uuid.uuid4()
     allocations_claim([Claim(instance, PROJECT, USER, {ComputeNode.objects.get().id: {"VCPU": 2}})])
-    assert looked().vcpus_used.tolist() == [2]
+    assert table_read().vcpus_used.tolist() == [2]
     allocations_free([instance])
-    assert looked().vcpus_used.tolist() == [0]
+    assert table_read().vcpus_used.tolist() == [0]

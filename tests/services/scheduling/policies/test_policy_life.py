@@ -99,7 +99,7 @@ def test_weighers_keep_their_order() -> None:
         ({"filters": ["NoSuchFilter"]}, "filters.NoSuchFilter", "plugin_not_found"),
         ({"filters": ["scheduling.domain.policy.Policy"]}, "filters.scheduling.domain.policy", "plugin_not_allowed"),
         ({"filters": ["scheduling.filters.base.RefusalGroup"]}, "filters.scheduling", "plugin_not_allowed"),
-        ({"filters": ["scheduling.filters.ram.RequestSpec"]}, "filters.scheduling.filters.ram", "plugin_failed"),
+        ({"filters": ["scheduling.filters.ram.RequestSpecView"]}, "filters.scheduling.filters.ram", "plugin_failed"),
         ({"weighers": {"NoSuchWeigher": 1}}, "weighers", "plugin_not_found"),
         ({"weighers": [{"name": "RAMWeigher"}, {"name": "RAMWeigher"}]}, "weighers", "named_twice"),
         ({"weighers": {"RAMWeigher": "much"}}, "weighers.RAMWeigher", "wrong_type"),

@@ -28,7 +28,7 @@ def previewed(body: dict[str, Any], last: int = 50) -> PolicyPreview:
     return policy_preview(policy_id=policy_create(body=body).pk, last=last)
 
 
-def told(found: PolicyPreview) -> dict[str, int]:
+def findings(found: PolicyPreview) -> dict[str, int]:
     return {name: count for name, count in found.counts.items() if count}
 
 
@@ -36,7 +36,7 @@ def test_draft_like_the_defaults_changes_nothing() -> None:
     fleet(3)
     for _ in range(3):
         asked()
-    assert told(previewed({})) == {"same": 3}
+    assert findings(previewed({})) == {"same": 3}
 
 
 def test_draft_that_stacks_goes_elsewhere() -> None:
@@ -44,14 +44,14 @@ def test_draft_that_stacks_goes_elsewhere() -> None:
     asked()
     found = previewed(STACKING)
     (case,) = found.cases
-    assert (told(found), case.decided_hosts, case.preview_hosts) == ({"elsewhere": 1}, ("cmp-00",), ("cmp-01",))
+    assert (findings(found), case.decided_hosts, case.preview_hosts) == ({"elsewhere": 1}, ("cmp-00",), ("cmp-01",))
 
 
 def test_draft_that_lets_nobody_pass_would_fail() -> None:
     fleet(2)
     asked()
     found = previewed(NO_HOST)
-    assert told(found) == {"would_fail": 1}
+    assert findings(found) == {"would_fail": 1}
     assert found.cases[0].verdict.startswith("0/2 hosts")
 
 
@@ -61,14 +61,14 @@ def test_draft_that_lets_more_pass_would_succeed() -> None:
     with pytest.raises(NoValidHost):
         asked()
     found = previewed({})
-    assert (told(found), found.cases[0].stored_outcome) == ({"would_succeed": 1}, "no_valid_host")
+    assert (findings(found), found.cases[0].stored_outcome) == ({"would_succeed": 1}, "no_valid_host")
 
 
 def test_request_that_fits_nowhere_fails_under_both() -> None:
     fleet(2)
     with pytest.raises(NoValidHost):
         asked(memory_mib=9000)
-    assert told(previewed({})) == {"both_fail": 1}
+    assert findings(previewed({})) == {"both_fail": 1}
 
 
 def test_mistake_of_a_plug_in_is_told_and_stops_nothing() -> None:
@@ -76,7 +76,7 @@ def test_mistake_of_a_plug_in_is_told_and_stops_nothing() -> None:
     asked()
     asked()
     found = previewed(BROKEN)
-    assert told(found) == {"error": 2}
+    assert findings(found) == {"error": 2}
     assert "Broken" in found.cases[0].error
 
 
@@ -94,7 +94,7 @@ def test_stored_fleet_is_what_it_was_then() -> None:
     for host in ("cmp-00", "cmp-01"):
         service_disable(host=host, reason="new disks")
     found = previewed(STACKING)
-    assert (found.basis, found.cases[0].against, told(found)) == ("stored_fleet", DEFAULTS, {"elsewhere": 1})
+    assert (found.basis, found.cases[0].against, findings(found)) == ("stored_fleet", DEFAULTS, {"elsewhere": 1})
     assert found.note.startswith("1 of 1 decisions ran again on the fleet that they saw")
 
 
@@ -104,7 +104,7 @@ def test_without_a_stored_fleet_both_policies_run_on_the_present_one_and_it_says
     SchedulingDecision.objects.update(snapshot="")
     policy_create(body={"host_subset_size": 1}, activate=True)
     found = previewed(STACKING)
-    assert (found.basis, found.cases[0].against, told(found)) == ("present_fleet", "default-v1", {"elsewhere": 1})
+    assert (found.basis, found.cases[0].against, findings(found)) == ("present_fleet", "default-v1", {"elsewhere": 1})
     assert "ran twice on the fleet as it is now, under default-v1 and under default-v2" in found.note
 
 

@@ -16,7 +16,7 @@ from scheduling.domain.trace.trace import Trace
 from scheduling.engine import host_table_from_rows, schedule
 from scheduling.errors import NoValidHost
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
-from scheduling.fleet.selectors.candidates import placement_look
+from scheduling.fleet.selectors.candidates import placement_read
 from scheduling.models import SchedulingDecision, ShadowResult
 from scheduling.policies.domain.states import is_in_share
 from scheduling.policies.selectors.policies import policy_active, shadow_policy
@@ -40,12 +40,12 @@ def recorded(asked: ScheduleRequest | None = None) -> tuple[uuid.UUID, DecisionD
     """A decision on the present fleet, recorded, not claimed."""
     asked = asked or request()
     nodes = compute_nodes()
-    look = placement_look(request=asked, nodes=nodes)
-    table = host_table_from_rows(host_rows(nodes=nodes, fleet=look.fleet, facts=NO_FACTS), aggregate_rows())
+    read = placement_read(request=asked, nodes=nodes)
+    table = host_table_from_rows(host_rows(nodes=nodes, fleet=read.fleet, facts=NO_FACTS), aggregate_rows())
     policy = policy_active()
-    trace = schedule(ScheduleCall(table, asked, policy, 7, candidates=look.candidates))
+    trace = schedule(ScheduleCall(table, asked, policy, 7, candidates=read.candidates))
     draft = DecisionDraft(request=asked, policy=policy, seed=7, subject=uuid.UUID(asked.instance_uuids[0]))
-    draft.seen = fleet_seen(table, look.candidates)
+    draft.seen = fleet_seen(table, read.candidates)
     return decision_record(draft=draft, trace=trace, duration_us=1).pk, draft, trace
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 CARDS = (device("0000:81:00.0"), device("0000:82:00.0"))
 
 
-def told() -> list[str]:
+def findings() -> list[str]:
     return [finding.message for finding in topology_findings()]
 
 
@@ -32,26 +32,26 @@ def node() -> ComputeNode:
 def test_sound_host_has_no_findings(node: ComputeNode) -> None:
     guest(gpus=1)
     guest()
-    assert told() == []
+    assert findings() == []
 
 
 def test_cpu_of_two_instances_is_found(node: ComputeNode) -> None:
     first, second = guest(), guest()
     TopologyClaim.objects.filter(pk=second).update(numa=TopologyClaim.objects.get(pk=first).numa)
-    assert any("has the dedicated CPU 4, and so has instance" in message for message in told())
+    assert any("has the dedicated CPU 4, and so has instance" in message for message in findings())
 
 
 def test_cpu_of_nobody_is_found(node: ComputeNode) -> None:
     guest()
     TopologyClaim.objects.all().delete()
-    assert told() == ["cmp-00, NUMA cell 1: CPU 4-5 is pinned, and no instance has it"]
+    assert findings() == ["cmp-00, NUMA cell 1: CPU 4-5 is pinned, and no instance has it"]
 
 
 def test_claimed_cpu_that_counts_as_free_is_found(node: ComputeNode) -> None:
     guest()
     topology = {"cells": [cell(0, "0-3"), cell(1, "4-7")]}
     ComputeNode.objects.update(numa_topology=topology)
-    assert "cmp-00, NUMA cell 1: CPU 4-5 is an instance's, and counts as free" in told()
+    assert "cmp-00, NUMA cell 1: CPU 4-5 is an instance's, and counts as free" in findings()
 
 
 def test_wrong_memory_of_a_cell_is_found(node: ComputeNode) -> None:
@@ -59,31 +59,31 @@ def test_wrong_memory_of_a_cell_is_found(node: ComputeNode) -> None:
     node.refresh_from_db()
     node.numa_topology["cells"][1]["memory_used_mib"] = 1
     node.save()
-    assert told() == ["cmp-00, NUMA cell 1 is not what its instances have: memory_used_mib 1 instead of 1024"]
+    assert findings() == ["cmp-00, NUMA cell 1 is not what its instances have: memory_used_mib 1 instead of 1024"]
 
 
 def test_claimed_cell_that_vanished_is_found(node: ComputeNode) -> None:
     guest()
     numa_host(numa_topology={"cells": [cell(0, "0-3")]}, pci_devices=CARDS)
-    assert told() == ["on cmp-00: guest cell 0 is on host cell 1, which is not there"]
+    assert findings() == ["on cmp-00: guest cell 0 is on host cell 1, which is not there"]
 
 
 def test_device_of_two_instances_is_found(node: ComputeNode) -> None:
     first, second = guest(gpus=1), guest(gpus=1)
     TopologyClaim.objects.filter(pk=second).update(pci_devices=TopologyClaim.objects.get(pk=first).pci_devices)
-    assert any("has the PCI device" in message and "so has instance" in message for message in told())
+    assert any("has the PCI device" in message and "so has instance" in message for message in findings())
 
 
 def test_device_of_nobody_is_found(node: ComputeNode) -> None:
     guest(gpus=2)
     TopologyClaim.objects.update(pci_devices=[])
-    assert sum("is claimed, and no instance has it" in message for message in told()) == 2
+    assert sum("is claimed, and no instance has it" in message for message in findings()) == 2
 
 
 def test_device_that_lost_its_owner_is_found(node: ComputeNode) -> None:
     guest(gpus=2)
     PciDevice.objects.filter(address="0000:81:00.0").update(owner_uuid=None, state="available")
-    assert told() == ["was given 2 PCI devices, and has 1 on the books"]
+    assert findings() == ["was given 2 PCI devices, and has 1 recorded as claimed"]
 
 
 def test_owners_are_known_with_their_nodes(node: ComputeNode) -> None:
@@ -97,4 +97,4 @@ def test_unpinned_guest_with_cells_is_sound(node: ComputeNode) -> None:
     numa_host(vcpus=8, numa_topology={"cells": [cell(0, "0-3", cpuset="0-3"), cell(1, "4-7", cpuset="4-7")]})
     asked = wanting(specs={"hw:numa_nodes": "2"}, vcpus=2)
     destinations_select(request=asked, fleet_facts=NO_FACTS)
-    assert told() == []
+    assert findings() == []

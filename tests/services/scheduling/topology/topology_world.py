@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.topology_json import host_from_dict
 from scheduling.domain.hosts.topology_needs import topology_needs
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -15,7 +15,7 @@ from scheduling.fleet.services.hosts import host_register
 from scheduling.models import ComputeNode
 from scheduling.policies.services.policies import policy_create
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.services.claims import TopologyWish, topologies_claim
+from scheduling.topology.services.claims import TopologyRequest, topologies_claim
 from tests.services.scheduling.fleet.fleet_world import report, request
 
 DEDICATED = {"hw:cpu_policy": "dedicated"}
@@ -27,9 +27,9 @@ def cell(at: int, cpus: str, memory_mib: int = 4096, **more: Any) -> dict[str, A
     return {"id": at, "cpuset": "", "pcpuset": cpus, "memory_mib": memory_mib, "socket": at, **more}
 
 
-def device(address: str, **more: Any) -> PciDevice:
+def device(address: str, **more: Any) -> PciDeviceRecord:
     """A plain device with the ids of GPU."""
-    return PciDevice(**{"address": address, "dev_type": "type-PCI", "numa_node": 0, **GPU, **more})
+    return PciDeviceRecord(**{"address": address, "dev_type": "type-PCI", "numa_node": 0, **GPU, **more})
 
 
 TWO_CELLS = {"cells": [cell(0, "0-3"), cell(1, "4-7")]}
@@ -37,10 +37,15 @@ TWO_CELLS = {"cells": [cell(0, "0-3"), cell(1, "4-7")]}
 
 def numa_host(host: str = "cmp-00", **changes: Any) -> ComputeNode:
     """A host with two cells of 4 dedicated CPUs and 4 GiB each."""
-    told: dict[str, Any] = {"vcpus": 0, "dedicated_vcpus": 8, "memory_mib": 8704, "numa_topology": TWO_CELLS} | changes
-    if told["numa_topology"] is not None:
-        told["numa_topology"] = host_from_dict(told["numa_topology"])
-    host_register(host=host, report=report(host.replace("cmp", "node"), **told))
+    reported: dict[str, Any] = {
+        "vcpus": 0,
+        "dedicated_vcpus": 8,
+        "memory_mib": 8704,
+        "numa_topology": TWO_CELLS,
+    } | changes
+    if reported["numa_topology"] is not None:
+        reported["numa_topology"] = host_from_dict(reported["numa_topology"])
+    host_register(host=host, report=report(host.replace("cmp", "node"), **reported))
     return ComputeNode.objects.get(host=host)
 
 
@@ -48,8 +53,8 @@ def wanting(count: int = 1, *, gpus: int = 0, specs: dict[str, str] | None = Non
     """A batch with extra specs, and with so many devices of the alias gpu."""
     asked = request(count, **changes)
     flavor: FlavorSnapshot = replace(asked.flavor, extra_specs=specs or {})
-    wishes = (PciRequest(gpus, (tuple(sorted(GPU.items())),), "gpu", request_id="flavor-0"),) if gpus else ()
-    return replace(asked, flavor=flavor, pci_requests=wishes)
+    topology_requests = (PciRequest(gpus, (tuple(sorted(GPU.items())),), "gpu", request_id="flavor-0"),) if gpus else ()
+    return replace(asked, flavor=flavor, pci_requests=topology_requests)
 
 
 def pinned(count: int = 1, *, vcpus: int = 2, **changes: Any) -> ScheduleRequest:
@@ -72,7 +77,7 @@ class Rival:
         if cells := self.takes.pop(host_state.host, 0):
             needs = topology_needs(pinned(vcpus=4))
             node = uuid.UUID(host_state.uuid)
-            topologies_claim([TopologyWish(uuid.uuid4(), node, needs) for _ in range(cells)])
+            topologies_claim([TopologyRequest(uuid.uuid4(), node, needs) for _ in range(cells)])
         return True
 
 

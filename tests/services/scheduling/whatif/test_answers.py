@@ -23,12 +23,12 @@ from scheduling.domain.request.schedule_request import Destination, GroupSnapsho
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.domain.trace.trace import Outcome
 from scheduling.errors import NoValidHost
-from scheduling.fleet.facts import FleetFacts, HostFacts
+from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import ComputeNode, SchedulingDecision
 from scheduling.whatif.domain.edits import FleetEdits, FreedEdit, HostAddEdit, RatioEdit
-from scheduling.whatif.services.capacity import MOST_FLAVORS, capacity_count
+from scheduling.whatif.services.capacity import MAX_FLAVORS, capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
@@ -179,7 +179,7 @@ def test_host_that_passed_but_lost_is_told_by_how_much_and_with_which_multiplier
     fill("cmp-00", MEMORY_MB=1024)
     answer = schedule_explain(request=request(), fleet_facts=NO_FACTS, host="cmp-00")
     assert answer.host is not None
-    assert answer.host.explanation.standing.value in ("ranked", "alternate")
+    assert answer.host.explanation.result.value in ("ranked", "alternate")
     assert {fit.steps[0].what for fit in answer.host.fits} == {"multiplier"}
 
 
@@ -199,15 +199,15 @@ def test_reason_that_no_change_takes_away_is_told_with_why_not() -> None:
     rules = replace(DEFAULT_POLICY, filters=("RetryFilter",))
     asked = replace(request(), retry=(("cmp-00", node),))
     answer = schedule_explain(request=asked, fleet_facts=NO_FACTS, policy=rules)
-    told = answer_report(answer, redacted=True)["no_changes"]
-    assert [one["reason"] for one in told] == ["tried_before"]
-    assert "new request" in told[0]["sentence"]
+    reported = answer_report(answer, redacted=True)["no_changes"]
+    assert [one["reason"] for one in reported] == ["tried_before"]
+    assert "new request" in reported[0]["sentence"]
 
 
 def test_change_that_no_body_can_say_has_nothing_to_simulate() -> None:
     fleet(1)
     members = GroupSnapshot("g", "anti-affinity", members=("i",))
-    facts = FleetFacts({"cmp-00": HostFacts(frozenset({"i"}), 1)})
+    facts = FleetFacts({"cmp-00": HostInstances(frozenset({"i"}), 1)})
     answer = schedule_explain(request=request(group=members), fleet_facts=facts)
     changes = {one["steps"][0]["what"]: one["simulate"] for one in answer_report(answer, redacted=True)["changes"]}
     assert changes["group_rule"] is None
@@ -248,7 +248,7 @@ def test_capacity_of_devices_is_what_they_give() -> None:
 
 def test_capacity_refuses_too_many_flavors() -> None:
     with pytest.raises(Invalid):
-        capacity_count(flavors=[request().flavor] * (MOST_FLAVORS + 1), fleet_facts=NO_FACTS)
+        capacity_count(flavors=[request().flavor] * (MAX_FLAVORS + 1), fleet_facts=NO_FACTS)
 
 
 def test_queries_do_not_grow_with_the_fleet_or_the_flavors() -> None:

@@ -47,7 +47,7 @@ def claimed(instance: Instance, numa: dict[str, Any] | None, devices: list[dict[
     )
 
 
-def test_guest_without_wishes_has_one_socket_for_each_vcpu_and_no_place() -> None:
+def test_guest_without_constraints_has_one_socket_for_each_vcpu_and_no_place() -> None:
     guest = guest_of()
 
     assert guest.cpu_topology == CpuTopology(4, 1, 1)

@@ -10,7 +10,7 @@ from controlplane.kernel.errors import Conflict
 from controlplane.work.models import NamedLease
 from scheduling.fleet.services.hosts import host_register
 from scheduling.fleet.services.service_states import service_force_down
-from servers.agent_api.host_ownership import host_seat_take
+from servers.agent_api.host_ownership import host_ownership_claim
 from servers.models import Instance
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ FIRST, SECOND = str(uuid.uuid4()), str(uuid.uuid4())
 
 
 def take(agent_id: str, *guests: uuid.UUID) -> None:
-    host_seat_take(host="h1", agent_id=agent_id, guests=guests)
+    host_ownership_claim(host="h1", agent_id=agent_id, guests=guests)
 
 
 def instance_on(host: str) -> uuid.UUID:

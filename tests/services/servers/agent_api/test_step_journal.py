@@ -29,7 +29,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SHORT = (StepEnd("claim", 3.0, 2.0), StepEnd("networking", 2.0, 1.5))
-MOST_STATEMENTS_PER_BUILD = 16
+MAX_STATEMENTS_PER_BUILD = 16
 
 
 def _build() -> tuple[Instance, WorkOrder]:
@@ -107,7 +107,7 @@ def test_later_attempt_ends_what_the_first_was_cut_off_in() -> None:
 )
 def test_lease_with_anothers_errand_is_fenced(change: dict[str, Any]) -> None:
     instance, order = _build()
-    forged = replace(order.lease, errand=replace(order.lease.errand, **change))
+    forged = replace(order.lease, work_context=replace(order.lease.work_context, **change))
     with pytest.raises(Fenced):
         conductor_connect().build_done(lease=forged, facts=world.RUNNING)
     with pytest.raises(Fenced):
@@ -144,7 +144,7 @@ def test_build_from_taking_to_active_needs_few_statements() -> None:
         for one in ran.captured_queries
         if not one["sql"].startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE"))
     ]
-    assert len(statements) <= MOST_STATEMENTS_PER_BUILD, "\n".join(statements)
+    assert len(statements) <= MAX_STATEMENTS_PER_BUILD, "\n".join(statements)
 
 
 def test_usage_is_one_update_that_writes_only_what_changed() -> None:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from controlplane.identity.models import Project
 from controlplane.kernel.errors import Conflict, Invalid, NotFound, QuotaExceeded
-from servers.catalog.domain.quota import Amounts
+from servers.catalog.domain.quota import QuotaAmounts
 from servers.catalog.selectors.quota import quota_usage
 from servers.catalog.selectors.server_group import server_group_for_instance, server_group_get
 from servers.catalog.services.quota import quota_count_allowed, quota_lock
@@ -41,20 +41,20 @@ def build_request(project: Project, **more) -> BuildRequest:
 def test_instances_and_build_requests_are_counted(project):
     instance(project)
     build_request(project)
-    assert quota_usage(project_id=project.pk) == Amounts(2, 3, 612)
+    assert quota_usage(project_id=project.pk) == QuotaAmounts(2, 3, 612)
 
 
 def test_build_request_whose_instance_exists_is_counted_once(project):
     row = instance(project)
     build_request(project, instance_uuid=row.pk, vcpus=2, memory_mib=512)
-    assert quota_usage(project_id=project.pk) == Amounts(1, 2, 512)
+    assert quota_usage(project_id=project.pk) == QuotaAmounts(1, 2, 512)
 
 
 def test_deleted_and_foreign_instances_are_not_counted(project):
     instance(project, deleted_at=timezone.now())
     instance(project, vm_state="soft-delete")
     instance(Project.objects.create(name="other"))
-    assert quota_usage(project_id=project.pk) == Amounts(0, 0, 0)
+    assert quota_usage(project_id=project.pk) == QuotaAmounts(0, 0, 0)
 
 
 def test_instances_in_error_are_counted(project):

@@ -58,5 +58,5 @@ def test_member_of_a_best_effort_batch_is_scheduled_again_by_itself() -> None:
 def test_unknown_mode_is_refused_by_name() -> None:
     who = world.cloud("h1")
     with pytest.raises(InvalidFields) as caught:
-        world.create(who.member, batch="most")
+        world.create(who.member, batch="maximum")
     assert list(caught.value.errors) == ["batch"]

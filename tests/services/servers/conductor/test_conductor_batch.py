@@ -10,7 +10,7 @@ import pytest
 from controlplane.work import jobs
 from controlplane.work.models import Work, WorkState
 from controlplane.work.reconcile import reconcile_once
-from controlplane.work.wakeups import bell_open
+from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import work_cancel, works_take
 from placement.selectors import allocations_by_consumer
 from scheduling.models import SchedulingDecision
@@ -63,7 +63,7 @@ def test_each_sees_those_before_it_on_their_hosts() -> None:
     assert sorted(Instance.objects.values_list("host", flat=True)) == ["h1", "h1", "h2", "h2"]
 
 
-def test_one_without_a_host_is_buried_and_the_others_go_on() -> None:
+def test_one_without_a_host_is_moved_to_cell0_and_the_others_go_on() -> None:
     who = world.cloud()
     world.flavor("huge", memory_mib=9000)
     good, bad, also = (world.create(who.member, name, flavor=name)[0] for name in ("m1.tiny", "huge", "m1.tiny"))
@@ -110,11 +110,11 @@ def test_what_names_a_group_or_was_cut_off_before_is_left_to_be_done_by_itself()
     assert set(Instance.objects.values_list("pk", flat=True)) == {one.pk for one in plain}
 
 
-def test_nonsense_among_the_doorbells_keeps_nobody_from_being_answered() -> None:
+def test_nonsense_among_the_wakeups_keeps_nobody_from_being_answered() -> None:
     who = world.cloud()
     world.create(who.member)
-    rings = [("os.system", "rm"), (SCHEDULE_AND_BUILD, "nonsense"), (SCHEDULE_AND_BUILD, str(uuid.uuid4()))]
-    jobs.answer_all([*rings, *((SCHEDULE_AND_BUILD, pk) for pk in waiting())])
+    wakeups = [("os.system", "rm"), (SCHEDULE_AND_BUILD, "nonsense"), (SCHEDULE_AND_BUILD, str(uuid.uuid4()))]
+    jobs.answer_all([*wakeups, *((SCHEDULE_AND_BUILD, pk) for pk in waiting())])
     assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE]
 
 
@@ -134,12 +134,12 @@ def slow_scheduler(settings: Any) -> Iterator[list[Any]]:
 def serve_until_all_ended() -> None:
     """A worker that takes what rings, as one package, and a reconciler beside it."""
     until = time.monotonic() + 30
-    bell = bell_open("conductor")
+    waiter = waiter_open("conductor")
     while Work.objects.filter(kind=SCHEDULE_AND_BUILD, state__in=["waiting", "running"]).exists():
         assert time.monotonic() < until
-        jobs.answer_all([(ring.code, ring.ref) for ring in bell.wait(0)])
+        jobs.answer_all([(wakeup.code, wakeup.ref) for wakeup in waiter.wait(0)])
         reconcile_once()
-    bell.close()
+    waiter.close()
 
 
 def test_slow_scheduling_of_a_full_package_loses_no_lease_and_chooses_once_for_each(slow_scheduler: list[Any]) -> None:
@@ -159,12 +159,12 @@ def test_what_a_package_does_not_begin_in_time_is_rung_for_again_and_costs_no_at
     for number in range(4):
         world.create(who.member, f"vm-{number}")
     works = waiting()
-    bell = bell_open("conductor")
-    bell.wait(0)
+    waiter = waiter_open("conductor")
+    waiter.wait(0)
     answer(works)
     left = list(Work.objects.filter(kind=SCHEDULE_AND_BUILD, state=WorkState.WAITING))
     assert 0 < len(left) < 4
     assert {work.max_attempts - work.attempt for work in left} == {5}
-    rung = {ring.ref for ring in bell.wait(0) if ring.code == SCHEDULE_AND_BUILD}
-    bell.close()
-    assert rung == {str(work.pk) for work in left}
+    resent = {wakeup.ref for wakeup in waiter.wait(0) if wakeup.code == SCHEDULE_AND_BUILD}
+    waiter.close()
+    assert resent == {str(work.pk) for work in left}

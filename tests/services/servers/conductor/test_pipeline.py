@@ -54,7 +54,7 @@ def test_request_becomes_active_on_a_host_with_its_allocation() -> None:
     assert audit_findings() == []
 
 
-def test_no_host_is_buried_in_cell0_with_verdict_and_decision() -> None:
+def test_no_host_is_moved_to_cell0_with_verdict_and_decision() -> None:
     who = world.cloud()
     world.flavor("huge", vcpus=32, memory_mib=512)
     made = world.create(who.member, flavor="huge")[0]
@@ -156,7 +156,7 @@ def test_conductor_cut_off_after_its_claim_does_not_double_it() -> None:
         instance_body=_body_of(made),
     )
     work = Work.objects.get(kind="schedule_and_build")
-    Work.objects.filter(pk=work.pk).update(state="running", lease_until=now_plus(-1), rung_at=now_plus(-9))
+    Work.objects.filter(pk=work.pk).update(state="running", lease_until=now_plus(-1), woken_at=now_plus(-9))
     reconcile_once()
     world.pump()
     assert world.finish_builds() == 1
@@ -257,7 +257,7 @@ def test_build_past_its_deadline_is_an_error_that_keeps_its_host() -> None:
     assert audit_findings() == []
 
 
-def test_batch_never_scheduled_is_buried_when_its_deadline_passes() -> None:
+def test_batch_never_scheduled_is_moved_to_cell0_when_its_deadline_passes() -> None:
     who = world.cloud()
     world.create(who.member, min_count=2)
     Work.objects.update(deadline_at=now_plus(-1))

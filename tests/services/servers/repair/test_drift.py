@@ -22,15 +22,15 @@ from placement.services import allocations_replace, inventory_set
 from scheduling.models import ComputeNode, Service
 from servers.agent_api import conductor_connect
 from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
-from servers.models import StrangeGuest as StrangeRow
-from servers.repair.domain.drift import KIND_WORDS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_list, drift_looks, drift_of, drift_rows
+from servers.models import OrphanGuest as StrangeRow
+from servers.repair.domain.drift import KIND_LABELS, Drift, DriftKind
+from servers.repair.selectors.drift import drift_checks, drift_list, drift_of, drift_rows
 from servers.repair.services.audit import audit_findings
 from servers.repair.services.drift import (
     LOOKS,
     DriftHealed,
     drift_check_request,
-    drift_look,
+    drift_check_run,
     guest_drift_round,
     placement_drift_round,
 )
@@ -54,7 +54,7 @@ def one_drift() -> Drift:
 
 def look() -> None:
     for name in LOOKS:
-        drift_look(name)
+        drift_check_run(name)
 
 
 def drift_heal(*, key: str, actor: str) -> DriftHealed:
@@ -70,12 +70,12 @@ def lasted(seconds: float = 1000.0) -> None:
     StrangeRow.objects.update(first_seen_at=F("first_seen_at") - earlier)
 
 
-def tell(instance: Instance, power_state: PowerState) -> None:
+def report_power(instance: Instance, power_state: PowerState) -> None:
     conductor_connect().power_states(host=instance.host, facts={str(instance.pk): GuestFacts(power_state)})
 
 
-def report(*guests: GuestOnHypervisor, kept_because: str = "") -> list[str]:
-    return conductor_connect().strange_guests(host="h1", guests=guests, kept_because=kept_because)
+def report(*guests: GuestOnHypervisor, not_removed_because: str = "") -> list[str]:
+    return conductor_connect().orphan_guests(host="h1", guests=guests, not_removed_because=not_removed_because)
 
 
 def open_kinds(instance: Instance) -> list[str]:
@@ -93,22 +93,22 @@ def test_cloud_at_rest_has_no_drift_in_a_constant_number_of_queries(django_asser
 
 
 def test_every_kind_has_words() -> None:
-    assert set(KIND_WORDS) == set(DriftKind)
+    assert set(KIND_LABELS) == set(DriftKind)
 
 
 # ---- guests without instance -----------------------------------------------------------------------------------
 
 
-def test_strange_guest_is_listed_before_it_may_go() -> None:
+def test_orphan_guest_is_listed_before_it_may_go() -> None:
     world.host("h1")
     assert report(SEEN) == []
     drift = one_drift()
-    assert (drift.kind, drift.host, drift.can_heal) == (DriftKind.STRANGE_GUEST, "h1", True)
+    assert (drift.kind, drift.host, drift.can_heal) == (DriftKind.ORPHAN_GUEST, "h1", True)
     assert drift.since is not None and drift.heals_at == drift.since + timedelta(seconds=60)
     assert not conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
 
 
-def test_strange_guest_may_go_after_the_grace_period_and_is_booked_when_gone() -> None:
+def test_orphan_guest_may_go_after_the_grace_period_and_is_booked_when_gone() -> None:
     world.host("h1")
     report(SEEN)
     lasted()
@@ -116,12 +116,12 @@ def test_strange_guest_may_go_after_the_grace_period_and_is_booked_when_gone() -
     assert conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
     report()
     assert drift_list() == []
-    heal = Heal.objects.get(kind="strange_guest")
+    heal = Heal.objects.get(kind="orphan_guest")
     assert heal.subject == UUID(GUEST)
     assert heal.evidence["whose"] == "nobody known here"
 
 
-def test_strange_guest_that_was_never_released_goes_without_a_heal() -> None:
+def test_orphan_guest_that_was_never_released_goes_without_a_heal() -> None:
     world.host("h1")
     report(SEEN)
     report()
@@ -129,7 +129,7 @@ def test_strange_guest_that_was_never_released_goes_without_a_heal() -> None:
     assert not Heal.objects.exists()
 
 
-def test_operator_lets_a_strange_guest_go_at_once() -> None:
+def test_operator_lets_a_orphan_guest_go_at_once() -> None:
     world.host("h1")
     report(SEEN)
     assert drift_heal(key=one_drift().key, actor="root").is_done
@@ -140,11 +140,11 @@ def test_operator_lets_a_strange_guest_go_at_once() -> None:
     assert conductor_connect().release_guest(host="h1", guest_uuid=GUEST)
 
 
-def test_strange_guest_that_its_agent_keeps_says_why_and_cannot_be_healed() -> None:
+def test_orphan_guest_that_its_agent_keeps_says_why_and_cannot_be_healed() -> None:
     world.host("h1")
-    report(SEEN, kept_because="The agent was started with --keep-orphans")
+    report(SEEN, not_removed_because="The agent was started with --keep-orphans")
     lasted()
-    assert report(SEEN, kept_because="The agent was started with --keep-orphans") == []
+    assert report(SEEN, not_removed_because="The agent was started with --keep-orphans") == []
     assert one_drift().obstacle == "The agent was started with --keep-orphans."
     with pytest.raises(Conflict, match="--keep-orphans"):
         drift_heal(key=one_drift().key, actor="root")
@@ -164,7 +164,7 @@ def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> Non
 
 def test_active_instance_without_guest_is_started_once_it_lasts() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     assert (one_drift().kind, one_drift().since) == (DriftKind.GUEST_MISSING, None)
     assert guest_drift_round() == 0
     assert one_drift().heals_at is not None
@@ -179,7 +179,7 @@ def test_active_instance_without_guest_is_started_once_it_lasts() -> None:
 
 def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     guest_drift_round()
     lasted()
     guest_drift_round()
@@ -192,7 +192,7 @@ def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
 
 def test_instance_whose_agent_is_silent_waits_for_it() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     Service.objects.update(last_seen_up=now_plus(-3600))
     guest_drift_round()
     lasted()
@@ -203,7 +203,7 @@ def test_instance_whose_agent_is_silent_waits_for_it() -> None:
 def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts_it() -> None:
     who = world.cloud()
     instance = world.active(who.member)
-    tell(instance, PowerState.CRASHED)
+    report_power(instance, PowerState.CRASHED)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert not Heal.objects.exists()
     assert "crashed on h1" in InstanceFault.objects.get(instance_uuid=instance.pk).message
@@ -217,7 +217,7 @@ def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts
 
 def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.SHUTDOWN)
+    report_power(instance, PowerState.SHUTDOWN)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert Heal.objects.get().kind == "guest_off"
     assert drift_list() == []
@@ -226,8 +226,8 @@ def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal() -> None:
 @pytest.mark.parametrize("power_state", [PowerState.RUNNING, PowerState.PAUSED, PowerState.SUSPENDED])
 def test_guest_that_is_on_though_stopped_is_stopped_as_an_action(power_state: PowerState) -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.SHUTDOWN)
-    tell(instance, power_state)
+    report_power(instance, PowerState.SHUTDOWN)
+    report_power(instance, power_state)
     assert open_kinds(instance) == ["stop"]
     assert InstanceAction.objects.filter(instance_uuid=instance.pk, action="stop", user_id=None).count() == 1
     assert Heal.objects.filter(kind="guest_runs").count() == 1
@@ -249,9 +249,9 @@ def test_operator_heals_a_guest_that_runs_where_the_row_says_stopped() -> None:
 
 def test_drift_that_went_by_itself_is_not_found() -> None:
     instance = world.active(world.cloud().member)
-    tell(instance, PowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     key = one_drift().key
-    tell(instance, PowerState.RUNNING)
+    report_power(instance, PowerState.RUNNING)
     with pytest.raises(NotFound):
         drift_heal(key=key, actor="root")
 
@@ -398,7 +398,7 @@ def test_rows_tell_the_same_as_a_look_at_everything() -> None:
     look()
     seen, now = {row.key: drift_of(row) for row in drift_rows()}, {one.key: one for one in drift_list()}
     assert seen == now
-    assert drift_looks()["guests"].counts == {"guest_off": 3, "strange_guest": 1}
+    assert drift_checks()["guests"].counts == {"guest_off": 3, "orphan_guest": 1}
 
 
 def test_what_is_right_again_is_listed_no_more_after_the_next_look() -> None:
@@ -408,7 +408,7 @@ def test_what_is_right_again_is_listed_no_more_after_the_next_look() -> None:
     assert drift_rows().count() == 2
     look()
     assert drift_rows().count() == 0
-    assert drift_looks()["guests"].counts == {}
+    assert drift_checks()["guests"].counts == {}
 
 
 def test_look_stops_at_the_limit_and_says_so(settings: Any) -> None:
@@ -416,7 +416,7 @@ def test_look_stops_at_the_limit_and_says_so(settings: Any) -> None:
     drifting(3)
     look()
     assert drift_rows().count() == 2
-    assert (drift_looks()["guests"].is_cut, drift_looks()["allocations"].is_cut) == (True, False)
+    assert (drift_checks()["guests"].is_cut, drift_checks()["allocations"].is_cut) == (True, False)
 
 
 def test_look_costs_the_same_queries_for_many_as_for_few() -> None:
@@ -430,9 +430,9 @@ def test_look_costs_the_same_queries_for_many_as_for_few() -> None:
     look()
     few = queries()
     Instance.objects.update(power_state="shutdown")
-    assert drift_looks()["guests"].counts == {"guest_off": 2}
+    assert drift_checks()["guests"].counts == {"guest_off": 2}
     assert queries() == few
-    assert drift_looks()["guests"].counts == {"guest_off": 6}
+    assert drift_checks()["guests"].counts == {"guest_off": 6}
 
 
 def test_look_that_is_asked_for_is_work_of_the_conductor_and_two_at_once_are_one() -> None:

@@ -84,8 +84,8 @@ def test_what_a_deleted_instance_still_holds_is_an_orphan(people: People) -> Non
 
 
 def test_what_an_instance_in_error_on_no_host_holds_is_an_orphan(people: People) -> None:
-    buried = active(people.member)
-    Instance.objects.filter(pk=buried.pk).update(host="", node="", compute_node_uuid=None, vm_state="error")
+    in_cell0 = active(people.member)
+    Instance.objects.filter(pk=in_cell0.pk).update(host="", node="", compute_node_uuid=None, vm_state="error")
     make_old()
 
     assert "is in ERROR on no host" in only().message

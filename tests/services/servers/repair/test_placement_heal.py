@@ -62,7 +62,7 @@ def claim_of_a_deleted_instance(people: People) -> None:
     make_old()
 
 
-def claim_of_a_buried_instance(people: People) -> None:
+def claim_of_an_instance_in_cell0(people: People) -> None:
     active(people.member)
     Instance.objects.update(host="", node="", compute_node_uuid=None, vm_state="error")
     make_old()
@@ -128,7 +128,7 @@ def holds_too_little(people: People) -> None:
 BROKEN: list[Break] = [
     nobodys_claim,
     claim_of_a_deleted_instance,
-    claim_of_a_buried_instance,
+    claim_of_an_instance_in_cell0,
     ghost_with_children,
     node_alone,
     counter_too_high,

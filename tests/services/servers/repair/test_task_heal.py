@@ -10,7 +10,7 @@ from django.db.models import F
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.work.heals import heals_prune
-from controlplane.work.jobs import CHORES
+from controlplane.work.jobs import PERIODIC_TASKS
 from controlplane.work.models import Heal, Work, WorkState
 from controlplane.work.reconcile import reconcile_once
 from placement.models import Consumer
@@ -302,5 +302,5 @@ def test_task_begun_after_the_look_is_left_alone() -> None:
 
 
 def test_reconciler_looks_for_overdue_tasks_by_itself() -> None:
-    assert CHORES["overdue tasks"].run is overdue_tasks_heal
-    assert CHORES["old heals"].run is heals_prune
+    assert PERIODIC_TASKS["overdue tasks"].run is overdue_tasks_heal
+    assert PERIODIC_TASKS["old heals"].run is heals_prune

@@ -1,16 +1,16 @@
-"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, lossy doorbells."""
+"""A control plane in memory, faithful to the Conductor Protocol: leases, attempts, fencing, lossy wake-ups."""
 
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from computeagent.protocol.conductor import PolicyVerdict
+from computeagent.protocol.conductor import GroupVerdict
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, GuestSpec, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
-from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Fenced, Unavailable
 
 
@@ -51,14 +51,14 @@ class InstanceRow:
 
 
 class ConductorDouble:
-    """Rows under one lock. `ring_bells=False` loses every doorbell; `away` makes every call Unavailable."""
+    """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable."""
 
     def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
         self.changed = threading.Condition(threading.RLock())
         self.works: dict[str, WorkRow] = {}
         self.instances: dict[str, InstanceRow] = {}
-        self.bells: list[Ring] = []
-        self.ring_bells = True
+        self.pending_wakeups: list[WorkWakeup] = []
+        self.sends_wakeups = True
         self.away = False
         self.is_grouped = True
         self.group_allows = True
@@ -69,15 +69,15 @@ class ConductorDouble:
         self.report_interval_s = report_interval_s
         self.reports: list[HostReport] = []
         self.usages: list[HostUsage] = []
-        self.told_steps: list[tuple[tuple[str, ...], str]] = []
+        self.reported_steps: list[tuple[tuple[str, ...], str]] = []
         self.heartbeats = 0
         self.takes = 0
         self.writes = 0
-        self.told: list[dict[str, GuestFacts]] = []
+        self.reported: list[dict[str, GuestFacts]] = []
         self.consoles: list[dict[str, str]] = []
         self.image = b"image bytes"
-        self.strange: dict[str, float] = {}
-        self.kept_because = ""
+        self.seen_orphans: dict[str, float] = {}
+        self.not_removed_because = ""
         self.orphan_grace_s = 0.2
         self.returns: list[GuestReturn] = []
         self.given_back: list[str] = []
@@ -91,8 +91,8 @@ class ConductorDouble:
             self.instances[guest.uuid] = row
             return row
 
-    def order(self, kind: WorkKind, guest: GuestSpec, *, rings: int = 1, **arguments: str) -> WorkRow:
-        """Write down work and ring for it. A delete cancels the open build, as the control plane does."""
+    def order(self, kind: WorkKind, guest: GuestSpec, *, wakeups: int = 1, **arguments: str) -> WorkRow:
+        """Write down work and wake it. A delete cancels the open build, as the control plane does."""
         with self.changed:
             if guest.uuid not in self.instances:
                 self.place(guest, vm_state="building")
@@ -101,8 +101,8 @@ class ConductorDouble:
                     other.state = "cancelled"
             work = WorkRow(f"{kind}-{guest.uuid}-{len(self.works)}", kind, guest.uuid, arguments)
             self.works[work.work_id] = work
-            if self.ring_bells:
-                self.bells += [Ring(kind, work.work_id)] * rings
+            if self.sends_wakeups:
+                self.pending_wakeups += [WorkWakeup(kind, work.work_id)] * wakeups
             self.changed.notify_all()
             return work
 
@@ -140,19 +140,19 @@ class ConductorDouble:
             self.heartbeats += 1
             return self._registration(host)
 
-    def doorbells(self, *, host: str, timeout_s: float) -> list[Ring]:
+    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
         """See Conductor."""
         with self.changed:
             self._reach()
-            self.changed.wait_for(lambda: bool(self.bells) or self.away, timeout=timeout_s)
-            rings, self.bells = self.bells, []
-            return rings
+            self.changed.wait_for(lambda: bool(self.pending_wakeups) or self.away, timeout=timeout_s)
+            wakeups, self.pending_wakeups = self.pending_wakeups, []
+            return wakeups
 
-    def waiting_work(self, *, host: str) -> list[Ring]:
+    def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """See Conductor."""
         with self.changed:
             self._reach()
-            return [Ring(work.kind, work.work_id) for work in self.works.values() if self._takeable(work, host)]
+            return [WorkWakeup(work.kind, work.work_id) for work in self.works.values() if self._takeable(work, host)]
 
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
         """See Conductor."""
@@ -164,7 +164,7 @@ class ConductorDouble:
             self.takes += 1
             work.state, work.owner, work.attempt = "running", owner, work.attempt + 1
             work.lease_until = time.monotonic() + self.lease_s
-            lease = Lease(work_id, work.attempt, owner, self.lease_s)
+            lease = AgentLease(work_id, work.attempt, owner, self.lease_s)
             guest = self.instances[work.instance_uuid].guest
             return WorkOrder(
                 lease,
@@ -176,7 +176,7 @@ class ConductorDouble:
                 is_grouped=self.is_grouped,
             )
 
-    def renew(self, *, lease: Lease) -> None:
+    def renew(self, *, lease: AgentLease) -> None:
         """See Conductor."""
         with self.changed:
             self._held(lease)
@@ -187,31 +187,31 @@ class ConductorDouble:
             self._reach()
             self.usages.append(usage)
 
-    def record_steps(self, *, lease: Lease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
+    def record_steps(self, *, lease: AgentLease, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
         """See Conductor."""
         row = self._row(lease)
         self._end_steps(row, ended, begins)
         if begins:
             row.steps.append((begins, "started"))
 
-    def group_check(self, *, lease: Lease) -> PolicyVerdict:
+    def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """See Conductor."""
         with self.changed:
             self._reach()
-            return PolicyVerdict(True) if self.group_allows else PolicyVerdict(False, "group g: 1 of 1 on this host")
+            return GroupVerdict(True) if self.group_allows else GroupVerdict(False, "group g: 1 of 1 on this host")
 
-    def image_chunks(self, *, lease: Lease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
         """See Conductor."""
         with self.changed:
             self._held(lease)
         yield self.image
 
-    def build_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         self._end_steps(self._row(lease), ended)
         self._close(lease, "done", vm_state="active", power_state=facts.power_state)
 
-    def build_failed(self, *, lease: Lease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
+    def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor. USER ends in ERROR; all else goes to another host, which is no longer this agent's."""
         row = self._row(lease)
         self._end_steps(row, ended)
@@ -221,14 +221,14 @@ class ConductorDouble:
         if retried:
             row.host = "another"
 
-    def action_done(self, *, lease: Lease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
+    def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         self._end_steps(self._row(lease), ended)
         vm_state = "active" if facts.power_state is PowerState.RUNNING else "stopped"
         self._close(lease, "done", vm_state=vm_state, power_state=facts.power_state)
 
     def action_failed(
-        self, *, lease: Lease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
     ) -> None:
         """See Conductor."""
         row = self._row(lease)
@@ -236,7 +236,7 @@ class ConductorDouble:
         row.action_failures.append(f"{step}: {message}")
         self._close(lease, "failed", vm_state=row.vm_state)
 
-    def deleted(self, *, lease: Lease, ended: Sequence[StepEnd] = ()) -> None:
+    def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         self._end_steps(self._row(lease), ended)
         self._close(lease, "done", vm_state="deleted")
@@ -263,7 +263,7 @@ class ConductorDouble:
         """See Conductor."""
         with self.changed:
             self._reach()
-            self.told.append(facts)
+            self.reported.append(facts)
             for uuid, known in facts.items():
                 if uuid in self.instances and not self._open_of(uuid):
                     self.instances[uuid].power_state = known.power_state
@@ -276,21 +276,23 @@ class ConductorDouble:
             self.consoles.append(outputs)
             self.changed.notify_all()
 
-    def give_back(self, *, lease: Lease, reason: str) -> None:
+    def give_back(self, *, lease: AgentLease, reason: str) -> None:
         """See Conductor."""
         with self.changed:
             work = self._held(lease)
             work.state, work.owner, work.lease_until = "waiting", "", 0.0
             self.given_back.append(lease.work_id)
 
-    def strange_guests(self, *, host: str, guests: Sequence[GuestOnHypervisor], kept_because: str = "") -> list[str]:
+    def orphan_guests(
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    ) -> list[str]:
         """See Conductor."""
         with self.changed:
             self._reach()
             now = time.monotonic()
-            self.strange = {one.uuid: self.strange.get(one.uuid, now) for one in guests}
-            self.kept_because = kept_because
-            return [] if kept_because else [one.uuid for one in guests if self._is_due(one.uuid)]
+            self.seen_orphans = {one.uuid: self.seen_orphans.get(one.uuid, now) for one in guests}
+            self.not_removed_because = not_removed_because
+            return [] if not_removed_because else [one.uuid for one in guests if self._is_due(one.uuid)]
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
         """See Conductor."""
@@ -309,10 +311,10 @@ class ConductorDouble:
     # ---- inside ----------------------------------------------------------------------------------------------
 
     def _is_due(self, guest_uuid: str) -> bool:
-        return time.monotonic() - self.strange.get(guest_uuid, time.monotonic()) >= self.orphan_grace_s
+        return time.monotonic() - self.seen_orphans.get(guest_uuid, time.monotonic()) >= self.orphan_grace_s
 
     def _end_steps(self, row: InstanceRow, ended: Sequence[StepEnd], begins: str = "") -> None:
-        self.told_steps.append((tuple(step.name for step in ended), begins))
+        self.reported_steps.append((tuple(step.name for step in ended), begins))
         row.end_steps(ended)
 
     def _reach(self) -> None:
@@ -334,7 +336,7 @@ class ConductorDouble:
         leased = work.state == "running" and work.lease_until > time.monotonic()
         return mine and work.state in ("waiting", "running") and not leased
 
-    def _held(self, lease: Lease) -> WorkRow:
+    def _held(self, lease: AgentLease) -> WorkRow:
         self._reach()
         work = self.works[lease.work_id]
         valid = work.state == "running" and work.lease_until > time.monotonic()
@@ -343,14 +345,16 @@ class ConductorDouble:
         work.lease_until = time.monotonic() + self.lease_s
         return work
 
-    def _row(self, lease: Lease) -> InstanceRow:
+    def _row(self, lease: AgentLease) -> InstanceRow:
         with self.changed:
             work = self._held(lease)
             self.writes += 1
             self.changed.notify_all()
             return self.instances[work.instance_uuid]
 
-    def _close(self, lease: Lease, state: str, *, vm_state: str, power_state: PowerState = PowerState.NOSTATE) -> None:
+    def _close(
+        self, lease: AgentLease, state: str, *, vm_state: str, power_state: PowerState = PowerState.NOSTATE
+    ) -> None:
         with self.changed:
             row = self._row(lease)
             row.vm_state, row.power_state = vm_state, power_state

@@ -16,7 +16,7 @@ from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.memory_driver import MemoryDriver
 
 QUICK = AgentOptions(
-    doorbell_wait_s=0.05,
+    wakeup_wait_s=0.05,
     reconcile_interval_s=0.05,
     resource_interval_s=0.1,
     power_sync_interval_s=0.05,
@@ -25,10 +25,10 @@ QUICK = AgentOptions(
 )
 
 
-def eventually(holds: Callable[[], object], *, within_s: float = 10.0) -> None:
-    """Wait until `holds()` is true; fail the test when it does not become so."""
+def eventually(held_leases: Callable[[], object], *, within_s: float = 10.0) -> None:
+    """Wait until `held_leases()` is true; fail the test when it does not become so."""
     end = time.monotonic() + within_s
-    while not holds():
+    while not held_leases():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
 

@@ -11,7 +11,7 @@ from controlplane.infra.log_lines import ContextFilter
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
-class Kept(logging.Handler):
+class RecordingHandler(logging.Handler):
     """Keeps what it is given."""
 
     def __init__(self) -> None:
@@ -28,9 +28,9 @@ class Kept(logging.Handler):
 
 
 @pytest.fixture
-def kept() -> Iterator[Kept]:
+def recorded() -> Iterator[RecordingHandler]:
     """Everything that agents log meanwhile."""
-    handler = Kept()
+    handler = RecordingHandler()
     handler.addFilter(ContextFilter())
     logger = logging.getLogger("computeagent")
     before = logger.level
@@ -41,21 +41,21 @@ def kept() -> Iterator[Kept]:
     logger.setLevel(before)
 
 
-def test_spawn_is_logged_with_its_work_and_instance(world: World, kept: Kept) -> None:
+def test_spawn_is_logged_with_its_work_and_instance(world: World, recorded: RecordingHandler) -> None:
     guest = guest_spec()
     work = world.conductor.order(WorkKind.BUILD, guest)
     world.start()
     eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
-    (line,) = kept.of("spawn", guest.uuid)
+    (line,) = recorded.of("spawn", guest.uuid)
     assert " took " in line.getMessage()
     assert (line.instance, line.work_id) == (guest.uuid, work.work_id)  # type: ignore[attr-defined]
 
 
-def test_failed_verb_is_logged_with_its_reason(world: World, kept: Kept) -> None:
+def test_failed_verb_is_logged_with_its_reason(world: World, recorded: RecordingHandler) -> None:
     guest = guest_spec()
     world.driver.failures["spawn"] = [DriverError("no such machine type")]
     world.conductor.order(WorkKind.BUILD, guest)
     world.start()
-    eventually(lambda: kept.of("destroy", guest.uuid))
-    (line,) = kept.of("spawn", guest.uuid)
+    eventually(lambda: recorded.of("destroy", guest.uuid))
+    (line,) = recorded.of("spawn", guest.uuid)
     assert line.getMessage().endswith("s: no such machine type")

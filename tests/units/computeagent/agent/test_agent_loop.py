@@ -13,8 +13,8 @@ from controlplane.kernel.errors import Conflict, NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
-def test_lost_doorbell_is_found_by_looking_for_work(world: World) -> None:
-    world.conductor.ring_bells = False
+def test_lost_wakeup_is_found_by_looking_for_work(world: World) -> None:
+    world.conductor.sends_wakeups = False
     running = world.start()
     guest = guest_spec()
     world.conductor.order(WorkKind.BUILD, guest)
@@ -22,11 +22,11 @@ def test_lost_doorbell_is_found_by_looking_for_work(world: World) -> None:
     assert running.agent.context.counts["found"] >= 1
 
 
-def test_double_doorbell_runs_once(world: World) -> None:
+def test_double_wakeup_runs_once(world: World) -> None:
     gate = world.driver.gate("spawn")
     world.start()
     guest = guest_spec()
-    work = world.conductor.order(WorkKind.BUILD, guest, rings=3)
+    work = world.conductor.order(WorkKind.BUILD, guest, wakeups=3)
     assert world.driver.entered["spawn"].wait(10)
     gate.set()
     eventually(lambda: work.state == "done")

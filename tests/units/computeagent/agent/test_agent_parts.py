@@ -3,25 +3,25 @@
 import pytest
 
 from computeagent.agent.failures import ComputeResourcesUnavailable
-from computeagent.agent.held_leases import Hold
+from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.instance_mutex import Turns
+from computeagent.agent.instance_mutex import InstanceMutex
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
-from computeagent.agent.retry import Patience
-from computeagent.agent.threads import Pulses, ThreadSilent
-from computeagent.agent.work_queues import Inbox, Lane
+from computeagent.agent.retry import Retry
+from computeagent.agent.threads import ThreadHeartbeats, ThreadSilent
+from computeagent.agent.work_queues import Inbox, WorkQueue
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.work import Lease, Ring, WorkKind, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Invalid, Unavailable
 from tests.units.computeagent.agent.conftest import guest_spec
 
 REPORT = HostReport("h1", "memory", 1, vcpus=2, memory_mib=1024, disk_gib=10)
 
 
-def hold_on(instance_uuid: str) -> Hold:
-    lease = Lease("w", 1, "me", 30.0)
-    return Hold(WorkOrder(lease, WorkKind.BUILD, guest_spec(uuid=instance_uuid), "req", PowerState.RUNNING))
+def hold_on(instance_uuid: str) -> HeldLease:
+    lease = AgentLease("w", 1, "me", 30.0)
+    return HeldLease(WorkOrder(lease, WorkKind.BUILD, guest_spec(uuid=instance_uuid), "req", PowerState.RUNNING))
 
 
 def test_claims_over_the_total_are_allowed_since_placement_overcommits() -> None:
@@ -81,32 +81,32 @@ def test_instance_lock_refuses_a_name_that_is_no_uuid(tmp_path) -> None:  # type
 
 
 def test_parked_work_comes_back_when_the_turn_ends() -> None:
-    turns, first, second = Turns(), hold_on("a"), hold_on("a")
-    assert turns.enter_or_park(first)
-    assert not turns.enter_or_park(second)
-    assert turns.leave("a") == [second]
-    assert turns.try_enter("a")
+    instance_mutex, first, second = InstanceMutex(), hold_on("a"), hold_on("a")
+    assert instance_mutex.enter_or_park(first)
+    assert not instance_mutex.enter_or_park(second)
+    assert instance_mutex.leave("a") == [second]
+    assert instance_mutex.try_enter("a")
 
 
-def test_instance_entered_after_the_mark_is_disturbed() -> None:
-    turns = Turns()
-    mark = turns.mark()
-    turns.try_enter("a")
-    turns.leave("a")
-    assert not turns.undisturbed_since(mark, "a")
-    assert turns.undisturbed_since(turns.mark(), "a")
+def test_instance_entered_after_the_checkpoint_is_disturbed() -> None:
+    instance_mutex = InstanceMutex()
+    checkpoint = instance_mutex.checkpoint()
+    instance_mutex.try_enter("a")
+    instance_mutex.leave("a")
+    assert not instance_mutex.undisturbed_since(checkpoint, "a")
+    assert instance_mutex.undisturbed_since(instance_mutex.checkpoint(), "a")
 
 
-def test_ring_of_known_work_is_dropped_until_forgotten() -> None:
-    inbox, ring = Inbox(), Ring(WorkKind.DELETE, "w1")
-    assert inbox.put(ring)
-    assert not inbox.put(ring)
-    assert inbox.next(Lane.ACTIONS) == ring
+def test_wakeup_for_known_work_is_dropped_until_forgotten() -> None:
+    inbox, wakeup = Inbox(), WorkWakeup(WorkKind.DELETE, "w1")
+    assert inbox.put(wakeup)
+    assert not inbox.put(wakeup)
+    assert inbox.next(WorkQueue.ACTIONS) == wakeup
     inbox.forget("w1")
-    assert inbox.put(ring)
+    assert inbox.put(wakeup)
 
 
-def test_patience_gives_up_when_stopping() -> None:
+def test_retry_gives_up_when_stopping() -> None:
     calls: list[int] = []
 
     def verb() -> None:
@@ -114,16 +114,16 @@ def test_patience_gives_up_when_stopping() -> None:
         raise Unavailable("away")
 
     with pytest.raises(Unavailable):
-        Patience(stopping=lambda: len(calls) == 3, pause=lambda _s: None).call(verb)
+        Retry(stopping=lambda: len(calls) == 3, pause=lambda _s: None).call(verb)
     assert len(calls) == 3
 
 
-def test_overdue_pulse_names_the_thread() -> None:
+def test_overdue_heartbeat_names_the_thread() -> None:
     now = [0.0]
-    pulses = Pulses(lambda: now[0])
-    pulses.beat("console", next_within_s=1.0)
+    heartbeats = ThreadHeartbeats(lambda: now[0])
+    heartbeats.beat("console", next_within_s=1.0)
     now[0] = 100.0
-    pulses.check(allowance_s=120.0)
+    heartbeats.check(allowance_s=120.0)
     now[0] = 122.0
     with pytest.raises(ThreadSilent, match="console"):
-        pulses.check(allowance_s=120.0)
+        heartbeats.check(allowance_s=120.0)

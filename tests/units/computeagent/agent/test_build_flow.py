@@ -29,7 +29,7 @@ def test_only_steps_that_can_hang_are_written_before_they_begin(world: World) ->
     world.conductor.order(WorkKind.BUILD, guest)
     world.start()
     eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
-    assert world.conductor.told_steps == [
+    assert world.conductor.reported_steps == [
         (("claim", "networking"), "block_device_mapping"),
         (("block_device_mapping",), "spawning"),
         (("spawning",), ""),
@@ -39,7 +39,7 @@ def test_only_steps_that_can_hang_are_written_before_they_begin(world: World) ->
 def test_usage_is_told_once_after_a_build(world: World) -> None:
     guest = guest_spec()
 
-    def told() -> list[HostUsage]:
+    def reported_usage() -> list[HostUsage]:
         """By itself, or with the report of a registration that happened to come just then."""
         reports = [
             HostUsage(one.vcpus_used, one.memory_used_mib, one.disk_used_gib, one.running_guests)
@@ -50,12 +50,12 @@ def test_usage_is_told_once_after_a_build(world: World) -> None:
     running = world.start(resource_interval_s=30.0)
     eventually(lambda: world.conductor.reports)
     world.conductor.order(WorkKind.BUILD, guest)
-    eventually(lambda: told() and told()[-1].running_guests)
-    before = told()
+    eventually(lambda: reported_usage() and reported_usage()[-1].running_guests)
+    before = reported_usage()
     assert before[-1] == HostUsage(vcpus=1, memory_mib=128, disk_gib=1, running_guests=1)
     running.agent.context.changes.note(guest.uuid)
     eventually(lambda: not running.agent.context.changes.happened.is_set())
-    assert told() == before
+    assert reported_usage() == before
 
 
 def test_user_failure_is_reported_as_users_fault(world: World) -> None:

@@ -70,7 +70,7 @@ def test_one_guest_that_cannot_come_back_does_not_hold_up_the_others(world: Worl
 
 def test_cut_off_build_is_finished_after_a_restart(world: World) -> None:
     guest = guest_spec()
-    world.conductor.ring_bells = False
+    world.conductor.sends_wakeups = False
     work = world.conductor.order(WorkKind.BUILD, guest)
     work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
     world.start()
@@ -80,7 +80,7 @@ def test_cut_off_build_is_finished_after_a_restart(world: World) -> None:
 
 def test_leases_of_the_dead_run_are_ended_at_once(world: World) -> None:
     guest = guest_spec()
-    world.conductor.ring_bells = False
+    world.conductor.sends_wakeups = False
     work = world.conductor.order(WorkKind.BUILD, guest)
     work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
     work.lease_until = time.monotonic() + 3600
@@ -134,7 +134,7 @@ def test_orphan_stays_when_reaping_is_off(world: World) -> None:
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running
-    assert world.conductor.kept_because == "The agent was started with --keep-orphans"
+    assert world.conductor.not_removed_because == "The agent was started with --keep-orphans"
 
 
 def test_orphan_that_became_an_instance_of_this_host_is_not_removed(world: World) -> None:

@@ -8,7 +8,7 @@ from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContra
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.topology_check import topology_complaints
 from computeagent.protocol.hosts import HostReport
-from computeagent.protocol.pci import DeviceType, GivenDevice, PciDevice
+from computeagent.protocol.pci import DeviceType, GivenDevice, PciDeviceRecord
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import GuestTopology
 from computeagent.protocol.topology_json import guest_from_dict, host_from_dict
@@ -36,7 +36,7 @@ REPORT = HostReport(
     memory_mib=1024,
     disk_gib=10,
     numa_topology=CELLS,
-    pci_devices=(PciDevice("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),),
+    pci_devices=(PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),),
     dedicated_vcpus=2,
 )
 CELL = {"id": 0, "cpuset": "0", "pcpuset": "1-2", "memory_mib": 128, "host_cell": 0, "pinning": [[1, 2], [2, 3]]}

@@ -40,7 +40,7 @@ def test_console_that_could_not_be_sent_is_sent_later(world: World) -> None:
     world.conductor.place(guest)
     world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
-    eventually(lambda: world.conductor.told)
+    eventually(lambda: world.conductor.reported)
     world.conductor.away = True
     world.driver.logs[guest.uuid] = b"said while away"
     eventually(lambda: running.agent.context.counts["unavailable"] > 2)
@@ -71,7 +71,7 @@ def test_power_state_is_told_once_until_it_changes(world: World) -> None:
     world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     eventually(lambda: row.power_state is PowerState.SHUTDOWN)
     off = {guest.uuid: GuestFacts(power_state=PowerState.SHUTDOWN)}
-    assert world.conductor.told.count(off) == 1
+    assert world.conductor.reported.count(off) == 1
 
 
 def test_guest_that_vanished_is_told_as_no_state(world: World) -> None:
@@ -91,10 +91,10 @@ def test_power_state_is_told_again_after_work_on_the_guest(world: World) -> None
     world.start()
     eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.failures["hard_reboot"] = [DriverError("no")]
-    told = len(world.conductor.told)
+    reported = len(world.conductor.reported)
     world.conductor.order(WorkKind.REBOOT, guest)
     eventually(lambda: row.action_failures)
-    eventually(lambda: len(world.conductor.told) > told)
+    eventually(lambda: len(world.conductor.reported) > reported)
 
 
 def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> None:
@@ -105,11 +105,11 @@ def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> N
     world.start()
     world.conductor.order(WorkKind.REBOOT, guest)
     assert world.driver.entered["hard_reboot"].wait(10)
-    world.conductor.told.clear()
+    world.conductor.reported.clear()
     world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     heartbeats = world.conductor.heartbeats
     eventually(lambda: world.conductor.heartbeats > heartbeats + 5)
-    assert world.conductor.told == []
+    assert world.conductor.reported == []
     gate.set()
 
 
@@ -157,12 +157,12 @@ def test_guest_that_was_told_as_missing_and_is_back_is_told_at_once(world: World
     # The power sync reads no guest while this is listed away, and remembers what it told before.
     world.start(power_sync_interval_s=0.3)
     eventually(lambda: row.power_state is PowerState.RUNNING)
-    told = len(world.conductor.told)
+    reported = len(world.conductor.reported)
     del world.driver.running[guest.uuid]
     eventually(lambda: row.power_state is PowerState.NOSTATE)
     world.driver.running[guest.uuid] = PowerState.RUNNING
     eventually(lambda: row.power_state is PowerState.RUNNING, within_s=5.0)
-    assert len(world.conductor.told) > told + 1
+    assert len(world.conductor.reported) > reported + 1
 
 
 def test_guest_that_cannot_be_read_does_not_keep_the_others_from_being_told(world: World) -> None:

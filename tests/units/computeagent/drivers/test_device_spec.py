@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from computeagent.drivers.device_spec import DeviceSpec, parse_device_specs, spec_of
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 
 CARD = "0000:0a:00.0"
 
 
-def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDevice:
-    return PciDevice(address, "8086", "1572", kind, **changes)
+def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDeviceRecord:
+    return PciDeviceRecord(address, "8086", "1572", kind, **changes)
 
 
 def spec(**entry: Any) -> DeviceSpec:

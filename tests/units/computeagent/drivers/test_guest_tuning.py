@@ -7,24 +7,24 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_mark, guest_xml
+from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
 from computeagent.protocol.guests import GuestSpec
-from computeagent.protocol.pci import DeviceType, GivenDevice, PciDevice
+from computeagent.protocol.pci import DeviceType, GivenDevice, PciDeviceRecord
 from computeagent.protocol.steps import FailureClass
-from computeagent.protocol.topology import CpuTopology, HostCell, Pages
+from computeagent.protocol.topology import CpuTopology, NUMACell, NUMAPages
 from computeagent.protocol.topology_json import guest_from_dict
 from controlplane.kernel.errors import Invalid
 
-PAGES = (Pages(4, 262144), Pages(2048, 512), Pages(1048576, 2))
+PAGES = (NUMAPages(4, 262144), NUMAPages(2048, 512), NUMAPages(1048576, 2))
 HOST = HostView(
     cells=(
-        HostCell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, mempages=PAGES),
-        HostCell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, mempages=PAGES),
+        NUMACell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, mempages=PAGES),
+        NUMACell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, mempages=PAGES),
     ),
     shared_set=frozenset({0, 1, 4, 5}),
     pci_devices=(
-        PciDevice("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),
-        PciDevice("0000:81:1f.7", "8086", "154c", DeviceType.VF, tags=(("managed", "false"),)),
+        PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),
+        PciDeviceRecord("0000:81:1f.7", "8086", "154c", DeviceType.VF, tags=(("managed", "false"),)),
     ),
 )
 NO_SETS = replace(HOST, shared_set=frozenset())
@@ -47,7 +47,7 @@ def placed(guest: GuestSpec, *cells: dict[str, object], emulator: str = "", **ch
 
 def domain(guest: GuestSpec, host: HostView = HOST) -> ET.Element:
     tuning = guest_tuning(guest, host)
-    definition = GuestDefinition(guest_mark(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=tuning)
+    definition = GuestDefinition(guest_metadata(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=tuning)
     return ET.fromstring(guest_xml(definition))  # noqa: S314 - what we have just made
 
 
@@ -61,7 +61,7 @@ def attributes(root: ET.Element, path: str) -> dict[str, str]:
     return element.attrib
 
 
-def test_guest_without_wishes_has_nothing_of_the_kind(guest_spec: GuestSpec) -> None:
+def test_guest_without_constraints_has_nothing_of_the_kind(guest_spec: GuestSpec) -> None:
     root = domain(guest_spec, HostView())
 
     assert guest_tuning(guest_spec, HostView()) == GuestTuning()

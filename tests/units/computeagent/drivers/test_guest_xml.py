@@ -10,16 +10,16 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
-    MARK_NAMESPACE,
+    METADATA_NAMESPACE,
     QEMU_NAMESPACE,
     DiskDevice,
     GuestDefinition,
-    GuestMark,
+    GuestMetadata,
     InterfaceDevice,
     canonical_uuid,
     domain_name,
     guest_xml,
-    mark_parse,
+    metadata_parse,
     xml_text,
 )
 from computeagent.protocol.guests import GuestSpec
@@ -27,9 +27,9 @@ from computeagent.protocol.steps import FailureClass
 
 UUID = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
 HOSTILE = "</name><devices><disk type='file'><source file='/etc/shadow'/></disk></devices>&lt;\"']]>"
-MARK = GuestMark(UUID, "web-1", "p1", "i1", root_gib=10, ephemeral_gib=2, swap_mib=64)
+METADATA = GuestMetadata(UUID, "web-1", "p1", "i1", root_gib=10, ephemeral_gib=2, swap_mib=64)
 DEFINITION = GuestDefinition(
-    mark=MARK,
+    metadata_of_guest=METADATA,
     virt_type="qemu",
     vcpus=2,
     memory_mib=512,
@@ -52,10 +52,10 @@ def parsed(definition: GuestDefinition) -> ET.Element:
     return ET.fromstring(guest_xml(definition))  # noqa: S314 - what we have just made
 
 
-def mark_in(domain: ET.Element) -> GuestMark:
-    element = domain.find(f"metadata/{{{MARK_NAMESPACE}}}instance")
+def metadata_in(domain: ET.Element) -> GuestMetadata:
+    element = domain.find(f"metadata/{{{METADATA_NAMESPACE}}}instance")
     assert element is not None
-    return mark_parse(ET.tostring(element, encoding="unicode"))
+    return metadata_parse(ET.tostring(element, encoding="unicode"))
 
 
 def test_definition_becomes_domain_with_its_sizes() -> None:
@@ -66,26 +66,26 @@ def test_definition_becomes_domain_with_its_sizes() -> None:
     assert (domain.get("type"), memory.text, memory.get("unit"), domain.findtext("vcpu")) == ("qemu", "512", "MiB", "2")
 
 
-def test_mark_written_is_mark_read() -> None:
-    assert mark_in(parsed(DEFINITION)) == MARK
+def test_metadata_written_is_metadata_read() -> None:
+    assert metadata_in(parsed(DEFINITION)) == METADATA
 
 
-def test_mark_without_namespaces_is_read() -> None:
+def test_metadata_without_namespaces_is_read() -> None:
     text = '<instance uuid="u"><name>n</name><project>p</project><image>i</image><disk root_gib="3"/></instance>'
 
-    assert mark_parse(text) == GuestMark("u", "n", "p", "i", root_gib=3, ephemeral_gib=0, swap_mib=0)
+    assert metadata_parse(text) == GuestMetadata("u", "n", "p", "i", root_gib=3, ephemeral_gib=0, swap_mib=0)
 
 
 def test_hostile_name_stays_text() -> None:
-    domain = parsed(replace(DEFINITION, mark=replace(MARK, name=HOSTILE)))
+    domain = parsed(replace(DEFINITION, metadata_of_guest=replace(METADATA, name=HOSTILE)))
 
     assert len(domain.findall("devices/disk")) == 2
-    assert mark_in(domain).name == HOSTILE
+    assert metadata_in(domain).name == HOSTILE
 
 
 @given(st.text(), st.text())
 def test_any_text_gives_xml_of_the_same_shape(name: str, project: str) -> None:
-    domain = parsed(replace(DEFINITION, mark=replace(MARK, name=name, project_id=project)))
+    domain = parsed(replace(DEFINITION, metadata_of_guest=replace(METADATA, name=name, project_id=project)))
 
     assert [element.tag for element in domain.iter()] == [element.tag for element in parsed(DEFINITION).iter()]
 
@@ -162,7 +162,7 @@ def test_vnc_listens_on_no_port() -> None:
 
     assert graphics is not None
     assert graphics.attrib == {"type": "vnc"}
-    assert [listen.attrib for listen in graphics] == [{"type": "socket"}]
+    assert [wait_for_wakeups.attrib for wait_for_wakeups in graphics] == [{"type": "socket"}]
 
 
 def test_serial_log_is_appended_to() -> None:
@@ -173,7 +173,7 @@ def test_serial_log_is_appended_to() -> None:
 
 
 def test_simulated_definition_has_no_devices() -> None:
-    domain = parsed(GuestDefinition(mark=MARK, virt_type="test", vcpus=1, memory_mib=64))
+    domain = parsed(GuestDefinition(metadata_of_guest=METADATA, virt_type="test", vcpus=1, memory_mib=64))
 
     assert list(domain.findall("devices/*")) == []
 
@@ -264,7 +264,7 @@ def test_disabled_watchdog_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("specs", "told"),
+    ("specs", "reported"),
     [
         ({"quota:disk_total_bytes_sec": "1", "quota:disk_write_bytes_sec": "1"}, "goes without"),
         ({"quota:vif_inbound_peak": "1"}, "average must be set"),
@@ -273,7 +273,7 @@ def test_disabled_watchdog_is_none() -> None:
         ({"quota:disk_read_iops_sec": "1 <x/>"}, "whole number"),
     ],
 )
-def test_option_that_cannot_be_given_is_the_users_fault(specs: dict[str, str], told: str) -> None:
-    with pytest.raises(DriverError, match=told) as caught:
+def test_option_that_cannot_be_given_is_the_users_fault(specs: dict[str, str], reported: str) -> None:
+    with pytest.raises(DriverError, match=reported) as caught:
         optioned(specs)
     assert caught.value.failure_class is FailureClass.USER

@@ -12,7 +12,7 @@ from computeagent.drivers.fake_hardware import FakeSizes, fake_devices
 from computeagent.drivers.host_cells import MachineCells, evenly, has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions, ReservedPages, reserved_pages_parse
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
-from computeagent.protocol.topology import HostCell
+from computeagent.protocol.topology import NUMACell
 from controlplane.kernel.errors import Invalid
 
 TWO_CELLS = evenly(2, cpus=8, threads=2, memory_mib=4096, huge_pages=((2048, 512),))
@@ -27,7 +27,7 @@ CAPABILITIES = """
 </cells></topology></host></capabilities>"""
 
 
-def host_cells(cells: MachineCells, options: HostOptions) -> tuple[HostCell, ...]:
+def host_cells(cells: MachineCells, options: HostOptions) -> tuple[NUMACell, ...]:
     topology = host_topology(cells, options)
     assert topology is not None
     return topology.cells

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
-from computeagent.drivers.libvirt.domains import mark_of
+from computeagent.drivers.libvirt.domains import metadata_of
 from computeagent.drivers.libvirt.driver import running_guests
 
 pytestmark = pytest.mark.libvirt
@@ -52,13 +52,13 @@ class Domain:
 
 @pytest.mark.parametrize("code", ["VIR_ERR_NO_DOMAIN_METADATA", "VIR_ERR_NO_DOMAIN"])
 def test_domain_without_our_mark_or_gone_is_not_ours(code: str) -> None:
-    assert mark_of(Domain(error=code)) is None
+    assert metadata_of(Domain(error=code)) is None
 
 
 @pytest.mark.parametrize("code", ["VIR_ERR_RPC", "VIR_ERR_SYSTEM_ERROR", "VIR_ERR_OPERATION_TIMEOUT"])
 def test_domain_that_cannot_be_asked_is_not_taken_for_somebody_elses(code: str) -> None:
     with pytest.raises(LibvirtError):
-        mark_of(Domain(error=code))
+        metadata_of(Domain(error=code))
 
 
 def test_sick_or_vanished_domain_does_not_keep_the_others_from_being_counted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
 from computeagent.drivers.host_options import ReservedPages
 from computeagent.management.host_settings import host_options
-from computeagent.protocol.pci import DeviceType, PciDevice
+from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 
 NOTHING = {
@@ -17,9 +17,9 @@ NOTHING = {
     "PCI_DEVICE_SPEC": "",
     "IMAGE_CACHE_UNUSED_S": 3600.0,
 }
-CARD = PciDevice("0000:81:00.0", "8086", "1572", DeviceType.PF, devname="ens1f0")
-FUNCTION = PciDevice("0000:81:02.1", "8086", "154c", DeviceType.VF, 1, CARD.address, "", "ens1f0")
-GPU = PciDevice("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD, 0)
+CARD = PciDeviceRecord("0000:81:00.0", "8086", "1572", DeviceType.PF, devname="ens1f0")
+FUNCTION = PciDeviceRecord("0000:81:02.1", "8086", "154c", DeviceType.VF, 1, CARD.address, "", "ens1f0")
+GPU = PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD, 0)
 ALL = (GPU, CARD, FUNCTION)
 
 

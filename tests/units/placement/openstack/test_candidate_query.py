@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from django.http import QueryDict
 
-from controlplane.openstack.faults import Fault
+from controlplane.openstack.faults import ApiFault
 from placement.candidates.query import CandidateQuery, RequestGroup
 from placement.domain import MAX_INT
 from placement.openstack.candidate_names import classes_asked, traits_asked
@@ -24,8 +24,8 @@ def _group(text: str, minor: int = 39) -> RequestGroup:
     return group
 
 
-def _fault(text: str, minor: int = 39) -> Fault:
-    with pytest.raises(Fault) as caught:
+def _fault(text: str, minor: int = 39) -> ApiFault:
+    with pytest.raises(ApiFault) as caught:
         _parsed(text, minor)
     assert caught.value.status == 400
     return caught.value

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from controlplane.openstack.faults import Fault
+from controlplane.openstack.faults import ApiFault
 from placement.openstack.query_values import (
     MORE_THAN_ANYBODY_HAS,
     parse_in_tree,
@@ -31,7 +31,7 @@ def test_amount_that_nobody_can_give_is_cut_to_one_that_nobody_can_give() -> Non
 
 @pytest.mark.parametrize("text", ["", " ", "VCPU", "VCPU:", "VCPU:x", "VCPU:1:2", "VCPU:0", "VCPU:-1", "VCPU:1,"])
 def test_resources_of_another_form_are_refused(text: str) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(ApiFault) as caught:
         parse_resources(text)
     assert caught.value.status == 400
 
@@ -50,7 +50,7 @@ def test_any_number_of_marks_forbids_once() -> None:
     ("text", "minor"), [("!A", 21), ("in:A", 38), ("in:A,!B", 39), ("in:", 39), ("", 39), ("A,,B", 39), ("!", 39)]
 )
 def test_required_of_another_form_is_refused(text: str, minor: int) -> None:
-    with pytest.raises(Fault):
+    with pytest.raises(ApiFault):
         parse_required([text], minor)
 
 
@@ -76,11 +76,11 @@ def test_no_member_of_asks_for_nothing() -> None:
     ],
 )
 def test_member_of_of_another_form_is_refused(values: list[str], minor: int, words: str) -> None:
-    with pytest.raises(Fault, match=words):
+    with pytest.raises(ApiFault, match=words):
         parse_member_of(values, minor, "_NET")
 
 
 def test_tree_is_named_by_a_provider() -> None:
     assert parse_in_tree(f" {FIRST} ") == FIRST
-    with pytest.raises(Fault):
+    with pytest.raises(ApiFault):
         parse_in_tree("pony")

@@ -3,7 +3,7 @@
 import uuid
 from dataclasses import replace
 
-from computeagent.protocol.pci import PciDevice
+from computeagent.protocol.pci import PciDeviceRecord
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.topology_needs import (
     CPU_LIMIT,
@@ -27,7 +27,7 @@ from tests.units.scheduling.topology.numa.topologies import cell, guest, host, p
 from tests.units.scheduling.worlds import request
 
 ANY_GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")
-CARDS = tuple(PciDevice(f"0000:8{at}:00.0", "10de", "1eb8", "type-PCI", at) for at in (0, 1))
+CARDS = tuple(PciDeviceRecord(f"0000:8{at}:00.0", "10de", "1eb8", "type-PCI", at) for at in (0, 1))
 TWO = host(cell(0), cell(1))
 PINNED = request(specs={"hw:cpu_policy": "dedicated"})
 
@@ -67,9 +67,9 @@ def test_device_far_from_every_fitting_cell_is_a_refusal() -> None:
     assert found.reason is RefusalReason.PCI_NUMA_FAR
 
 
-def test_each_device_answers_its_own_wish() -> None:
-    wishes = tuple(replace(ANY_GPU, alias=name, request_id=name) for name in ("one", "two"))
-    found = given(NodeTopology(None, CARDS), TopologyNeeds(None, FitNeeds(pci_requests=wishes)))
+def test_each_device_answers_its_own_constraint() -> None:
+    hw_request = tuple(replace(ANY_GPU, alias=name, request_id=name) for name in ("one", "two"))
+    found = given(NodeTopology(None, CARDS), TopologyNeeds(None, FitNeeds(pci_requests=hw_request)))
     assert [each.alias for each in found.devices] == ["one", "two"]
 
 

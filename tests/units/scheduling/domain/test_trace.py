@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.domain.trace.explanation import Standing
+from scheduling.domain.trace.explanation import HostResult
 from scheduling.engine import (
     DEFAULT_POLICY,
     Destination,
@@ -111,19 +111,19 @@ def test_redacted_verdict_names_no_host(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "standing", "text"),
+    ("name", "result", "text"),
     [
-        ("cmp-01", Standing.SELECTED, "cmp-01 was chosen for 1 of 1"),
-        ("CMP-03.lab", Standing.REFUSED, "disabled (operator: disks)"),
-        ("cmp-02", Standing.ALTERNATE, "came 2 of 4; cmp-01 won: 0.75 points ahead by CPUWeigher"),
-        ("lone", Standing.RANKED, "cmp-01 won"),
-        ("cmp-99", Standing.UNKNOWN, "not among the 6 hosts"),
+        ("cmp-01", HostResult.SELECTED, "cmp-01 was chosen for 1 of 1"),
+        ("CMP-03.lab", HostResult.REFUSED, "disabled (operator: disks)"),
+        ("cmp-02", HostResult.ALTERNATE, "came 2 of 4; cmp-01 won: 0.75 points ahead by CPUWeigher"),
+        ("lone", HostResult.RANKED, "cmp-01 won"),
+        ("cmp-99", HostResult.UNKNOWN, "not among the 6 hosts"),
     ],
 )
-def test_why_not_answers_for_one_host(name: str, standing: Standing, text: str) -> None:
+def test_why_not_answers_for_one_host(name: str, result: HostResult, text: str) -> None:
     trace = schedule(ScheduleCall(FLEET, request(num_alternates=2), DEFAULT_POLICY, 1))
     explanation = why_not(trace, name)
-    assert explanation.standing is standing
+    assert explanation.result is result
     assert text in explanation.sentence
 
 

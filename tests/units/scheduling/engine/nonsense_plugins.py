@@ -7,7 +7,7 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters import BaseHostFilter, Filter
 from scheduling.weighers import BaseHostWeigher, Weigher
 
@@ -30,34 +30,34 @@ def _again(depth: int) -> int:
 
 
 class ExitingHostFilter(BaseHostFilter):
-    def host_passes(self, host_state: Any, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: Any, spec_obj: RequestSpecView) -> bool:
         sys.exit(1)
 
 
 class RecursingHostFilter(BaseHostFilter):
-    def host_passes(self, host_state: Any, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: Any, spec_obj: RequestSpecView) -> bool:
         return _again(0) > 0
 
 
 class ShutdownHostFilter(BaseHostFilter):
-    def host_passes(self, host_state: Any, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: Any, spec_obj: RequestSpecView) -> bool:
         raise Shutdown
 
 
 class MuteHostFilter(BaseHostFilter):
-    def host_passes(self, host_state: Any, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: Any, spec_obj: RequestSpecView) -> bool:
         raise Mute
 
 
 class NoneHostFilter(BaseHostFilter):
-    def host_passes(self, host_state: Any, spec_obj: RequestSpec) -> Any:
+    def host_passes(self, host_state: Any, spec_obj: RequestSpecView) -> Any:
         return None
 
 
 class _Columns(Filter):
     """Refuses what `answer` makes of the hosts."""
 
-    def refusals(self, hosts: Hosts, spec: RequestSpec) -> list[RefusalGroup]:
+    def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
         return self.answer(hosts)
 
     def answer(self, hosts: Hosts) -> Any:
@@ -128,57 +128,57 @@ class ShortAvailable(_Columns):
 
 
 class ExitingHostWeigher(BaseHostWeigher):
-    def _weigh_object(self, host_state: Any, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: Any, weight_properties: RequestSpecView) -> float:
         sys.exit(1)
 
 
 class RecursingHostWeigher(BaseHostWeigher):
-    def _weigh_object(self, host_state: Any, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: Any, weight_properties: RequestSpecView) -> float:
         return _again(0)
 
 
 class ExitingWeigher(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         sys.exit(1)
 
 
 class AList(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         return [1.0] * len(hosts)
 
 
 class Words(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         return np.array(["heavy"] * len(hosts))
 
 
 class Infinite(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         return np.full(len(hosts), np.inf)
 
 
 class TwoDimensions(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         return np.zeros((len(hosts), 2))
 
 
 class _Plain(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> Any:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> Any:
         return np.arange(len(hosts), dtype=np.float64)
 
 
 class NanMultiplier(_Plain):
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Any:
+    def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Any:
         return np.full(len(hosts), np.nan)
 
 
 class ShortMultiplier(_Plain):
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Any:
+    def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Any:
         return np.ones(1)
 
 
 class NoMultiplier(_Plain):
-    def multipliers(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Any:
+    def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Any:
         return None
 
 
@@ -189,5 +189,5 @@ class BoundlessMinimum(_Plain):
 class OnePart(_Plain):
     """Answers with one number where two are due."""
 
-    def weigh(self, hosts: Hosts, spec: RequestSpec, configured: float | None) -> Any:
+    def weigh(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Any:
         return 1.0

@@ -8,7 +8,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_state import HostState
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters import BaseHostFilter
 from scheduling.weighers import BaseHostWeigher, Weigher
 
@@ -16,7 +16,7 @@ from scheduling.weighers import BaseHostWeigher, Weigher
 class OnlyEven(BaseHostFilter):
     """Hosts whose name ends in an even digit."""
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         return int(host_state.host[-1]) % 2 == 0
 
 
@@ -30,22 +30,22 @@ class Unrelated:
 
 
 class WithNumbers(BaseHostFilter):
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool | Refusal:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool | Refusal:
         return Refusal(RefusalReason.NUM_INSTANCES, wanted=1, available=2)
 
 
 class Raising(BaseHostFilter):
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         raise KeyError("no such key")
 
 
 class Babbling(BaseHostFilter):
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         return "yes"  # type: ignore[return-value]
 
 
 class Limiting(BaseHostFilter):
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         host_state.limits["vcpu"] = host_state.vcpus_total
         return True
 
@@ -53,7 +53,7 @@ class Limiting(BaseHostFilter):
 class Scribbling(BaseHostFilter):
     """Writes where it must not matter."""
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         host_state.free_ram_mb = 0
         host_state.stats["x"] = 1
         host_state.aggregates.clear()
@@ -61,7 +61,7 @@ class Scribbling(BaseHostFilter):
 
 
 class ByName(BaseHostWeigher):
-    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpecView) -> float:
         return float(host_state.host[-1])
 
 
@@ -84,17 +84,17 @@ class Stranger:
 
 
 class NotANumber(BaseHostWeigher):
-    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpec) -> float:
+    def _weigh_object(self, host_state: HostState, weight_properties: RequestSpecView) -> float:
         return float("nan")
 
 
 class WrongLength(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         return np.zeros(1)
 
 
 class RaisingWeigher(Weigher):
-    def raw(self, hosts: Hosts, spec: RequestSpec) -> FloatArray:
+    def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         raise ZeroDivisionError
 
 

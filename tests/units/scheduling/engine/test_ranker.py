@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scheduling.domain.hosts.host_state import HostState
-from scheduling.domain.request.request_spec import RequestSpec
+from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.domain.trace.weighing import Ranking, best_few, best_first
 from scheduling.engine import DEFAULT_POLICY, HostRow, InventoryRow
 from scheduling.engine.rank import Ranker
@@ -81,7 +81,7 @@ class Remembers:
 
     seen: list[tuple[int, str, int, dict[str, object]]] = []
 
-    def host_passes(self, host_state: HostState, spec_obj: RequestSpec) -> bool:
+    def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool:
         self.seen.append((spec_obj.index, host_state.host, host_state.num_instances, dict(host_state.limits)))
         if not spec_obj.index:
             host_state.limits["mark"] = host_state.host

@@ -10,7 +10,7 @@ from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.filters.base import Filter
 from scheduling.filters.core import AggregateCoreFilter, CoreFilter
 from scheduling.filters.disk import AggregateDiskFilter, DiskFilter
-from scheduling.filters.overcommit import Room
+from scheduling.filters.overcommit import ResourceRoom
 from scheduling.filters.ram import AggregateRamFilter, RamFilter
 from tests.units.scheduling.worlds import aggregate, every, flavor, host, policy, refused, request, run, spec_of, table
 
@@ -168,4 +168,4 @@ def test_hosts_already_gone_are_not_asked() -> None:
 def test_room_keeps_its_unit() -> None:
     snapshot = table(host("a"))
     ratio = snapshot.inventory("VCPU").allocation_ratio
-    assert Room(1, ratio, ratio, ratio, RefusalReason.RAM_SHORT, "MB", "memory_mb").unit == "MB"
+    assert ResourceRoom(1, ratio, ratio, ratio, RefusalReason.RAM_SHORT, "MB", "memory_mb").unit == "MB"

@@ -11,10 +11,10 @@ MEMBERS = ("m1", "m2", "m3")
 
 
 @pytest.mark.parametrize(
-    ("most", "refused_hosts"), [(None, {"one", "two"}), (1, {"one", "two"}), (2, {"two"}), (3, set())]
+    ("maximum", "refused_hosts"), [(None, {"one", "two"}), (1, {"one", "two"}), (2, {"two"}), (3, set())]
 )
-def test_anti_affinity_counts_members_on_the_host(most: int | None, refused_hosts: set[str]) -> None:
-    rules = {} if most is None else {"max_server_per_host": most}
+def test_anti_affinity_counts_members_on_the_host(maximum: int | None, refused_hosts: set[str]) -> None:
+    rules = {} if maximum is None else {"max_server_per_host": maximum}
     asked = request(group=group("anti-affinity", members=MEMBERS, **rules))
     assert set(refused(ServerGroupAntiAffinityFilter(), FLEET, asked)) == refused_hosts
 

@@ -158,5 +158,5 @@ def test_tpm_that_cannot_be_fails_the_request(specs: dict[str, str], message: st
 
 @pytest.mark.parametrize(("version", "expected"), [(72, frozenset()), (73, {"OWNER_NOVA"}), (80, {"OWNER_NOVA"})])
 def test_owner_is_required_once_every_service_reports_it(version: int, expected: frozenset[str]) -> None:
-    around = Surroundings((), PolicyOptions(), least_service_version=version)
+    around = Surroundings((), PolicyOptions(), min_service_version=version)
     assert owner_nova_filter(request(), around).required == expected

@@ -16,7 +16,7 @@ from tests.units.scheduling.worlds import aggregate, chosen, host, policy, reque
 ZONE = aggregate("east", "a", availability_zone="az-east")
 GPU = aggregate("gpu", "b", trait__HW_GPU="required")
 OPTIONS = PolicyOptions(enable_isolated_aggregate_filtering=True, image_metadata_prefilter=True)
-AROUND = Surroundings((ZONE, GPU), OPTIONS, least_service_version=73)
+AROUND = Surroundings((ZONE, GPU), OPTIONS, min_service_version=73)
 ASKED = request(
     availability_zone="az-east",
     specs={"accel:device_profile": "fpga"},

@@ -11,7 +11,7 @@ from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.policy import Policy
 from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Selection, Trace
+from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace, TraceSelection
 from scheduling.schedulers import FilterScheduler, schedule
 
 
@@ -38,7 +38,7 @@ class Alphabet:
         )
 
 
-def selection(table: HostTable, row: int, **changes: Any) -> Selection:
+def selection(table: HostTable, row: int, **changes: Any) -> TraceSelection:
     """A row of the table as a choice."""
     values = {
         "host": table.hosts[row],
@@ -47,7 +47,7 @@ def selection(table: HostTable, row: int, **changes: Any) -> Selection:
         "cell_uuid": table.cells[row],
         "availability_zone": "nova",
     }
-    return Selection(**{**values, **changes})
+    return TraceSelection(**{**values, **changes})
 
 
 class NoFilters(FilterScheduler):

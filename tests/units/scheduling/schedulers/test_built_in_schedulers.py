@@ -7,7 +7,7 @@ from scheduling.domain.policy import PolicyOptions
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, trace_from_dict, trace_to_dict, why_not
 from scheduling.schedulers.chance_scheduler import FILTERS
-from scheduling.schedulers.registry import rules_of
+from scheduling.schedulers.registry import policy_plugins
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.whatif.domain.capacity import capacity
 from scheduling.whatif.domain.world import world_run
@@ -106,8 +106,8 @@ def test_trial_and_capacity_follow_the_policys_scheduler() -> None:
 
 def test_refusals_of_a_rule_are_those_of_the_policys_scheduler() -> None:
     rules = policy("NumInstancesFilter", scheduler="chance_scheduler")
-    assert rules_of(rules).filters == FILTERS
-    assert rules_of(policy("NumInstancesFilter")).filters == ("NumInstancesFilter",)
+    assert policy_plugins(rules).filters == FILTERS
+    assert policy_plugins(policy("NumInstancesFilter")).filters == ("NumInstancesFilter",)
 
 
 def test_caching_scheduler_decides_as_the_filter_scheduler_does() -> None:

@@ -10,8 +10,8 @@ from scheduling.domain.policy import Policy
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import Trace
 from scheduling.engine import DEFAULT_POLICY, InventoryRow, ScheduleRequest, policy_from_dict, policy_to_dict
-from scheduling.policies.check import policy_problems, policy_validate
-from scheduling.schedulers.registry import rules_of, scheduler_get, scheduler_names
+from scheduling.policies.check import policy_plugins_check, policy_problems
+from scheduling.schedulers.registry import policy_plugins, scheduler_get, scheduler_names
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from tests.units.scheduling.schedulers.sample_schedulers import answers
 from tests.units.scheduling.worlds import flavor, host, policy, request, table
@@ -32,7 +32,7 @@ def test_scheduler_that_bends_the_policy_decides_by_its_own_rules() -> None:
     fleet = table(host("down", up=False))
     named = policy("ComputeFilter", scheduler=f"{HERE}.NoFilters")
     assert answers(scheduler_run(ScheduleCall(fleet, request(), named, 1))) == {"new-0": "down"}
-    assert rules_of(named).filters == ()
+    assert policy_plugins(named).filters == ()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_module_that_exits_when_imported_is_refused(
 
 def test_rules_that_are_no_policy_are_refused() -> None:
     with pytest.raises(PluginFailed, match="no policy"):
-        rules_of(policy(scheduler=f"{HERE}.WrongRules"))
+        policy_plugins(policy(scheduler=f"{HERE}.WrongRules"))
 
 
 def test_age_that_is_no_number_is_refused() -> None:
@@ -146,4 +146,4 @@ def test_scheduler_that_cannot_be_had_is_a_problem_of_the_policy(value: object, 
 
 def test_policy_with_an_unknown_scheduler_does_not_validate() -> None:
     with pytest.raises(PluginNotFound):
-        policy_validate(policy("ComputeFilter", scheduler="NoSuch"))
+        policy_plugins_check(policy("ComputeFilter", scheduler="NoSuch"))

@@ -28,7 +28,7 @@ def test_disk_is_the_lesser_of_free_and_least_available() -> None:
     disk = InventoryRow(500, used=100)
     fleet = table(
         host("free", disk=disk),
-        host("least", disk=disk, disk_available_least_gib=50),
+        host("minimum", disk=disk, disk_available_least_gib=50),
         host("more", disk=disk, disk_available_least_gib=450),
     )
     assert raw(DiskWeigher(), fleet) == [400 * 1024, 50 * 1024, 400 * 1024]

@@ -8,7 +8,7 @@ import pytest
 from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.errors import Invalid
 from scheduling.engine import HostRow, InventoryRow, PolicyOptions
-from scheduling.whatif.domain.capacity import MOST_BY_RUN, Room, capacity
+from scheduling.whatif.domain.capacity import MAX_BY_RUN, ZoneCapacity, capacity
 from scheduling.whatif.domain.world import World
 from tests.units.scheduling.answer_worlds import world
 from tests.units.scheduling.placement_worlds import child, pool, usage
@@ -18,7 +18,7 @@ from tests.units.scheduling.worlds import aggregate, flavor, host, policy, reque
 SMALL = flavor(vcpus=2, memory_mib=1024, root_gib=1)
 
 
-def room(where: World, *filters: str, **options: int) -> Room:
+def room(where: World, *filters: str, **options: int) -> ZoneCapacity:
     rules = replace(policy(*filters), options=PolicyOptions(**options))  # type: ignore[arg-type]
     return capacity(where, request(flavor=SMALL), rules).total
 
@@ -102,7 +102,7 @@ def test_room_in_children_is_counted_by_placing() -> None:
     where = replace(plain, providers={**plain.providers, device.uuid: device})
     asked = request(flavor=replace(SMALL, extra_specs={"resources1:VGPU": "1"}))
     found = capacity(where, asked, policy()).total
-    assert (found.count, found.is_least) == (3, False)
+    assert (found.count, found.is_lower_bound) == (3, False)
     assert "VGPU" in found.limits
 
 
@@ -125,13 +125,13 @@ def test_zone_that_the_cut_off_count_did_not_reach_is_counted_by_itself() -> Non
 
     found = capacity(world(*many, *few, aggregates=zones), asked, policy())
 
-    counts = {zone: (one.count, one.is_least) for zone, one in found.zones.items()}
-    assert counts["nova"] == (MOST_BY_RUN, True)
+    counts = {zone: (one.count, one.is_lower_bound) for zone, one in found.zones.items()}
+    assert counts["nova"] == (MAX_BY_RUN, True)
     assert counts["zone-b"] == (2, False)
     assert counts["zone-c"] == (0, False)
     assert found.zones["zone-c"].binds == "VCPU"
-    assert counts["zone-d"] == (MOST_BY_RUN // 4, True)
-    assert not any(one.is_least and not one.count for one in found.zones.values())
+    assert counts["zone-d"] == (MAX_BY_RUN // 4, True)
+    assert not any(one.is_lower_bound and not one.count for one in found.zones.values())
 
 
 def test_pool_that_hosts_share_is_counted_once() -> None:

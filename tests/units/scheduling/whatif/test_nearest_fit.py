@@ -18,7 +18,7 @@ from tests.units.scheduling.worlds import aggregate, flavor, group, host, policy
 NEW = "new-0"
 
 
-def told(where: World, tried: Trial, name: str = "a", **more: Any) -> list[Fit]:
+def findings(where: World, tried: Trial, name: str = "a", **more: Any) -> list[Fit]:
     return fits_on_host(where, tried, where.by_host[name], **more)
 
 
@@ -27,7 +27,7 @@ def sentences(fits: list[Fit], kind: ChangeKind | None = None) -> list[str]:
 
 
 def on(row: HostRow, asked: dict[str, Any], *filters: str, **rules: Any) -> list[Fit]:
-    return told(world(row), trial(request(**asked), policy(*filters, **rules)))
+    return findings(world(row), trial(request(**asked), policy(*filters, **rules)))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_down_host_is_to_be_brought_up_and_its_filter_stays_on() -> None:
 def test_wrong_zone_is_another_zone_or_a_move_of_the_host() -> None:
     zones = [aggregate("one", "a", availability_zone="az1"), aggregate("two", availability_zone="az2")]
     where = world(host("a"), aggregates=zones)
-    fits = told(where, trial(request(availability_zone="az2")))
+    fits = findings(where, trial(request(availability_zone="az2")))
     assert sentences(fits, ChangeKind.REQUEST) == ["ask for zone az1 instead of az2"]
     assert sentences(fits, ChangeKind.FLEET) == ["move a to zone az2 (aggregate two)"]
 
@@ -122,7 +122,7 @@ def test_hint_is_dropped_or_its_filter_is_off(hints: dict[str, tuple[str, ...]],
 )
 def test_group_is_left_or_changed_or_its_filter_is_off(members: GroupSnapshot, name: str, others: list[str]) -> None:
     where = world(host("a", instances=frozenset({"i2"})), host("b"))
-    fits = told(where, trial(request(group=members), policy(name)))
+    fits = findings(where, trial(request(group=members), policy(name)))
     assert sentences(fits, ChangeKind.REQUEST) == ["ask outside the server group group-1", *others]
     assert sentences(fits, ChangeKind.POLICY) == [f"switch the filter {name} off"]
 
@@ -158,7 +158,7 @@ def test_several_refusals_need_several_changes_and_sizes_add_up() -> None:
 def test_smaller_flavor_on_offer_is_told_and_a_larger_one_is_not() -> None:
     small, large = flavor(id="s", name="small", vcpus=1), flavor(id="l", name="large", vcpus=9)
     where = world(host("a", vcpu=InventoryRow(16, 15)))
-    fits = told(where, trial(), offers=[large, small])
+    fits = findings(where, trial(), offers=[large, small])
     assert "use the flavor small (1 vcpu, 2048 MiB ram, 10 GiB disk)" in sentences(fits)
     assert not any("large" in sentence for sentence in sentences(fits))
 
@@ -224,7 +224,7 @@ def test_nothing_is_told_where_there_is_no_host() -> None:
 
 def test_limits_of_a_policy_are_its_own() -> None:
     rules = replace(policy("NumInstancesFilter"), options=PolicyOptions(max_instances_per_host=1))
-    fits = told(world(host("a", num_instances=3)), Trial(request(), rules))
+    fits = findings(world(host("a", num_instances=3)), Trial(request(), rules))
     changed = [fit.trial.policy for fit in fits if fit.steps[0].what == "max_instances_per_host"]
     assert [one.options.max_instances_per_host for one in changed] == [4]
     assert isinstance(changed[0], Policy)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.topology import HostCell
+from computeagent.protocol.topology import NUMACell
 from computeagent.protocol.topology_json import host_to_dict
 from scheduling.engine import HostRow, InventoryRow
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -23,7 +23,7 @@ HYPERTHREADING = "HW_CPU_HYPERTHREADING"
 GPU = (("vendor_id", "10de"),)
 
 
-def numa_host(*cells: HostCell, gpus: dict[int, int] | None = None) -> HostRow:
+def numa_host(*cells: NUMACell, gpus: dict[int, int] | None = None) -> HostRow:
     """Offers both kinds of CPUs."""
     pools = tuple(PciPool("10de", "1eb8", "type-PCI", at, count) for at, count in (gpus or {}).items())
     inventories = {**ROOMY, "PCPU": InventoryRow(16)}
@@ -31,7 +31,7 @@ def numa_host(*cells: HostCell, gpus: dict[int, int] | None = None) -> HostRow:
     return host("a", inventories=inventories, numa_topology=seen, pci_pools=pools_to_list(pools))
 
 
-def told(row: HostRow, *, vcpus: int = 4, memory: int = 2048, specs: dict[str, str], **asked: Any) -> list[str]:
+def findings(row: HostRow, *, vcpus: int = 4, memory: int = 2048, specs: dict[str, str], **asked: Any) -> list[str]:
     where = world(row)
     wanted = request(flavor=flavor(vcpus=vcpus, memory_mib=memory, extra_specs=specs), **asked)
     rules = policy("NUMATopologyFilter", "PciPassthroughFilter")
@@ -41,16 +41,16 @@ def told(row: HostRow, *, vcpus: int = 4, memory: int = 2048, specs: dict[str, s
 
 
 def test_host_without_topology_takes_a_guest_that_asks_for_none() -> None:
-    assert told(numa_host(), specs={"hw:numa_nodes": "2"}) == ["ask for no NUMA topology"]
+    assert findings(numa_host(), specs={"hw:numa_nodes": "2"}) == ["ask for no NUMA topology"]
 
 
 def test_guest_of_too_many_cells_is_spread_over_fewer() -> None:
-    found = told(numa_host(cell()), specs={"hw:numa_nodes": "2"})
+    found = findings(numa_host(cell()), specs={"hw:numa_nodes": "2"})
     assert found == ["spread it over 1 NUMA cell instead of 2", "ask for no NUMA topology"]
 
 
 def test_pinned_guest_too_large_for_a_cell_is_spread_or_made_smaller_or_shares() -> None:
-    found = told(numa_host(cell(0), cell(1)), vcpus=6, specs=DEDICATED)
+    found = findings(numa_host(cell(0), cell(1)), vcpus=6, specs=DEDICATED)
     assert found == [
         "ask for 4 vcpu instead of 6",
         "ask for shared CPUs instead of pinned ones",
@@ -59,31 +59,31 @@ def test_pinned_guest_too_large_for_a_cell_is_spread_or_made_smaller_or_shares()
 
 
 def test_guest_of_shared_cpus_too_large_for_a_cell_is_spread_or_made_smaller() -> None:
-    found = told(numa_host(cell(0), cell(1)), vcpus=6, specs={"hw:numa_nodes": "1"})
+    found = findings(numa_host(cell(0), cell(1)), vcpus=6, specs={"hw:numa_nodes": "1"})
     assert "ask for 4 vcpu instead of 6" in found
     assert "spread it over 2 NUMA cells instead of 1" in found
 
 
 def test_guest_with_too_much_memory_for_a_cell_is_spread_or_made_smaller() -> None:
-    found = told(numa_host(cell(0), cell(1)), memory=6144, specs={"hw:numa_nodes": "1"})
+    found = findings(numa_host(cell(0), cell(1)), memory=6144, specs={"hw:numa_nodes": "1"})
     assert "ask for 4096 MB ram instead of 6144" in found
     assert "spread it over 2 NUMA cells instead of 1" in found
 
 
 def test_thread_policy_that_the_cell_cannot_keep_is_dropped() -> None:
     halves = replace(numa_host(cell(threads=2, pinned_cpus=frozenset({0, 2}))), traits=frozenset({HYPERTHREADING}))
-    found = told(halves, vcpus=2, specs={**DEDICATED, "hw:cpu_thread_policy": "require"})
+    found = findings(halves, vcpus=2, specs={**DEDICATED, "hw:cpu_thread_policy": "require"})
     assert "ask for no CPU thread policy" in found
 
 
 def test_thread_policy_that_needs_a_trait_the_host_lacks_is_dropped() -> None:
-    found = told(numa_host(cell()), specs={**DEDICATED, "hw:cpu_thread_policy": "require"})
+    found = findings(numa_host(cell()), specs={**DEDICATED, "hw:cpu_thread_policy": "require"})
     assert "use a flavor without the extra spec hw:cpu_thread_policy" in found
 
 
 def test_too_few_large_pages_are_asked_for_less_or_in_another_size() -> None:
     few = cell(mempages=(pages(4, 2**20), pages(2048, 512)))
-    found = told(numa_host(few), memory=2048, specs={"hw:mem_page_size": "large"})
+    found = findings(numa_host(few), memory=2048, specs={"hw:mem_page_size": "large"})
     assert found == [
         "ask for 1024 MB ram instead of 2048",
         "ask for pages of 4 KiB instead of large",
@@ -92,7 +92,7 @@ def test_too_few_large_pages_are_asked_for_less_or_in_another_size() -> None:
 
 
 def test_page_size_that_the_host_lacks_is_another() -> None:
-    found = told(numa_host(cell(mempages=(pages(4, 2**20),))), specs={"hw:mem_page_size": "1GB"})
+    found = findings(numa_host(cell(mempages=(pages(4, 2**20),))), specs={"hw:mem_page_size": "1GB"})
     assert "ask for pages of 4 KiB instead of 1GB" in found
 
 
@@ -102,14 +102,14 @@ def test_page_size_that_the_host_lacks_is_another() -> None:
 )
 def test_fewer_devices_are_asked_for(free: dict[int, int], sentences: list[str]) -> None:
     asked = (PciRequest(2, (GPU,), "gpu"),)
-    found = told(numa_host(cell(), gpus=free), specs={"pci_passthrough:alias": "gpu:2"}, pci_requests=asked)
+    found = findings(numa_host(cell(), gpus=free), specs={"pci_passthrough:alias": "gpu:2"}, pci_requests=asked)
     assert found == sentences
 
 
 def test_devices_near_other_cells_need_not_be_near() -> None:
     asked = (PciRequest(1, (GPU,), "gpu", NumaPolicy.REQUIRED),)
     full = cell(1, pinned_cpus=frozenset({4, 5, 6, 7}))
-    found = told(numa_host(cell(0), full, gpus={1: 1}), specs=DEDICATED, pci_requests=asked)
+    found = findings(numa_host(cell(0), full, gpus={1: 1}), specs=DEDICATED, pci_requests=asked)
     assert "prefer PCI devices near the NUMA cells, without insisting" in found
 
 
@@ -117,4 +117,4 @@ def test_change_that_contradicts_the_rest_is_not_told() -> None:
     odd = {"hw:numa_nodes": "2", "hw:numa_cpus.0": "0", "hw:numa_cpus.1": "1,2", "hw:numa_mem.0": "1024"}
     odd |= {"hw:numa_mem.1": "1024", "hw:mem_page_size": "2MB"}
     row = numa_host(cell(0, mempages=(pages(4, 2**20),)), cell(1, mempages=(pages(4, 2**20),)))
-    assert "spread it over 2 NUMA cells instead of 1" not in told(row, vcpus=3, specs=odd)
+    assert "spread it over 2 NUMA cells instead of 1" not in findings(row, vcpus=3, specs=odd)

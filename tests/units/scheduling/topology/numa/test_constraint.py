@@ -7,7 +7,7 @@ import pytest
 from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, CpuPolicy, EmulatorThreads
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.memory_rules import locked_memory
-from tests.units.scheduling.topology.numa.topologies import wanted, wishes
+from tests.units.scheduling.topology.numa.topologies import hw_request, wanted
 
 
 def fails(field: str, **changes: Any) -> None:
@@ -21,13 +21,13 @@ def fails(field: str, **changes: Any) -> None:
     "specs",
     [{"numa_nodes": "1"}, {"mem_page_size": "large"}, {"pmem": "6GB, 2MB"}, {"cpu_policy": "dedicated"}],
 )
-def test_any_of_four_wishes_makes_a_topology(specs: dict[str, str]) -> None:
+def test_any_of_four_constraints_makes_a_topology(specs: dict[str, str]) -> None:
     found = wanted(**specs)
     assert found is not None and len(found) == 1
 
 
 @pytest.mark.parametrize("specs", [{}, {"cpu_policy": "shared"}, {"cpu_sockets": "2"}, {"pmem": " , "}])
-def test_other_wishes_make_no_topology(specs: dict[str, str]) -> None:
+def test_other_constraints_make_no_topology(specs: dict[str, str]) -> None:
     assert wanted(**specs) is None
 
 
@@ -147,7 +147,7 @@ def test_page_size_of_the_image_is_forbidden_beside_small_or_a_size(flavor: str)
 
 def test_locked_memory_needs_a_page_size() -> None:
     fails("hw:locked_memory", locked_memory="true")
-    assert locked_memory(wishes(locked_memory="true", mem_page_size="large"))
+    assert locked_memory(hw_request(locked_memory="true", mem_page_size="large"))
 
 
 def test_locked_memory_of_flavor_and_image_must_agree() -> None:
@@ -155,5 +155,5 @@ def test_locked_memory_of_flavor_and_image_must_agree() -> None:
 
 
 def test_memory_encryption_implies_locked_memory() -> None:
-    assert locked_memory(wishes(mem_encryption="true"))
-    assert not locked_memory(wishes(mem_encryption="true", mem_encryption_model="amd-sev-snp"))
+    assert locked_memory(hw_request(mem_encryption="true"))
+    assert not locked_memory(hw_request(mem_encryption="true", mem_encryption_model="amd-sev-snp"))

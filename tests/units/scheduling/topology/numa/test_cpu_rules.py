@@ -7,14 +7,14 @@ import pytest
 from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
-from tests.units.scheduling.topology.numa.topologies import wishes
+from tests.units.scheduling.topology.numa.topologies import hw_request
 
 DEDICATED = {"cpu_policy": "dedicated"}
 MIXED = {"cpu_policy": "mixed"}
 
 
 def rules(**changes: Any) -> CpuRules:
-    return cpu_rules(wishes(**changes))
+    return cpu_rules(hw_request(**changes))
 
 
 def fails(field: str, **changes: Any) -> None:
@@ -26,7 +26,7 @@ def fails(field: str, **changes: Any) -> None:
 
 def others(**changes: Any) -> Any:
     specs, properties = changes.pop("specs"), changes.pop("properties", {})
-    asked = wishes(properties=properties, **changes)
+    asked = hw_request(properties=properties, **changes)
     asked.flavor.extra_specs.update(specs)  # type: ignore[attr-defined]
     return asked
 

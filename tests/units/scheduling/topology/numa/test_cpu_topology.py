@@ -6,11 +6,11 @@ import pytest
 
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
-from tests.units.scheduling.topology.numa.topologies import wishes
+from tests.units.scheduling.topology.numa.topologies import hw_request
 
 
 def best(*, allow_threads: bool = True, **changes: Any) -> tuple[int, int, int]:
-    asked = wishes(**{"vcpus": 8, **changes})
+    asked = hw_request(**{"vcpus": 8, **changes})
     return best_cpu_topology(asked.flavor, asked.image, allow_threads=allow_threads).parts
 
 
@@ -20,7 +20,7 @@ def fails(field: str, **changes: Any) -> None:
     assert caught.value.field == field
 
 
-def test_without_wishes_every_vcpu_is_a_socket() -> None:
+def test_without_constraints_every_vcpu_is_a_socket() -> None:
     assert best() == (8, 1, 1)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.topology import HostCell
+from computeagent.protocol.topology import NUMACell
 from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
@@ -30,7 +30,7 @@ PINNED = {"hw:cpu_policy": "dedicated"}
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu", NumaPolicy.REQUIRED, "flavor-0")
 
 
-def numa_host(name: str, *cells: HostCell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
+def numa_host(name: str, *cells: NUMACell, gpus: dict[int, int] | None = None, **changes: Any) -> Any:
     """A host with these cells; `gpus` are counts by cell."""
     pools = tuple(PciPool("10de", "1eb8", "type-PCI", at, count) for at, count in (gpus or {}).items())
     return worlds.host(name, numa_topology=host_to_dict(host(*cells)), pci_pools=pools_to_list(pools), **changes)

@@ -4,21 +4,23 @@ from typing import Any
 
 from computeagent.protocol.topology import (
     CpuPolicy,
-    GuestCell,
+    GuestCellTuning,
     GuestTopology,
-    HostCell,
     HostTopology,
-    Pages,
+    NUMACell,
+    NUMAPages,
     ThreadPolicy,
 )
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.constraint import guest_topology
 
 
-def wishes(*, vcpus: int = 4, memory: int = 2048, properties: dict[str, Any] | None = None, **specs: str) -> Wishes:
+def hw_request(
+    *, vcpus: int = 4, memory: int = 2048, properties: dict[str, Any] | None = None, **specs: str
+) -> HwRequest:
     """A flavor with `hw:` extra specs by keyword, dots as double underscores, and an image with `properties`."""
-    return Wishes(flavor(vcpus=vcpus, memory=memory, **specs), ImageSnapshot(properties=properties or {}))
+    return HwRequest(flavor(vcpus=vcpus, memory=memory, **specs), ImageSnapshot(properties=properties or {}))
 
 
 def flavor(*, vcpus: int = 4, memory: int = 2048, others: dict[str, str] | None = None, **specs: str) -> FlavorSnapshot:
@@ -28,41 +30,41 @@ def flavor(*, vcpus: int = 4, memory: int = 2048, others: dict[str, str] | None 
 
 
 def wanted(**changes: Any) -> GuestTopology | None:
-    """The topology that such wishes make."""
-    asked = wishes(**changes)
+    """The topology that such requests make."""
+    asked = hw_request(**changes)
     return guest_topology(asked.flavor, asked.image)
 
 
-def cell(at: int = 0, cpus: int = 4, *, threads: int = 1, **changes: Any) -> HostCell:
+def cell(at: int = 0, cpus: int = 4, *, threads: int = 1, **changes: Any) -> NUMACell:
     """A cell of `cpus` CPUs, all offered both ways, 4 GiB, no page information; cores of `threads` in a row."""
     first = at * cpus
     numbers = frozenset(range(first, first + cpus))
     cores = tuple(frozenset(range(one, one + threads)) for one in range(first, first + cpus, threads))
     defaults: dict[str, Any] = {"cpuset": numbers, "pcpuset": numbers, "memory_mib": 4096, "siblings": cores}
-    return HostCell(id=at, **{**defaults, **changes})
+    return NUMACell(id=at, **{**defaults, **changes})
 
 
-def host(*cells: HostCell) -> HostTopology:
+def host(*cells: NUMACell) -> HostTopology:
     """A host of these cells."""
     return HostTopology(cells)
 
 
-def part(at: int = 0, *, shared: int = 0, pinned: int = 0, memory: int = 1024, **changes: Any) -> GuestCell:
+def part(at: int = 0, *, shared: int = 0, pinned: int = 0, memory: int = 1024, **changes: Any) -> GuestCellTuning:
     """A guest cell; its policy follows from what it has. vCPUs are numbered from 0, the pinned ones first."""
     policy = {(True, False): CpuPolicy.DEDICATED, (True, True): CpuPolicy.MIXED}.get((bool(pinned), bool(shared)))
     defaults: dict[str, Any] = {"cpu_policy": policy, "memory_mib": memory}
     pins, floats = frozenset(range(pinned)), frozenset(range(pinned, pinned + shared))
-    return GuestCell(id=at, cpuset=floats, pcpuset=pins, **{**defaults, **changes})
+    return GuestCellTuning(id=at, cpuset=floats, pcpuset=pins, **{**defaults, **changes})
 
 
-def guest(*cells: GuestCell, **changes: Any) -> GuestTopology:
+def guest(*cells: GuestCellTuning, **changes: Any) -> GuestTopology:
     """A guest of these cells."""
     return GuestTopology(cells, **changes)
 
 
-def pages(size_kib: int, total: int, used: int = 0, reserved: int = 0) -> Pages:
+def pages(size_kib: int, total: int, used: int = 0, reserved: int = 0) -> NUMAPages:
     """Pages of one size."""
-    return Pages(size_kib, total, used, reserved)
+    return NUMAPages(size_kib, total, used, reserved)
 
 
 ISOLATE, REQUIRE, PREFER = ThreadPolicy.ISOLATE, ThreadPolicy.REQUIRE, ThreadPolicy.PREFER

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from computeagent.protocol.pci import DeviceState, PciDevice
+from computeagent.protocol.pci import DeviceState, PciDeviceRecord
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, allocate, claim, free, pools_of
@@ -10,8 +10,8 @@ from scheduling.topology.domain.pci.devices import Devices, allocate, claim, fre
 CARD = "0000:0a:00.0"
 
 
-def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDevice:
-    return PciDevice(address, "8086", "1572", kind, **changes)
+def device(address: str = CARD, kind: str = "type-PCI", **changes: Any) -> PciDeviceRecord:
+    return PciDeviceRecord(address, "8086", "1572", kind, **changes)
 
 
 def test_like_devices_of_a_card_make_one_pool() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.pci import DeviceState, PciDevice
+from computeagent.protocol.pci import DeviceState, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, claim, free
@@ -14,8 +14,10 @@ from scheduling.topology.domain.pci.report import devices_merged, devices_report
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu")
 
 
-def entry(address: str = "0000:81:00.0", **more: Any) -> PciDevice:
-    return PciDevice(**{"address": address, "vendor_id": "10DE", "product_id": "1eb8", "dev_type": "type-PCI", **more})
+def entry(address: str = "0000:81:00.0", **more: Any) -> PciDeviceRecord:
+    return PciDeviceRecord(
+        **{"address": address, "vendor_id": "10DE", "product_id": "1eb8", "dev_type": "type-PCI", **more}
+    )
 
 
 def owned() -> Devices:

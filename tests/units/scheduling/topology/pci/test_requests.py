@@ -10,7 +10,7 @@ from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
 from scheduling.topology.domain.pci.pool import NumaPolicy
 from scheduling.topology.domain.pci.request import request_of_port, requests_of_flavor
-from tests.units.scheduling.topology.numa.topologies import wishes
+from tests.units.scheduling.topology.numa.topologies import hw_request
 
 ALIASES = parse_aliases(
     [
@@ -21,7 +21,7 @@ ALIASES = parse_aliases(
 
 
 def asked(text: str, **changes: Any) -> tuple[PciRequest, ...]:
-    both = wishes(**changes)
+    both = hw_request(**changes)
     both.flavor.extra_specs["pci_passthrough:alias"] = text  # type: ignore[index]
     return requests_of_flavor(both.flavor, both.image, ALIASES)
 

@@ -8,9 +8,9 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_from_list, pools_to_list
 from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, free
-from scheduling.topology.domain.pci.support import ANYWHERE, Place, claim, consume
+from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace, claim, consume
 
-NEAR = Place(frozenset({0}), {0: 0, 1: 0, 2: 1})
+NEAR = NumaPlace(frozenset({0}), {0: 0, 1: 0, 2: 1})
 
 
 def pool(count: int = 1, node: int | None = 0, kind: str = "type-PCI", **changes: Any) -> PciPool:
@@ -22,13 +22,15 @@ def asks(count: int = 1, policy: NumaPolicy | None = None, **spec: str) -> PciRe
     return PciRequest(count, (tuple(sorted({"vendor_id": "8086", **spec}.items())),), "nic", policy, "req")
 
 
-def taken(pools: tuple[PciPool, ...], *requests: PciRequest, place: Place = ANYWHERE, **more: Any) -> dict[int, int]:
+def taken(
+    pools: tuple[PciPool, ...], *requests: PciRequest, place: NumaPlace = ANYWHERE, **more: Any
+) -> dict[int, int]:
     found = consume(pools, requests, place, **more)
     assert not isinstance(found, Refusal), found
     return dict(found.given)
 
 
-def refusal(pools: tuple[PciPool, ...], *requests: PciRequest, place: Place = ANYWHERE, **more: Any) -> Refusal:
+def refusal(pools: tuple[PciPool, ...], *requests: PciRequest, place: NumaPlace = ANYWHERE, **more: Any) -> Refusal:
     found = consume(pools, requests, place, **more)
     assert isinstance(found, Refusal)
     return found
@@ -135,7 +137,7 @@ def test_guest_without_cells_takes_devices_anywhere() -> None:
 
 
 def test_socket_policy_needs_every_socket_known() -> None:
-    place = Place(frozenset({0}), {0: 0, 1: None})
+    place = NumaPlace(frozenset({0}), {0: 0, 1: None})
     assert refusal((pool(node=1),), asks(policy=P.SOCKET), place=place).available == 0
 
 

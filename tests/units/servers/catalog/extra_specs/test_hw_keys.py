@@ -65,21 +65,21 @@ def test_what_is_no_truth_value_is_refused(key, value):
     assert "it must be yes or no" in extra_spec_complaint(key, value)
 
 
-@pytest.mark.parametrize(("key", "least", "most"), NUMBERS)
-def test_number_within_its_bounds_is_taken(key, least, most):
-    assert extra_spec_complaint(key, str(least)) == ""
-    assert extra_spec_complaint(key, str(most or 10**6)) == ""
+@pytest.mark.parametrize(("key", "minimum", "maximum"), NUMBERS)
+def test_number_within_its_bounds_is_taken(key, minimum, maximum):
+    assert extra_spec_complaint(key, str(minimum)) == ""
+    assert extra_spec_complaint(key, str(maximum or 10**6)) == ""
 
 
-@pytest.mark.parametrize(("key", "least", "most"), NUMBERS)
-def test_number_outside_its_bounds_is_refused_with_them(key, least, most):
-    words = f"from {least} to {most}" if most else f"at least {least}"
-    outside = [least - 1, *([most + 1] if most else [])]
+@pytest.mark.parametrize(("key", "minimum", "maximum"), NUMBERS)
+def test_number_outside_its_bounds_is_refused_with_them(key, minimum, maximum):
+    words = f"from {minimum} to {maximum}" if maximum else f"at least {minimum}"
+    outside = [minimum - 1, *([maximum + 1] if maximum else [])]
     assert all(words in extra_spec_complaint(key, str(value)) for value in outside)
 
 
-@pytest.mark.parametrize(("key", "least", "most"), NUMBERS)
-def test_text_for_a_number_is_refused(key, least, most):
+@pytest.mark.parametrize(("key", "minimum", "maximum"), NUMBERS)
+def test_text_for_a_number_is_refused(key, minimum, maximum):
     assert "a whole number" in extra_spec_complaint(key, "five")
 
 

@@ -46,9 +46,9 @@ def test_key_of_a_small_namespace_is_taken(key, value):
     ],
 )
 def test_bad_value_of_a_small_namespace_is_refused(key, value, allowed):
-    told = extra_spec_complaint(key, value)
-    assert told.startswith(f"{key}: is {value!r}; it must be ")
-    assert allowed in told
+    reported = extra_spec_complaint(key, value)
+    assert reported.startswith(f"{key}: is {value!r}; it must be ")
+    assert allowed in reported
 
 
 @pytest.mark.parametrize("value", ["gpu:1", "gpu:1,nic:2", "gpu:1 , nic:2", "a1:65"])
@@ -103,9 +103,9 @@ def test_requirement_of_each_operator_is_taken(key, value):
     "value", [">= five", "=", "== ", "s==", "<in>", "<all-in>", "<or>", "<or> a b", "<or> a <or>", ""]
 )
 def test_requirement_that_nothing_can_satisfy_is_refused(value):
-    told = extra_spec_complaint("capabilities:vcpus", value)
-    assert told.startswith("capabilities:vcpus: is ")
-    assert "<all-in> with several" in told
+    reported = extra_spec_complaint("capabilities:vcpus", value)
+    assert reported.startswith("capabilities:vcpus: is ")
+    assert "<all-in> with several" in reported
 
 
 @pytest.mark.parametrize("name", PLAIN_CAPABILITIES)
@@ -140,8 +140,8 @@ def test_plain_capability_leads_nowhere():
 )
 def test_misspelt_key_gets_the_nearest_one_suggested(key, nearest):
     namespace = key.partition(":")[0]
-    told = extra_spec_complaint(key, "1")
-    assert told == f"{key}: is not a key of the namespace {namespace}. Did you mean {nearest}?"
+    reported = extra_spec_complaint(key, "1")
+    assert reported == f"{key}: is not a key of the namespace {namespace}. Did you mean {nearest}?"
 
 
 def test_key_that_is_near_to_none_is_refused_without_a_suggestion():

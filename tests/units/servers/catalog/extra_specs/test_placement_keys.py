@@ -28,8 +28,8 @@ def test_key_of_placements_grammar_is_taken(key, value):
 
 @pytest.mark.parametrize("value", ["-1", "two", "", "1.5", "²", "2147483648", "1_000"])
 def test_amount_that_is_no_whole_number_is_refused_with_the_range(value):
-    told = extra_spec_complaint("resources:VCPU", value)
-    assert told == f"resources:VCPU: is {value!r}; it must be a whole number from 0 to 2147483647."
+    reported = extra_spec_complaint("resources:VCPU", value)
+    assert reported == f"resources:VCPU: is {value!r}; it must be a whole number from 0 to 2147483647."
 
 
 @pytest.mark.parametrize("name", ["VCPUS", "vcpu", "", "CUSTOM_gold", "CUSTOM_", "CUSTOM_" + "A" * 249])
@@ -52,8 +52,8 @@ def test_misspelt_trait_gets_the_nearest_one_suggested():
 
 @pytest.mark.parametrize("value", ["maybe", "Required", "", "preferred"])
 def test_trait_is_required_or_forbidden(value):
-    told = extra_spec_complaint("trait:HW_CPU_X86_AVX2", value)
-    assert told == f"trait:HW_CPU_X86_AVX2: is {value!r}; it must be one of required, forbidden."
+    reported = extra_spec_complaint("trait:HW_CPU_X86_AVX2", value)
+    assert reported == f"trait:HW_CPU_X86_AVX2: is {value!r}; it must be one of required, forbidden."
 
 
 def test_group_policy_is_one_of_two():

@@ -3,10 +3,10 @@
 import numpy as np
 
 from placement.candidates.columns import FleetColumns, Ints
-from placement.candidates.slots import Request, has_traits
+from placement.candidates.request_slots import SlottedRequest, has_traits
 
 
-def rows_alone(columns: FleetColumns, request: Request) -> Ints | None:
+def single_provider_rows(columns: FleetColumns, request: SlottedRequest) -> Ints | None:
     """By root: the one row that must serve everything, where that is so; -1 where a walk must tell; None: nowhere."""
     if len(request.query.groups) != 1 or request.is_shared or request.query.same_subtree:
         return None
@@ -19,12 +19,12 @@ def rows_alone(columns: FleetColumns, request: Request) -> Ints | None:
     return _in_trees(columns, request, np.flatnonzero(rows))
 
 
-def _in_trees(columns: FleetColumns, request: Request, rows: Ints) -> Ints:
+def _in_trees(columns: FleetColumns, request: SlottedRequest, rows: Ints) -> Ints:
     """Where each slot has a single row in the tree, and it is the same row for all."""
     root = columns.trees.root
-    alone = np.full(len(columns), -1, dtype=np.int64)
-    alone[root[rows]] = rows
+    single = np.full(len(columns), -1, dtype=np.int64)
+    single[root[rows]] = rows
     for slot in request.slots:
         choices = np.bincount(root[slot.rows], minlength=len(columns))
-        alone[choices != 1] = -1
-    return alone
+        single[choices != 1] = -1
+    return single

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from controlplane.dashboard.instances.journey.lanes import Lane, Span, Tone
-from controlplane.dashboard.instances.journey.standing import standing_words, takes_of
+from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
+from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
 from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
 KINDS = {SCHEDULE_AND_BUILD: "Schedule", RESCHEDULE: "Choose another host"}
@@ -14,11 +14,11 @@ CLOCKS = timedelta(seconds=1)
 """How far the clock of a process may be from the database's."""
 
 
-def conductor_lanes(works: Sequence[Any], decisions: Sequence[Any], *, now: datetime, is_admin: bool) -> list[Lane]:
+def conductor_tracks(works: Sequence[Any], decisions: Sequence[Any], *, now: datetime, is_admin: bool) -> list[Track]:
     """One lane for each piece of scheduling work, with the decision that was made while it ran."""
     mine = [work for work in works if work.kind in KINDS]
     made = _decisions_of(mine, decisions, now)
-    return [_lane(work, made.get(work.pk), now, is_admin=is_admin) for work in mine]
+    return [_track(work, made.get(work.pk), now, is_admin=is_admin) for work in mine]
 
 
 def _decisions_of(works: Sequence[Any], decisions: Sequence[Any], now: datetime) -> dict[Any, Any]:
@@ -39,10 +39,10 @@ def _decisions_of(works: Sequence[Any], decisions: Sequence[Any], now: datetime)
     return found
 
 
-def _lane(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> Lane:
+def _track(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> Track:
     tone, outcome = _outcome(work, decision)
     error = _error(work, decision, is_admin=is_admin) if tone is Tone.BAD else ""
-    return Lane(
+    return Track(
         title=KINDS[work.kind],
         tone=tone,
         outcome=outcome,
@@ -79,12 +79,12 @@ def _causes(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> list[
     causes = []
     if work.kind == RESCHEDULE and work.state == "done" and decision is None and work.outcome.get("host"):
         causes.append("The next alternate of the earlier decision had room: nothing was decided anew.")
-    takes = takes_of(work)
+    takes = times_taken(work)
     if takes > 1:
         causes.append(f"Taken {takes} times: earlier conductors failed, or were not heard of any more.")
     if work.finished_at is None and is_admin and work.outcome.get("error"):
         causes.append(f"The last of them said: {work.outcome['error']}")
-    return [*causes, *standing_words(work, now, who="conductor")]
+    return [*causes, *work_notes(work, now, who="conductor")]
 
 
 def _spans(work: Any, decision: Any, tone: Tone, error: str) -> list[Span]:

@@ -29,7 +29,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Track:
     """One attempt of somebody: a conductor's, a host's, or a point at which the control plane stepped in.
 
     `outcome` is its pill. `causes` are sentences: why it came to be, why it ended so. `host` is empty for tenants.
@@ -48,7 +48,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class Section:
     """One try to build it, from being asked for to its end: the lanes share an axis that begins with it.
 
     `note` says who asked for it again. `is_active`: it ended as everybody hoped.
@@ -59,4 +59,4 @@ class Chapter:
     ended: datetime | None
     note: str = ""
     is_active: bool = False
-    lanes: list[Lane] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)

@@ -4,14 +4,14 @@ import json
 from datetime import datetime
 from typing import Any
 
-from controlplane.dashboard.instances.journey.lanes import Lane, Tone
-from controlplane.dashboard.instances.journey.words import heal_words, step_words
+from controlplane.dashboard.instances.journey.labels import heal_label, step_label
+from controlplane.dashboard.instances.journey.tracks import Tone, Track
 
 
-def heal_lane(heal: Any, *, is_admin: bool) -> Lane:
+def heal_track(heal: Any, *, is_admin: bool) -> Track:
     """What was put right. Its words and numbers may name hosts: they are for admins."""
-    return Lane(
-        title=heal_words(heal.kind),
+    return Track(
+        title=heal_label(heal.kind),
         tone=Tone.WARN,
         outcome="by itself",
         began=heal.created_at,
@@ -21,10 +21,10 @@ def heal_lane(heal: Any, *, is_admin: bool) -> Lane:
     )
 
 
-def fault_lane(fault: Any) -> Lane:
+def fault_track(fault: Any) -> Track:
     """A failure that no attempt tells of."""
-    return Lane(
-        title=f"{step_words(fault.step) if fault.step else 'Build'} failed",
+    return Track(
+        title=f"{step_label(fault.step) if fault.step else 'Build'} failed",
         tone=Tone.BAD,
         outcome="failed",
         began=fault.created_at,
@@ -33,6 +33,6 @@ def fault_lane(fault: Any) -> Lane:
     )
 
 
-def active_lane(at: datetime) -> Lane:
+def active_track(at: datetime) -> Track:
     """The end that everybody hopes for."""
-    return Lane(title="Active", tone=Tone.GOOD, outcome="runs", began=at, ended=at)
+    return Track(title="Active", tone=Tone.GOOD, outcome="runs", began=at, ended=at)

@@ -1,11 +1,11 @@
 """A process with everything imported and nothing opened, that forks the processes of a drill.
 
 Starting Python with all of Django costs seconds of CPU, and a drill starts hundreds of processes. Those forked here
-are processes like any other: a session and process group of their own, killed with the nursery.
+are processes like any other: a session and process group of their own, killed with the process manager.
 
-    python -m tests.drill.nursery       reads births as JSON lines, answers each with the pid
+    python -m tests.drill.process_manager       reads births as JSON lines, answers each with the pid
 
-In the harness: `Nursery(env, log)`, `.birth(program, arguments, log) -> pid`, `.close()`.
+In the harness: `ProcessManager(env, log)`, `.birth(program, arguments, log) -> pid`, `.close()`.
 """
 
 import json
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from controlplane.launcher.die_with_parent import die_with_parent
-from tests.drill.births import run
+from tests.drill.entry import run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KNOWN = (
@@ -39,13 +39,13 @@ KNOWN = (
 )
 
 
-class Nursery:
-    """The harness's side. `env` is laid over its own environment; the nursery dies with the harness."""
+class ProcessManager:
+    """The harness's side. `env` is laid over its own environment; the process manager dies with the harness."""
 
     def __init__(self, env: Mapping[str, str], log: Path) -> None:
         self._log = log.open("ab")
         self._process: subprocess.Popen[str] = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "tests.drill.nursery"],
+            ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "tests.drill.process_manager"],
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **env},
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Nursery:
         )
         self._answer()
 
-    def birth(self, program: str, arguments: Sequence[str], log: Path) -> int:
+    def spawn(self, program: str, arguments: Sequence[str], log: Path) -> int:
         """Fork a process that runs `program` (`module:function`), with its output at the end of `log`; its pid."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([program, list(arguments), str(log)]) + "\n")
@@ -72,7 +72,7 @@ class Nursery:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the nursery died; see {self._log.name}")
+            raise RuntimeError(f"the process manager died; see {self._log.name}")
         return line
 
 
@@ -101,7 +101,7 @@ def _live(program: str, arguments: list[str], log: str) -> NoReturn:
     for target, source in ((0, nothing), (1, output), (2, output)):
         os.dup2(source, target)
     os.closerange(3, 256)
-    sys.stdin = open(0)  # noqa: SIM115 - the old one is the nursery's pipe
+    sys.stdin = open(0)  # noqa: SIM115 - the old one is the process manager's pipe
     code = 1
     try:
         code = run(program, arguments)

@@ -1,6 +1,6 @@
 """Names of steps, actions and heals as people read them."""
 
-from servers.repair.domain.drift import KIND_WORDS
+from servers.repair.domain.drift import KIND_LABELS
 
 STEPS = {
     "claim": "Claim on the host",
@@ -24,19 +24,19 @@ HEALS = {
     "host_enabled": "Host enabled again",
 }
 
-_DRIFTS = {kind.value: words for kind, words in KIND_WORDS.items()}
+_DRIFTS = {kind.value: words for kind, words in KIND_LABELS.items()}
 
 
-def plain_words(name: str) -> str:
+def plain_label(name: str) -> str:
     """'powering-off' as 'Powering off'."""
     return name.replace("_", " ").replace("-", " ").replace(".", " ").capitalize()
 
 
-def step_words(name: str) -> str:
+def step_label(name: str) -> str:
     """A step of a build or action."""
-    return STEPS.get(name, plain_words(name))
+    return STEPS.get(name, plain_label(name))
 
 
-def heal_words(kind: str) -> str:
+def heal_label(kind: str) -> str:
     """What the control plane did by itself."""
-    return HEALS.get(kind) or _DRIFTS.get(kind) or plain_words(kind)
+    return HEALS.get(kind) or _DRIFTS.get(kind) or plain_label(kind)

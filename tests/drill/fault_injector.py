@@ -16,12 +16,12 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 QUIET_LIMIT_S = 90.0
 FIRE_LIMIT_S = 12.0
 IDLE_LIMIT_S = 2.5
-LOOK_EVERY_S = 0.02
+POLL_EVERY_S = 0.02
 RANDOM_WITHIN_S = 1.2
 
 
 @dataclass
-class Strike:
+class Injection:
     """What one kill did. `process` empty: nobody passed the point. `quiet_s`: from the death until all was in order."""
 
     environment: str
@@ -44,7 +44,7 @@ class Strike:
         return asdict(self)
 
 
-class Striker:
+class FaultInjector:
     """Strikes one stage. What is broken once is told once: it is left out of later looks."""
 
     def __init__(self, stage: Stage, seed: int, *, quiet_limit_s: float = QUIET_LIMIT_S) -> None:
@@ -54,20 +54,20 @@ class Striker:
         self._number = 0
         self._real = [each.host for each in stage.agents if each.kind == "qemu"]
 
-    def strike(self, kill: Kill) -> Strike:
+    def injection(self, kill: Kill) -> Injection:
         """Do it, and wait for the end."""
         self._number += 1
-        strike = Strike(str(self._stage.env), self._number, kill.point)
+        injection = Injection(str(self._stage.env), self._number, kill.point)
         before = len(self._stage.revived)
         burst = self._burst(kill)
         died_at = time.monotonic()
-        strike.process = self._at_point(kill, burst) if kill.point else self._at_random()
-        if strike.hit:
+        injection.process = self._at_point(kill, burst) if kill.point else self._at_random()
+        if injection.hit:
             died_at = time.monotonic()
         burst.join()
-        self._judge(strike, died_at)
-        strike.revived = self._stage.revived[before:]
-        return strike
+        self._judge(injection, died_at)
+        injection.revived = self._stage.revived[before:]
+        return injection
 
     def _burst(self, kill: Kill) -> threading.Thread:
         stage = self._stage
@@ -76,7 +76,7 @@ class Striker:
         host = self._rng.choice(self._real) if kill.needs_real_guest and self._real else ""
         instances = stage.rows()["instances"]
         if kill.with_restart:
-            stage.chores_due()
+            stage.periodic_tasks_due()
             self._kill_one()
         burst = threading.Thread(target=lambda: self._requests(kill, instances, host))
         burst.start()
@@ -101,7 +101,7 @@ class Striker:
                 break
             else:
                 idle_since = idle_since or time.monotonic()
-            time.sleep(LOOK_EVERY_S)
+            time.sleep(POLL_EVERY_S)
         stage.disarm(kill.point)
         return stage.fired(kill.point) or ""
 
@@ -117,10 +117,10 @@ class Striker:
         name = self._rng.choice([*others, self._rng.choice(agents), self._rng.choice(agents)])
         return name if self._stage.processes[name].kill_member(self._rng) else ""
 
-    def _judge(self, strike: Strike, died_at: float) -> None:
+    def _judge(self, injection: Injection, died_at: float) -> None:
         stage = self._stage
         within_s = max(1.0, self._limit_s - (time.monotonic() - died_at))
-        strike.healed = stage.settle(within_s)
-        strike.quiet_s = round(time.monotonic() - died_at, 2)
-        strike.violations = stage.verdict()
-        stage.told.update(uid for line in strike.violations for uid in UUID.findall(line))
+        injection.healed = stage.settle(within_s)
+        injection.quiet_s = round(time.monotonic() - died_at, 2)
+        injection.violations = stage.verdict()
+        stage.reported.update(uid for line in injection.violations for uid in UUID.findall(line))

@@ -1,8 +1,9 @@
 """How a process of the drill comes to life: `run` calls one of our programs by name, in this very process.
 
-    python -m tests.drill.births PROGRAM ARGUMENTS...
+    python -m tests.drill.entry PROGRAM ARGUMENTS...
 
-starts it from nothing; the nursery forks it from a process that has everything imported. The program cannot tell.
+starts it from nothing; the process manager forks it from a process that has everything imported. The program cannot
+tell.
 """
 
 import os

@@ -3,20 +3,20 @@
 from datetime import datetime
 from typing import Any
 
-from controlplane.work.control import work_standing
+from controlplane.work.control import work_status
 
 
-def takes_of(work: Any) -> int:
+def times_taken(work: Any) -> int:
     """How often somebody took it. Cancelling, and ending what is overdue, add one that nobody took."""
     is_ended_from_outside = work.state == "cancelled" or (work.state == "failed" and "step" not in work.outcome)
     return int(work.attempt) - (1 if is_ended_from_outside else 0)
 
 
-def standing_words(work: Any, now: datetime, *, who: str) -> list[str]:
+def work_notes(work: Any, now: datetime, *, who: str) -> list[str]:
     """That its deadline passed, or that its owner is silent."""
-    standing = work_standing(work, now)
-    if standing.is_overdue:
+    status = work_status(work, now)
+    if status.is_overdue:
         return ["Past its deadline: it is about to be ended."]
-    if standing.is_lapsed:
-        return [f"Its {who} has not been heard of lately; whoever serves it takes it over."]
+    if status.is_lapsed:
+        return [f"Its {who} has sent no heartbeat lately; whoever serves it takes it over."]
     return []

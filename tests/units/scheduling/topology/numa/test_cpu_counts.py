@@ -2,28 +2,28 @@
 
 import pytest
 
-from scheduling.topology.domain.numa.amounts import CpuAmounts, cpu_amounts
-from tests.units.scheduling.topology.numa.topologies import wishes
+from scheduling.topology.domain.numa.cpu_counts import CpuCounts, cpu_counts
+from tests.units.scheduling.topology.numa.topologies import hw_request
 
 SMT = frozenset({"HW_CPU_HYPERTHREADING"})
 
 
-def amounts(others: dict[str, str] | None = None, **specs: str) -> CpuAmounts:
-    asked = wishes(**specs)
+def amounts(others: dict[str, str] | None = None, **specs: str) -> CpuCounts:
+    asked = hw_request(**specs)
     asked.flavor.extra_specs.update(others or {})  # type: ignore[attr-defined]
-    return cpu_amounts(asked.flavor, asked.image)
+    return cpu_counts(asked.flavor, asked.image)
 
 
 def test_without_a_policy_all_are_vcpu() -> None:
-    assert amounts() == CpuAmounts(4)
+    assert amounts() == CpuCounts(4)
 
 
 def test_dedicated_are_pcpu_with_vcpu_as_fallback() -> None:
-    assert amounts(cpu_policy="dedicated") == CpuAmounts(0, 4, fallback_vcpu=4)
+    assert amounts(cpu_policy="dedicated") == CpuCounts(0, 4, fallback_vcpu=4)
 
 
 def test_mixed_are_pcpu_by_the_mask_without_fallback() -> None:
-    assert amounts(cpu_policy="mixed", cpu_dedicated_mask="3") == CpuAmounts(3, 1)
+    assert amounts(cpu_policy="mixed", cpu_dedicated_mask="3") == CpuCounts(3, 1)
 
 
 def test_mixed_are_pcpu_by_realtime() -> None:
@@ -47,4 +47,4 @@ def test_thread_policy_is_a_trait(policy: str, required: frozenset[str], forbidd
 
 @pytest.mark.parametrize("key", ["resources:VCPU", "resources:PCPU", "resources1:PCPU"])
 def test_explicit_amounts_have_nothing_added(key: str) -> None:
-    assert amounts({key: "4"}) == CpuAmounts(0)
+    assert amounts({key: "4"}) == CpuCounts(0)

@@ -24,12 +24,12 @@ from tests.drill.stage import Environment, Stage
 EVERY_S = 0.01
 MANY = 12
 CONDUCTOR_QUEUE = "conductor"
-REDIS_KEY = "kilonova:doorbell:"
+REDIS_KEY = "kilonova:wakeup:"
 RECONCILED_S = 30.0
 
 
 def all_lost(stage: Stage) -> Evidence:
-    """Every doorbell is taken away before anybody hears it, all the time: the reconciler's look at rows is enough."""
+    """Every wake-up is taken away before anybody hears it, all the time: the reconciler's look at rows is enough."""
     thief = _Meddler(stage, _steal)
     with thief.at_work():
         uids = [make(stage) for _ in range(MANY)]
@@ -39,24 +39,26 @@ def all_lost(stage: Stage) -> Evidence:
 
 
 def all_doubled(stage: Stage) -> Evidence:
-    """Each piece of open work rings again and again, for the right queue and in any order: each is done once."""
-    ringer = _Meddler(stage, _ring_again)
+    """Each piece of open work sends the wake-up again and again, for the right queue and in any order: each is done
+    once.
+    """
+    ringer = _Meddler(stage, _resend)
     with ringer.at_work():
         uids = [make(stage) for _ in range(MANY)]
         took = until(lambda: all(is_active(stage, uid) for uid in uids), RECONCILED_S, f"{MANY} instances are ACTIVE")
     taken = [work["attempt"] for uid in uids for work in works(stage, uid, "build")]
     expect(taken == [1] * MANY, f"each build was taken once: {taken}")
-    expect(ringer.count > MANY, "doorbells were doubled")
+    expect(ringer.count > MANY, "wake-ups were doubled")
     return {"rung_again": ringer.count, "active_s": took, "build_attempts": taken}
 
 
-def strangers_ring(stage: Stage) -> Evidence:
+def foreign_wakeups(stage: Stage) -> Evidence:
     """Wake-ups for work that ended, for another's queue, with unknown codes and with nonsense: nothing follows."""
     uid = make(stage, host="t1")
     until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE")
     (build,) = works(stage, uid, "build")
     ref = str(build["id"])
-    rings = [
+    wakeups = [
         ("compute.t1", "build", ref),
         ("compute.t2", "build", ref),
         ("compute.t1", "delete", ref),
@@ -65,17 +67,17 @@ def strangers_ring(stage: Stage) -> Evidence:
         (CONDUCTOR_QUEUE, "schedule_and_build", "no uuid"),
         (CONDUCTOR_QUEUE, "instance_delete.instance_delete", uid),  # as long as PostgreSQL lets it be
     ]
-    for one in rings:
-        _ring(stage, *one)
+    for one in wakeups:
+        _send(stage, *one)
     other = make(stage)
     took = until(lambda: is_active(stage, other), 30, "another instance is built after them")
     expect(works(stage, uid, "build") == [build], "the work that had ended is as it was")
     expect(is_active(stage, uid), "and so is its instance")
-    return {"rings": len(rings), "next_active_s": took}
+    return {"wakeups": len(wakeups), "next_active_s": took}
 
 
 class _Meddler:
-    """A thread that does something to the doorbells, over and over."""
+    """A thread that does something to the wake-ups, over and over."""
 
     def __init__(self, stage: Stage, meddle: Callable[[Stage], int]) -> None:
         self._stage, self._meddle = stage, meddle
@@ -106,27 +108,27 @@ def _steal(stage: Stage) -> int:
         return sum(len(client.lpop(key, 100) or ()) for key in keys)
 
 
-def _ring_again(stage: Stage) -> int:
+def _resend(stage: Stage) -> int:
     rows = query(stage, "SELECT queue, kind, id FROM work_work WHERE state IN ('waiting', 'running')")
     random.shuffle(rows)
     for queue, kind, pk in rows:
         for _ in range(2):
-            _ring(stage, queue, kind, str(pk))
+            _send(stage, queue, kind, str(pk))
     return 2 * len(rows)
 
 
-def _ring(stage: Stage, queue: str, code: str, ref: str) -> None:
+def _send(stage: Stage, queue: str, code: str, ref: str) -> None:
     if stage.redis is not None:
         with redis.Redis.from_url(stage.redis.url()) as client:
             client.rpush(f"{REDIS_KEY}{queue}", json.dumps([code, ref]))
         return
     now = "CURRENT_TIMESTAMP" if stage.env is Environment.SQLITE else "now()"
-    values = f"INSERT INTO work_wakeup (queue, code, ref, rung_at) VALUES (?, ?, ?, {now})"  # noqa: S608
+    values = f"INSERT INTO work_wakeup (queue, code, ref, woken_at) VALUES (?, ?, ?, {now})"  # noqa: S608
     query(stage, f"{values} ON CONFLICT DO NOTHING", queue, code, ref)
 
 
 FAULTS = (
-    Fault("doorbells-lost", all_lost),
-    Fault("doorbells-doubled", all_doubled),
-    Fault("doorbells-of-strangers", strangers_ring),
+    Fault("wakeups-lost", all_lost),
+    Fault("wakeups-doubled", all_doubled),
+    Fault("wakeups-of-strangers", foreign_wakeups),
 )

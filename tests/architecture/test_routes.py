@@ -65,7 +65,7 @@ def _actions(route: Route) -> set[str]:
     return {method for method in HTTP_METHODS if hasattr(route.api_class, method)}
 
 
-def test_walk_finds_both_kinds_of_doors() -> None:
+def test_walk_finds_both_kinds_of_routes() -> None:
     assert len(API) > 40
     assert len(PAGES) > 10
 

@@ -4,7 +4,7 @@ import multiprocessing
 from dataclasses import dataclass, field
 from typing import Any
 
-from controlplane.work.cluster import Pulse
+from controlplane.work.cluster import ClusterHeartbeat
 
 
 @dataclass
@@ -18,28 +18,28 @@ class Worker:
         self.timer = multiprocessing.Value("f", self.left_s)
 
 
-def long_silent() -> Pulse:
-    pulse = Pulse()
-    pulse._answered.value -= 100
-    return pulse
+def long_silent() -> ClusterHeartbeat:
+    heartbeat = ClusterHeartbeat()
+    heartbeat._answered.value -= 100
+    return heartbeat
 
 
 def test_silence_counts_while_some_worker_could_have_answered() -> None:
-    pulse = long_silent()
-    pulse.guard_turns([Worker(250.0), Worker(-1.0)])
-    assert not pulse.is_busy
-    assert pulse.silent_s >= 100
+    heartbeat = long_silent()
+    heartbeat.guard_rounds([Worker(250.0), Worker(-1.0)])
+    assert not heartbeat.is_busy
+    assert heartbeat.silent_s >= 100
 
 
 def test_silence_of_workers_that_are_all_busy_does_not_count() -> None:
-    pulse = long_silent()
-    pulse.guard_turns([Worker(250.0), Worker(3.5)])
-    assert pulse.is_busy
-    assert pulse.silent_s < 100
+    heartbeat = long_silent()
+    heartbeat.guard_rounds([Worker(250.0), Worker(3.5)])
+    assert heartbeat.is_busy
+    assert heartbeat.silent_s < 100
 
 
 def test_no_worker_at_all_excuses_no_silence() -> None:
-    pulse = long_silent()
-    pulse.guard_turns([])
-    assert not pulse.is_busy
-    assert pulse.silent_s >= 100
+    heartbeat = long_silent()
+    heartbeat.guard_rounds([])
+    assert not heartbeat.is_busy
+    assert heartbeat.silent_s >= 100

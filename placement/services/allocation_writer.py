@@ -1,4 +1,5 @@
-"""The books: what consumers hold is rewritten here, and nowhere else (but for the short way of `single_claim`).
+"""The allocation writer: what consumers hold is rewritten here, and nowhere else (but for the short way of
+`single_claim`).
 
 Every writer of allocations locks consumers in the order of their uuids, then providers in the order of their ids.
 All inventories and all allocations lie below a provider's lock: behind it nobody waits, so the rest needs no order.
@@ -65,7 +66,7 @@ def names_asked(states: Sequence[ConsumerState]) -> tuple[set[UUID], set[str]]:
     return {provider for provider, _ in asked}, {name for _, classes in asked for name in classes}
 
 
-def books_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None:
+def allocations_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None:
     """Let each consumer hold its state instead of what it holds. Raises NoCapacity, and then nothing may be kept."""
     demands = demands_of(states)
     changes = _changes(demands, locked)
@@ -78,7 +79,7 @@ def books_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None:
     _write(states, locked)
 
 
-def books_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
+def consumers_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
     """These consumers give back all they hold, and are gone. They and the providers are locked."""
     used_change([Change(*ids, demand=None, given_back=amount) for ids, amount in _given_back(held).items()])
     counts_leave(consumer_ids, {})

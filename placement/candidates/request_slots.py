@@ -12,7 +12,7 @@ from placement.candidates.query import CandidateQuery, RequestGroup
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class RequestSlot:
     """One choice of a provider: a class of the un-suffixed group, or a whole suffixed group.
 
     `rows` can serve in their own tree, `shared` also in the trees that they share with, except those in `closed`.
@@ -34,11 +34,11 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SlottedRequest:
     """The slots of a query, and by row the roots of the trees in which each of them has somebody."""
 
     query: CandidateQuery
-    slots: tuple[Slot, ...]
+    slots: tuple[RequestSlot, ...]
     anchors: Bools
 
     @property
@@ -53,20 +53,20 @@ class Request:
         return frozenset(name for name, times in asked.items() if times > 1)
 
 
-def request_of(columns: FleetColumns, query: CandidateQuery) -> Request:
+def request_of(columns: FleetColumns, query: CandidateQuery) -> SlottedRequest:
     """Lay the query over the fleet: vector operations, rule after rule."""
     slots = tuple(slot for group in query.groups for slot in slots_of(columns, group))
     anchors = root_filter(columns, query)
     for slot in slots:
         anchors = anchors & slot.reach(columns)
-    return Request(query, slots, anchors)
+    return SlottedRequest(query, slots, anchors)
 
 
-def slots_of(columns: FleetColumns, group: RequestGroup) -> list[Slot]:
+def slots_of(columns: FleetColumns, group: RequestGroup) -> list[RequestSlot]:
     """The choices of one group."""
     if group.suffix:
         rows = single_rows(columns, group)
-        return [Slot(group, group.resources, rows, sharing_among(columns, rows))]
+        return [RequestSlot(group, group.resources, rows, sharing_among(columns, rows))]
     return _spread_slots(columns, group)
 
 
@@ -82,7 +82,7 @@ def single_rows(columns: FleetColumns, group: RequestGroup) -> Bools:
     return rows & in_tree(columns, group.in_tree)
 
 
-def _spread_slots(columns: FleetColumns, group: RequestGroup) -> list[Slot]:
+def _spread_slots(columns: FleetColumns, group: RequestGroup) -> list[RequestSlot]:
     """A slot for each class of the un-suffixed group. Aggregates of the root hold for its whole tree."""
     own, root = in_aggregates(columns, group.member_of), columns.trees.root
     place = in_tree(columns, group.in_tree) & (own | own[root])
@@ -98,7 +98,7 @@ def _spread_slots(columns: FleetColumns, group: RequestGroup) -> list[Slot]:
     for name, wanted in group.resources.items():
         able = fits(columns, name, wanted) & traits
         shared = () if group.in_tree is not None else sharing_among(columns, able & own)
-        slots.append(Slot(group, {name: wanted}, able & place, shared, closed))
+        slots.append(RequestSlot(group, {name: wanted}, able & place, shared, closed))
     return slots
 
 

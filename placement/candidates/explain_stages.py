@@ -10,7 +10,7 @@ from controlplane.kernel.reasons import Refusal
 from placement.candidates import wording
 from placement.candidates.columns import Bools, FleetColumns, FleetView
 from placement.candidates.query import CandidateQuery, RequestGroup
-from placement.candidates.slots import (
+from placement.candidates.request_slots import (
     fits,
     has_traits,
     in_aggregates,
@@ -22,22 +22,22 @@ from placement.candidates.slots import (
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class RefusalStage:
     """One rule: the roots of the trees that still have somebody after it, and the words for those that have not."""
 
     passes: Bools
     say: Callable[[int], Refusal]
 
 
-def stages_of(columns: FleetColumns, fleet: FleetView, query: CandidateQuery) -> Iterator[Stage]:
+def stages_of(columns: FleetColumns, fleet: FleetView, query: CandidateQuery) -> Iterator[RefusalStage]:
     """All rules that can be judged tree by tree without trying combinations. The words are taken from `fleet`."""
     for group in query.groups:
-        yield from _Narrowing(columns, fleet, group).stages()
+        yield from _ExplainStages(columns, fleet, group).stages()
     if query.root_required or query.root_forbidden:
-        yield Stage(root_filter(columns, query), partial(wording.root_traits, fleet, query))
+        yield RefusalStage(root_filter(columns, query), partial(wording.root_traits, fleet, query))
 
 
-class _Narrowing:
+class _ExplainStages:
     """One group: the rows that are left for each of its choices, fewer with each rule."""
 
     def __init__(self, columns: FleetColumns, fleet: FleetView, group: RequestGroup) -> None:
@@ -48,22 +48,22 @@ class _Narrowing:
         self._rows = [columns.alive.copy() for _ in range(len(group.resources) if self._is_spread else 1)]
         self._own = in_aggregates(columns, group.member_of) if self._is_spread else columns.alive
 
-    def stages(self) -> Iterator[Stage]:
+    def stages(self) -> Iterator[RefusalStage]:
         """Amounts first, then traits, then the place."""
         yield from self._amounts()
         yield from self._traits()
         yield from self._place()
         if self._is_spread and len(self._rows) > 1 and self._group.required:
-            yield Stage(self._covered(), partial(wording.traits_missing, self._fleet, self._group))
+            yield RefusalStage(self._covered(), partial(wording.traits_missing, self._fleet, self._group))
 
-    def _amounts(self) -> Iterator[Stage]:
+    def _amounts(self) -> Iterator[RefusalStage]:
         for index, (name, wanted) in enumerate(self._group.resources.items()):
             choice = index if self._is_spread else 0
             say = partial(wording.amount, self._fleet, self._group, name, self._rows[choice].copy())
             self._rows[choice] &= fits(self._columns, name, wanted)
-            yield Stage(self._left(), say)
+            yield RefusalStage(self._left(), say)
 
-    def _traits(self) -> Iterator[Stage]:
+    def _traits(self) -> Iterator[RefusalStage]:
         group, columns = self._group, self._columns
         required = group.required if len(self._rows) == 1 else ()
         if required:
@@ -71,7 +71,7 @@ class _Narrowing:
         if group.forbidden:
             yield self._narrow(has_traits(columns, (), group.forbidden), wording.traits_forbidden)
 
-    def _place(self) -> Iterator[Stage]:
+    def _place(self) -> Iterator[RefusalStage]:
         group, columns = self._group, self._columns
         if group.member_of:
             yield self._narrow(self._with_root(in_aggregates(columns, group.member_of)), wording.not_member)
@@ -85,9 +85,9 @@ class _Narrowing:
         """What holds for the root holds for its tree, as far as the un-suffixed group goes."""
         return rows | rows[self._columns.trees.root] if self._is_spread else rows
 
-    def _narrow(self, rows: Bools, say: Callable[[FleetView, RequestGroup, int], Refusal]) -> Stage:
+    def _narrow(self, rows: Bools, say: Callable[[FleetView, RequestGroup, int], Refusal]) -> RefusalStage:
         self._rows = [left & rows for left in self._rows]
-        return Stage(self._left(), partial(say, self._fleet, self._group))
+        return RefusalStage(self._left(), partial(say, self._fleet, self._group))
 
     def _left(self) -> Bools:
         """By row: roots of trees in which each choice has somebody, of the tree or sharing with it."""

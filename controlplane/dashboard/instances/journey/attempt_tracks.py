@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from controlplane.dashboard.instances.journey.lanes import Lane, Span, Tone
-from controlplane.dashboard.instances.journey.standing import standing_words, takes_of
-from controlplane.dashboard.instances.journey.words import step_words
+from controlplane.dashboard.instances.journey.labels import step_label
+from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
+from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
 from servers.instances.work_kinds import BUILD
 
 TONES = {"active": Tone.GOOD, "": Tone.BUSY, "rescheduled": Tone.BAD, "failed": Tone.BAD}
@@ -15,9 +15,9 @@ CLEAN_UP_SEEN_S = 0.05
 """Shorter clean-ups are not worth a row."""
 
 
-def attempt_lanes(
+def attempt_tracks(
     attempts: Sequence[Any], works: Sequence[Any], events: Sequence[Any], *, now: datetime, is_admin: bool
-) -> list[Lane]:
+) -> list[Track]:
     """One lane for each host that was tried; `events` are the steps of the builds.
 
     The work of an attempt is the build that was written with it: both are in one transaction, so their order is one.
@@ -26,7 +26,7 @@ def attempt_lanes(
     builds = builds[-len(attempts) :] if attempts else []
     found = [None] * (len(attempts) - len(builds)) + builds
     return [
-        _lane(attempt, work, _events_of(attempt, events), now, is_admin=is_admin)
+        _track(attempt, work, _events_of(attempt, events), now, is_admin=is_admin)
         for attempt, work in zip(attempts, found, strict=True)
     ]
 
@@ -40,10 +40,10 @@ def _events_of(attempt: Any, events: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _lane(attempt: Any, work: Any, events: list[Any], now: datetime, *, is_admin: bool) -> Lane:
+def _track(attempt: Any, work: Any, events: list[Any], now: datetime, *, is_admin: bool) -> Track:
     steps = [_step(event, is_admin=is_admin) for event in events]
     head, _, details = str(attempt.reason).partition("\n") if is_admin else ("", "", "")
-    return Lane(
+    return Track(
         title=f"Attempt {attempt.number}",
         tone=TONES.get(attempt.outcome, Tone.NONE),
         outcome=attempt.outcome or "building",
@@ -71,14 +71,14 @@ def _carried(work: Any, now: datetime) -> list[str]:
     """How its agent stood by it. Pruned or unknown work says nothing."""
     if work is None:
         return []
-    takes = takes_of(work)
+    takes = times_taken(work)
     again = [f"Its agent took it {takes} times: it was restarted, or cut off."] if takes > 1 else []
-    return [*again, *standing_words(work, now, who="agent")]
+    return [*again, *work_notes(work, now, who="agent")]
 
 
 def _step(event: Any, *, is_admin: bool) -> Span:
     tone = RESULTS.get(event.result, Tone.BUSY) if event.finished_at else Tone.BUSY
-    return Span(step_words(event.name), tone, event.started_at, event.finished_at, event.details if is_admin else "")
+    return Span(step_label(event.name), tone, event.started_at, event.finished_at, event.details if is_admin else "")
 
 
 def _wait(attempt: Any, work: Any, events: Sequence[Any]) -> Span:

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 
 from placement.candidates.columns import FleetColumns
-from placement.candidates.rules import Rule
-from placement.candidates.slots import Request
+from placement.candidates.request_slots import SlottedRequest
+from placement.candidates.rules import SlotRule
 
 Domains = Sequence[Sequence[int]]
 
 
-class LikeChildren:
+class SymmetricChildren:
     """Children of one provider that are alike with all that stands below them: `before` names the earlier ones.
 
     Alike: the same numbers of the classes asked for, the same traits and aggregates, the same slots that may choose
     them. Whoever takes the first of the untouched ones has seen, up to an exchange of names, what the others offer.
     """
 
-    def __init__(self, columns: FleetColumns, request: Request, anchor: int, domains: Domains) -> None:
+    def __init__(self, columns: FleetColumns, request: SlottedRequest, anchor: int, domains: Domains) -> None:
         self._columns = columns
         self._names = sorted({name for slot in request.slots for name in slot.amounts})
         self._members = [frozenset(domain) for domain in domains]
@@ -49,9 +49,9 @@ class LikeChildren:
         self._signature(anchor)
         found: dict[int, tuple[int, ...]] = {anchor: ()}
         for children in self._children.values():
-            like: dict[int, list[int]] = {}
+            symmetric: dict[int, list[int]] = {}
             for child in children:
-                earlier = like.setdefault(self._known.get(child, -child), [])
+                earlier = symmetric.setdefault(self._known.get(child, -child), [])
                 found[child] = tuple(earlier)
                 earlier.append(child)
         return found
@@ -81,7 +81,9 @@ class Kinds:
     childless children of one parent are of one kind.
     """
 
-    def __init__(self, columns: FleetColumns, request: Request, domains: Domains, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, columns: FleetColumns, request: SlottedRequest, domains: Domains, rules: Sequence[SlotRule]
+    ) -> None:
         self._parent = columns.trees.parent
         self._is_place_minded = bool(request.query.same_subtree)
         self._above = frozenset(self._parent.values()) if self._is_place_minded else frozenset()
@@ -95,7 +97,7 @@ class Kinds:
         kind = self._found.get(row)
         if kind is None:
             serves = tuple(row in members for members in self._members)
-            key = (self._place(row), serves, tuple(rule.look(row) for rule in self._rules))
+            key = (self._place(row), serves, tuple(rule.symmetry_key(row) for rule in self._rules))
             kind = self._found[row] = self._by_key.setdefault(key, len(self._by_key))
         return kind
 

@@ -13,7 +13,7 @@ Predicate = tuple[tuple[frozenset[K], ...], frozenset[K]]
 _REMEMBERED = 256
 
 
-class KeySets(Generic[K]):
+class InternedSets(Generic[K]):
     """Numbers for sets, and questions answered for all sets at once; a column then holds numbers of sets."""
 
     def __init__(self) -> None:

@@ -4,19 +4,19 @@ from dataclasses import dataclass
 
 from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.flavor_keys import Wishes
+from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.constraint import says_anything
 from scheduling.topology.domain.numa.cpu_rules import (
     HYPERTHREADING,
     CpuRules,
     cpu_rules,
-    explicit_amounts,
+    explicit_cpu_counts,
     thread_policy,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class CpuAmounts:
+class CpuCounts:
     """Of the un-suffixed group, before `resources:` overrides.
 
     `fallback_vcpu` is what a host that offers no PCPU (it pins on CPUs it reports as VCPU) must have instead, without
@@ -31,22 +31,22 @@ class CpuAmounts:
     fallback_vcpu: int | None = None
 
 
-def cpu_amounts(flavor: FlavorSnapshot, image: ImageSnapshot) -> CpuAmounts:
+def cpu_counts(flavor: FlavorSnapshot, image: ImageSnapshot) -> CpuCounts:
     """Dedicated: all vCPUs as PCPU; mixed: the pinned ones; one PCPU more for isolated emulator threads.
 
     An explicit `resources:VCPU` or `resources:PCPU`, in any group, speaks for itself: nothing is added to it. Raises
     Invalid as `guest_topology` does. Source: Nova's translation of pinning policies.
     """
     if not says_anything(flavor, image):
-        return CpuAmounts(flavor.vcpus)
-    wishes = Wishes(flavor, image)
-    rules = cpu_rules(wishes)
-    if any(explicit_amounts(wishes).values()):
-        return CpuAmounts(0)
-    required, forbidden = _thread_traits(wishes)
+        return CpuCounts(flavor.vcpus)
+    hw_request = HwRequest(flavor, image)
+    rules = cpu_rules(hw_request)
+    if any(explicit_cpu_counts(hw_request).values()):
+        return CpuCounts(0)
+    required, forbidden = _thread_traits(hw_request)
     vcpu, pcpu = _split(rules, flavor.vcpus)
     fallback = flavor.vcpus if rules.policy is CpuPolicy.DEDICATED else None
-    return CpuAmounts(vcpu, pcpu, required, forbidden, fallback)
+    return CpuCounts(vcpu, pcpu, required, forbidden, fallback)
 
 
 def _split(rules: CpuRules, vcpus: int) -> tuple[int, int]:
@@ -56,9 +56,9 @@ def _split(rules: CpuRules, vcpus: int) -> tuple[int, int]:
     return vcpus - pinned, pinned + (rules.emulator_threads is EmulatorThreads.ISOLATE)
 
 
-def _thread_traits(wishes: Wishes) -> tuple[frozenset[str], frozenset[str]]:
+def _thread_traits(hw_request: HwRequest) -> tuple[frozenset[str], frozenset[str]]:
     """By the thread policy alone: a trait that was given in so many words is in the request already."""
-    policy, trait = thread_policy(wishes), frozenset({HYPERTHREADING})
+    policy, trait = thread_policy(hw_request), frozenset({HYPERTHREADING})
     return (
         trait if policy is ThreadPolicy.REQUIRE else frozenset(),
         trait if policy is ThreadPolicy.ISOLATE else frozenset(),

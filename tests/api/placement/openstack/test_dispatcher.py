@@ -38,7 +38,7 @@ def test_root_tells_the_versions_without_a_token(ask: Ask, path: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), DOORS)
-def test_no_token_is_401_in_the_shape_of_the_door(ask: Ask, method: str, path: str) -> None:
+def test_no_token_is_401_in_the_shape_of_the_api(ask: Ask, method: str, path: str) -> None:
     response = ask(method, path)
     assert response.status_code == 401
     assert error_of(response)["title"] == "Unauthorized"
@@ -183,7 +183,7 @@ def test_without_origins_options_is_no_method(admin: Ask) -> None:
     assert admin("OPTIONS", "/", origin="http://ui.example.com").status_code == 405
 
 
-def test_door_sets_no_cookie_and_needs_no_csrf_token(admin: Ask) -> None:
+def test_api_sets_no_cookie_and_needs_no_csrf_token(admin: Ask) -> None:
     client = Client(enforce_csrf_checks=True)
     body = {"name": "host-1"}
     headers = {"X-Auth-Token": "admin"}

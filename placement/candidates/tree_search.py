@@ -10,25 +10,30 @@ from itertools import product
 from random import Random
 
 from placement.candidates.columns import FleetColumns
-from placement.candidates.likeness import Kinds, LikeChildren
-from placement.candidates.rules import Rule, rules_of
-from placement.candidates.slots import Request, Slot
+from placement.candidates.request_slots import RequestSlot, SlottedRequest
+from placement.candidates.rules import SlotRule, slot_rules
+from placement.candidates.symmetry import Kinds, SymmetricChildren
 
 State = tuple[object, ...]
 
 
-class TreeWalk:
+class TreeSearch:
     """The choices in the tree of `anchor`: one row for each slot, in the slots' order. Iterating does the work."""
 
-    __slots__ = ("_anchor", "_columns", "_is_one_of_like", "_request", "_seed")
+    __slots__ = ("_anchor", "_columns", "_names_one_of_symmetric", "_request", "_seed")
 
     def __init__(
-        self, columns: FleetColumns, request: Request, anchor: int, is_one_of_like: bool, seed: int | None
+        self,
+        columns: FleetColumns,
+        request: SlottedRequest,
+        anchor: int,
+        names_one_of_symmetric: bool,
+        seed: int | None,
     ) -> None:
         self._columns = columns
         self._request = request
         self._anchor = anchor
-        self._is_one_of_like = is_one_of_like
+        self._names_one_of_symmetric = names_one_of_symmetric
         self._seed = seed
 
     def __iter__(self) -> Iterator[Sequence[int]]:
@@ -37,21 +42,21 @@ class TreeWalk:
             chance = Random(self._seed)  # noqa: S311 - an order, not a secret
             for domain in domains:
                 chance.shuffle(domain)
-        rules = rules_of(self._columns, self._request, domains)
+        rules = slot_rules(self._columns, self._request, domains)
         if rules is None:
             return iter(())
-        like = self._like_children(domains)
-        if not rules and like is None:
+        symmetric = self._symmetric_children(domains)
+        if not rules and symmetric is None:
             return product(*domains)
-        return _Descent(domains, rules, Kinds(self._columns, self._request, domains, rules), like).walk()
+        return _Descent(domains, rules, Kinds(self._columns, self._request, domains, rules), symmetric).tree_search()
 
-    def _like_children(self, domains: list[list[int]]) -> LikeChildren | None:
-        if not self._is_one_of_like or self._anchor not in self._columns.trees.members:
+    def _symmetric_children(self, domains: list[list[int]]) -> SymmetricChildren | None:
+        if not self._names_one_of_symmetric or self._anchor not in self._columns.trees.members:
             return None
-        return LikeChildren(self._columns, self._request, self._anchor, domains)
+        return SymmetricChildren(self._columns, self._request, self._anchor, domains)
 
 
-def domain_of(columns: FleetColumns, slot: Slot, anchor: int) -> list[int]:
+def domain_of(columns: FleetColumns, slot: RequestSlot, anchor: int) -> list[int]:
     """The rows that a slot may choose in the tree of `anchor`."""
     root = columns.trees.root
     rows = [row for row in columns.trees.rows_of(anchor) if slot.rows[row]]
@@ -63,16 +68,18 @@ def domain_of(columns: FleetColumns, slot: Slot, anchor: int) -> list[int]:
 class _Descent:
     """The walk proper, with what has been chosen so far."""
 
-    def __init__(self, domains: list[list[int]], rules: list[Rule], kinds: Kinds, like: LikeChildren | None) -> None:
+    def __init__(
+        self, domains: list[list[int]], rules: list[SlotRule], kinds: Kinds, symmetric: SymmetricChildren | None
+    ) -> None:
         self._domains = domains
         self._rules = rules
         self._kinds = kinds
-        self._like = like
+        self._symmetric = symmetric
         self._chosen: list[int] = []
         self._touched: list[frozenset[int]] = [frozenset()]
         self._dead: set[State] = set()
 
-    def walk(self) -> Iterator[tuple[int, ...]]:
+    def tree_search(self) -> Iterator[tuple[int, ...]]:
         """All choices that go on from what is chosen."""
         depth = len(self._chosen)
         if depth == len(self._domains):
@@ -85,7 +92,7 @@ class _Descent:
             if not self._admits(row):
                 continue
             self._choose(row)
-            for choice in self.walk():
+            for choice in self.tree_search():
                 is_dead = False
                 yield choice
             self._chosen.pop()
@@ -94,22 +101,22 @@ class _Descent:
             self._dead.add(self._state())
 
     def _admits(self, row: int) -> bool:
-        if self._like is not None and not self._like.is_first(row, self._touched[-1]):
+        if self._symmetric is not None and not self._symmetric.is_first(row, self._touched[-1]):
             return False
         return all(rule.admits(row, self._chosen) for rule in self._rules)
 
     def _choose(self, row: int) -> None:
         self._chosen.append(row)
         touched = self._touched[-1]
-        self._touched.append(touched if self._like is None else touched.union(self._like.path(row)))
+        self._touched.append(touched if self._symmetric is None else touched.union(self._symmetric.path(row)))
 
     def _state(self) -> State:
         """What the rest of the way depends on: what was left where, and what each rule remembers besides."""
         depth = len(self._chosen)
         marks: defaultdict[int, list[tuple[str, ...]]] = defaultdict(list)
         for slot, row in enumerate(self._chosen):
-            mark = tuple(repr(rule.mark(slot, depth)) for rule in self._rules)
-            if any(one != "None" for one in mark):
-                marks[row].append(mark)
+            undo_key = tuple(repr(rule.undo_key(slot, depth)) for rule in self._rules)
+            if any(one != "None" for one in undo_key):
+                marks[row].append(undo_key)
         left = sorted((self._kinds.of(row), tuple(sorted(some))) for row, some in marks.items())
-        return (depth, tuple(left), *(rule.rest(self._chosen) for rule in self._rules))
+        return (depth, tuple(left), *(rule.state_key(self._chosen) for rule in self._rules))

@@ -4,7 +4,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from controlplane.openstack.door import Door
 from placement.conf import placement_options
-from placement.openstack.access import caller_of, require_access
+from placement.openstack.access import require_access, wire_caller
 from placement.openstack.call import PlacementCall
 from placement.openstack.faults import fault_response
 from placement.openstack.routes import ROUTES
@@ -15,7 +15,7 @@ DOOR = Door(
     mount="/placement",
     versions=VERSIONS,
     routes=ROUTES,
-    caller_of=caller_of,
+    caller_of=wire_caller,
     require_access=require_access,
     call_of=PlacementCall,
     fault_response=fault_response,
