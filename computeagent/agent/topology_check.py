@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.hosts import HostReport
-from computeagent.protocol.topology import GuestCellTuning, GuestTopology, NUMACell
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -36,7 +36,7 @@ def _of_cells(placed: GuestTopology | None, report: HostReport) -> Iterator[str]
             yield from _of_cell(cell, on)
 
 
-def _of_cell(cell: GuestCellTuning, on: NUMACell) -> Iterator[str]:
+def _of_cell(cell: InstanceNUMACell, on: NUMACell) -> Iterator[str]:
     missing = cell.host_cpus - on.pcpuset
     if missing:
         offered = format_cpus(on.pcpuset) or "none"
@@ -49,7 +49,7 @@ def _of_cell(cell: GuestCellTuning, on: NUMACell) -> Iterator[str]:
         yield from _of_pages(cell, on, cell.page_size)
 
 
-def _of_pages(cell: GuestCellTuning, on: NUMACell, size_kib: int) -> Iterator[str]:
+def _of_pages(cell: InstanceNUMACell, on: NUMACell, size_kib: int) -> Iterator[str]:
     pages = on.pages(size_kib)
     wanted, has = cell.memory_mib * 1024 // size_kib, 0 if pages is None else pages.total - pages.reserved
     if wanted > has:

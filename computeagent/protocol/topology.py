@@ -166,7 +166,7 @@ class EmulatorThreads(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GuestCellTuning:
+class InstanceNUMACell:
     """One NUMA cell of a guest: `cpuset` are its shared vCPUs, `pcpuset` its pinned ones.
 
     `page_size` is in KiB or a symbol, None for no wish. The last three are set by a fit: the host cell, pairs of
@@ -209,13 +209,13 @@ class GuestCellTuning:
 class GuestTopology:
     """All cells of a guest. CPU and thread policies are the same in all of them."""
 
-    cells: tuple[GuestCellTuning, ...]
+    cells: tuple[InstanceNUMACell, ...]
     emulator_threads: EmulatorThreads | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
 
-    def __iter__(self) -> Iterator[GuestCellTuning]:
+    def __iter__(self) -> Iterator[InstanceNUMACell]:
         return iter(self.cells)
 
     @property

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCellTuning,
     GuestTopology,
     HostTopology,
+    InstanceNUMACell,
     NUMACell,
     NUMAPages,
     ThreadPolicy,
@@ -96,7 +96,7 @@ def _read_host_cell(data: Mapping[str, Any]) -> NUMACell:
     )
 
 
-def _guest_cell(cell: GuestCellTuning) -> Json:
+def _guest_cell(cell: InstanceNUMACell) -> Json:
     return {
         "id": cell.id,
         "cpuset": format_cpus(cell.cpuset),
@@ -115,9 +115,9 @@ def _guest_cell(cell: GuestCellTuning) -> Json:
     }
 
 
-def _read_guest_cell(data: Mapping[str, Any]) -> GuestCellTuning:
+def _read_guest_cell(data: Mapping[str, Any]) -> InstanceNUMACell:
     policy, threads = data.get("cpu_policy"), data.get("thread_policy")
-    return GuestCellTuning(
+    return InstanceNUMACell(
         id=int(data["id"]),
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from computeagent.protocol.topology import GuestCellTuning, GuestTopology
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell
 from controlplane.kernel.errors import KilonovaError
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
@@ -141,7 +141,7 @@ def _guest(guest: GuestTopology, instance_uuid: str) -> Payload:
     return nova_object("InstanceNUMATopologyPayload", "1.0", data)
 
 
-def _cell(cell: GuestCellTuning) -> Payload:
+def _cell(cell: InstanceNUMACell) -> Payload:
     data = {
         "id": cell.id,
         "cpuset": sorted(cell.cpuset),

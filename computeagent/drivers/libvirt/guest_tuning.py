@@ -11,7 +11,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.pci import PciDeviceRecord, split_address
 from computeagent.protocol.steps import FailureClass
-from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestCellTuning, GuestTopology, NUMACell
+from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -125,7 +125,7 @@ def _cpus(text: str) -> frozenset[int]:
         raise DriverError(error.message) from error
 
 
-def _host_cell(cell: GuestCellTuning, host: HostView) -> NUMACell:
+def _host_cell(cell: InstanceNUMACell, host: HostView) -> NUMACell:
     found = next((each for each in host.cells if each.id == cell.host_cell), None)
     if found is None:
         has = format_cpus(each.id for each in host.cells) or "none"
@@ -133,14 +133,14 @@ def _host_cell(cell: GuestCellTuning, host: HostView) -> NUMACell:
     return found
 
 
-def _domain_cell(at: int, cell: GuestCellTuning, on: NUMACell) -> DomainCell:
+def _domain_cell(at: int, cell: InstanceNUMACell, on: NUMACell) -> DomainCell:
     """Cells are numbered from 0 in the guest. libvirt takes no page size for ordinary pages."""
     smallest, size = on.smallest_pages, cell.page_size or 0
     is_huge = size > (0 if smallest is None else smallest.size_kib)
     return DomainCell(at, cell.vcpus, cell.memory_mib, on.id, size if is_huge else 0)
 
 
-def _pins(cell: GuestCellTuning, on: NUMACell) -> list[tuple[int, frozenset[int]]]:
+def _pins(cell: InstanceNUMACell, on: NUMACell) -> list[tuple[int, frozenset[int]]]:
     """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
     if cell.cpuset and not on.cpuset:
         raise DriverError(f"vCPUs {format_cpus(cell.cpuset)} float, and NUMA cell {on.id} of this host shares no CPU")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCellTuning,
     GuestTopology,
     HostTopology,
+    InstanceNUMACell,
     NUMACell,
     NUMAPages,
     ThreadPolicy,
@@ -78,7 +78,7 @@ def guests(draw: st.DrawFn) -> GuestTopology:
         pinned, first = frozenset(range(first, first + pins)), first + pins
         shared, first = frozenset(range(first, first + floats)), first + floats
         memory = draw(st.sampled_from([2, 511, 512, 1024]))
-        cells.append(GuestCellTuning(at, shared, pinned, memory, size, policy, threads))
+        cells.append(InstanceNUMACell(at, shared, pinned, memory, size, policy, threads))
     emulator = (
         draw(st.sampled_from([None, *EmulatorThreads])) if policy in (CpuPolicy.DEDICATED, CpuPolicy.MIXED) else None
     )
@@ -204,7 +204,7 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
     for chosen in permutations(host.cells, len(guest)):
         pairs = zip(chosen, guest.cells, reserve, strict=True)
         if not all(
-            isinstance(fit_cell(cell, part, wants.limits, count), GuestCellTuning) for cell, part, count in pairs
+            isinstance(fit_cell(cell, part, wants.limits, count), InstanceNUMACell) for cell, part, count in pairs
         ):
             continue
         ids = frozenset(cell.id for cell in chosen)
@@ -218,10 +218,10 @@ def try_everything(host: HostTopology, guest: GuestTopology, wants: FitNeeds) ->
 
 @given(host_cells(0), st.integers(1, 8), st.integers(0, 1))
 def test_pinning_without_policy_needs_only_free_cpus(cell: NUMACell, vcpus: int, reserve: int) -> None:
-    part = GuestCellTuning(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
+    part = InstanceNUMACell(0, frozenset(), frozenset(range(vcpus)), 0, None, CpuPolicy.DEDICATED)
     found = fit_cell(cell, part, reserve=reserve)
     has_memory = all(pages.free >= 0 for pages in cell.mempages[:1])
-    assert isinstance(found, GuestCellTuning) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
+    assert isinstance(found, InstanceNUMACell) == (vcpus + reserve <= cell.avail_pcpus and has_memory)
 
 
 @given(hosts(), guests(), needs)

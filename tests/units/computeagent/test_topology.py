@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
-    GuestCellTuning,
     GuestTopology,
     HostTopology,
+    InstanceNUMACell,
     NUMACell,
     NUMAPages,
 )
@@ -32,7 +32,7 @@ HOST = HostTopology(
 )
 PLACED = GuestTopology(
     (
-        GuestCellTuning(
+        InstanceNUMACell(
             id=0,
             cpuset=frozenset({0}),
             pcpuset=frozenset({1}),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCellTuning, NUMACell, NUMAPages
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell, NUMACell, NUMAPages
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.packing import Unpacked, pack
 
@@ -17,8 +17,8 @@ class Limits:
 
 
 def fit_cell(
-    host: NUMACell, guest: GuestCellTuning, limits: Limits | None = None, reserve: int = 0
-) -> GuestCellTuning | Refusal:
+    host: NUMACell, guest: InstanceNUMACell, limits: Limits | None = None, reserve: int = 0
+) -> InstanceNUMACell | Refusal:
     """The guest cell as placed on this host cell, or the first rule it breaks.
 
     `reserve` are host CPUs wanted on top for emulator threads. Without `limits` overcommit is not looked at.
@@ -38,7 +38,7 @@ def fit_cell(
     return replace(placed, pinning=packing.pinning, reserved=packing.reserved)
 
 
-def _page_size(host: NUMACell, guest: GuestCellTuning) -> int | Refusal | None:
+def _page_size(host: NUMACell, guest: InstanceNUMACell) -> int | Refusal | None:
     """The page size it gets; None where it asked for none."""
     if not guest.page_size:
         return _default_memory(host, guest)
@@ -67,7 +67,7 @@ def _holds(pages: NUMAPages, memory_mib: int, count: int) -> bool:
     return not rest and wanted <= count
 
 
-def _default_memory(host: NUMACell, guest: GuestCellTuning) -> Refusal | None:
+def _default_memory(host: NUMACell, guest: InstanceNUMACell) -> Refusal | None:
     """No page size asked for: the smallest pages, or plain memory on a host that reports none.
 
     Pinned guests need it free; shared ones may overcommit the cell, but no guest overcommits against itself.
@@ -82,7 +82,7 @@ def _default_memory(host: NUMACell, guest: GuestCellTuning) -> Refusal | None:
     return _refusal(host, guest, RefusalReason.NUMA_MEMORY_SHORT, guest.memory_mib, free, unit="MB")
 
 
-def _cell_cpus(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
+def _cell_cpus(host: NUMACell, guest: InstanceNUMACell, limits: Limits | None, reserve: int) -> Refusal | None:
     """The cell as a whole must have the CPUs: no guest overcommits against itself."""
     wanted = len(guest.pcpuset) + reserve
     if guest.is_pinned and wanted > len(host.pcpuset):
@@ -93,14 +93,14 @@ def _cell_cpus(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, re
     return None
 
 
-def _free_pinned(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
+def _free_pinned(host: NUMACell, guest: InstanceNUMACell, limits: Limits | None, reserve: int) -> Refusal | None:
     wanted = len(guest.pcpuset) + reserve
     if guest.is_pinned and wanted > host.avail_pcpus:
         return _refusal(host, guest, RefusalReason.PINNED_CPU_SHORT, wanted, host.avail_pcpus)
     return None
 
 
-def _overcommit(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, reserve: int) -> Refusal | None:
+def _overcommit(host: NUMACell, guest: InstanceNUMACell, limits: Limits | None, reserve: int) -> Refusal | None:
     """Shared vCPUs and memory within the cell's share of the overcommit. Dedicated guests have their own already."""
     if limits is None or not guest.is_shared:
         return None
@@ -121,20 +121,20 @@ def _overcommit(host: NUMACell, guest: GuestCellTuning, limits: Limits | None, r
     return None
 
 
-_CHECKS: tuple[Callable[[NUMACell, GuestCellTuning, Limits | None, int], Refusal | None], ...] = (
+_CHECKS: tuple[Callable[[NUMACell, InstanceNUMACell, Limits | None, int], Refusal | None], ...] = (
     _cell_cpus,
     _free_pinned,
     _overcommit,
 )
 
 
-def _unpacked(host: NUMACell, guest: GuestCellTuning, why: Unpacked) -> Refusal:
+def _unpacked(host: NUMACell, guest: InstanceNUMACell, why: Unpacked) -> Refusal:
     # Without threads the policy cannot be had here at all; else it is only a matter of what is free.
     reason = RefusalReason.CPU_THREADS_UNSUITED
     return _refusal(host, guest, reason, why.wanted, why.available, detail=why.detail)
 
 
-def _pages_short(host: NUMACell, guest: GuestCellTuning, pages: NUMAPages, count: int | None = None) -> Refusal:
+def _pages_short(host: NUMACell, guest: InstanceNUMACell, pages: NUMAPages, count: int | None = None) -> Refusal:
     kib = guest.memory_mib * 1024
     free = pages.free if count is None else count
     detail = f"{guest.memory_mib} MB is no multiple" if kib % pages.size_kib else ""
@@ -146,7 +146,7 @@ def _pages_short(host: NUMACell, guest: GuestCellTuning, pages: NUMAPages, count
 
 def _refusal(
     host: NUMACell,
-    guest: GuestCellTuning,
+    guest: InstanceNUMACell,
     reason: RefusalReason,
     wanted: int | str,
     available: float | str,

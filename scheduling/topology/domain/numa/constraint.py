@@ -1,6 +1,6 @@
 """The guest topology that a flavor and an image ask for. Source: Nova's NUMA constraints."""
 
-from computeagent.protocol.topology import GuestCellTuning, GuestTopology
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.cells import CellShare, node_count, shares
@@ -42,8 +42,8 @@ def pmem_labels(hw_request: HwRequest) -> tuple[str, ...]:
     return tuple(filter(None, (label.strip() for label in hw_request.of_flavor("pmem").split(","))))
 
 
-def _cell(at: int, share: CellShare, rules: CpuRules, size: int | None) -> GuestCellTuning:
-    return GuestCellTuning(
+def _cell(at: int, share: CellShare, rules: CpuRules, size: int | None) -> InstanceNUMACell:
+    return InstanceNUMACell(
         id=at,
         cpuset=share.vcpus - rules.pinned,
         pcpuset=share.vcpus & rules.pinned,

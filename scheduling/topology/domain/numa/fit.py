@@ -7,7 +7,7 @@ lead nowhere are not tried again: the search grows with the subsets of cells, no
 
 from dataclasses import dataclass, field
 
-from computeagent.protocol.topology import GuestCellTuning, GuestTopology, HostTopology, NUMACell
+from computeagent.protocol.topology import GuestTopology, HostTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
 from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
@@ -80,12 +80,12 @@ class _Search:
         self.guest = guest
         self.needs = needs
         self.cells = ordered_cells(host, guest, needs)
-        self.answers: dict[tuple[int, int], GuestCellTuning | Refusal] = {}
+        self.answers: dict[tuple[int, int], InstanceNUMACell | Refusal] = {}
         self.dead: set[frozenset[int]] = set()
         self.max_placed = 0
         self.surroundings: Refusal | None = None
 
-    def run(self) -> tuple[GuestCellTuning, ...] | None:
+    def run(self) -> tuple[InstanceNUMACell, ...] | None:
         """The first way to place all cells."""
         # A guest cell without any home is found here, before a search over the others.
         if any(all(isinstance(self._pair(at, cell), Refusal) for cell in self.cells) for at in range(len(self.guest))):
@@ -102,7 +102,7 @@ class _Search:
             return self.surroundings
         return Refusal(RefusalReason.NUMA_CELLS_SHORT, wanted=len(self.guest), available=self.max_placed)
 
-    def _extend(self, chosen: tuple[GuestCellTuning, ...]) -> tuple[GuestCellTuning, ...] | None:
+    def _extend(self, chosen: tuple[InstanceNUMACell, ...]) -> tuple[InstanceNUMACell, ...] | None:
         used = frozenset(cell.host_cell for cell in chosen if cell.host_cell is not None)
         if used in self.dead:
             return None
@@ -112,18 +112,18 @@ class _Search:
             self.dead.add(used)
         return found
 
-    def _next(self, chosen: tuple[GuestCellTuning, ...], used: frozenset[int]) -> tuple[GuestCellTuning, ...] | None:
+    def _next(self, chosen: tuple[InstanceNUMACell, ...], used: frozenset[int]) -> tuple[InstanceNUMACell, ...] | None:
         for cell in self.cells:
             if cell.id in used:
                 continue
             answer = self._pair(len(chosen), cell)
-            if isinstance(answer, GuestCellTuning):
+            if isinstance(answer, InstanceNUMACell):
                 found = self._extend((*chosen, answer))
                 if found is not None:
                     return found
         return None
 
-    def _pair(self, at: int, cell: NUMACell) -> GuestCellTuning | Refusal:
+    def _pair(self, at: int, cell: NUMACell) -> InstanceNUMACell | Refusal:
         """One guest cell on one host cell. Isolated emulator threads stay by the guest's first cell."""
         key = (at, cell.id)
         if key not in self.answers:
@@ -132,8 +132,8 @@ class _Search:
         return self.answers[key]
 
     def _complete(
-        self, chosen: tuple[GuestCellTuning, ...], used: frozenset[int]
-    ) -> tuple[GuestCellTuning, ...] | None:
+        self, chosen: tuple[InstanceNUMACell, ...], used: frozenset[int]
+    ) -> tuple[InstanceNUMACell, ...] | None:
         """The choice, if devices and networks are near enough to these cells."""
         refusal = self._refuse_devices(used) or refuse_far_networks(self.host, used, self.needs.networks)
         if refusal is None:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from computeagent.protocol.topology import GuestCellTuning, GuestTopology, HostTopology, NUMACell
+from computeagent.protocol.topology import GuestTopology, HostTopology, InstanceNUMACell, NUMACell
 from scheduling.topology.domain.numa.usage import PinningConflict, claim
 
 Key = TypeVar("Key", bound=Hashable)
@@ -46,7 +46,7 @@ def _with_what_is_there(host: HostTopology, guest: GuestTopology) -> HostTopolog
     return HostTopology(tuple(_held(cell, parts[cell.id]) if cell.id in parts else cell for cell in host.cells))
 
 
-def _held(cell: NUMACell, part: GuestCellTuning) -> NUMACell:
+def _held(cell: NUMACell, part: InstanceNUMACell) -> NUMACell:
     free = replace(part, pinning=(), reserved=frozenset())
     (held,) = claim(HostTopology((cell,)), GuestTopology((free,))).cells
     return replace(held, pinned_cpus=held.pinned_cpus | (part.host_cpus & cell.pcpuset))

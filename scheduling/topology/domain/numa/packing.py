@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from computeagent.protocol.topology import GuestCellTuning, NUMACell, ThreadPolicy
+from computeagent.protocol.topology import InstanceNUMACell, NUMACell, ThreadPolicy
 
 Core = list[int]
 
@@ -26,7 +26,7 @@ class Unpacked:
     detail: str
 
 
-def pack(host: NUMACell, guest: GuestCellTuning, reserve: int = 0) -> Packing | Unpacked:
+def pack(host: NUMACell, guest: InstanceNUMACell, reserve: int = 0) -> Packing | Unpacked:
     """Pin the vCPUs of `guest.pcpuset` in order, and `reserve` CPUs more. The first choice that works is taken.
 
     Nothing is done to keep fragmentation low, as in Nova.

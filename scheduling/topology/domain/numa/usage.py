@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from computeagent.protocol.topology import (
-    GuestCellTuning,
     GuestTopology,
     HostTopology,
+    InstanceNUMACell,
     NUMACell,
     NUMAPages,
     ThreadPolicy,
@@ -40,7 +40,7 @@ def _apply(host: HostTopology, guest: GuestTopology, sign: int) -> HostTopology:
     return HostTopology(tuple(cells[cell.id] for cell in host.cells))
 
 
-def _apply_cell(cell: NUMACell, part: GuestCellTuning, sign: int) -> NUMACell:
+def _apply_cell(cell: NUMACell, part: InstanceNUMACell, sign: int) -> NUMACell:
     return replace(
         cell,
         memory_used_mib=max(0, cell.memory_used_mib + sign * part.memory_mib),
@@ -50,19 +50,19 @@ def _apply_cell(cell: NUMACell, part: GuestCellTuning, sign: int) -> NUMACell:
     )
 
 
-def _mempages(cell: NUMACell, part: GuestCellTuning, sign: int) -> tuple[NUMAPages, ...]:
+def _mempages(cell: NUMACell, part: InstanceNUMACell, sign: int) -> tuple[NUMAPages, ...]:
     """Pages of the guest's size; of the smallest size if it asked for none."""
     smallest = cell.smallest_pages
     size = part.page_size or (smallest.size_kib if smallest else 0)
     return tuple(_used(pages, part, sign) if pages.size_kib == size else pages for pages in cell.mempages)
 
 
-def _used(pages: NUMAPages, part: GuestCellTuning, sign: int) -> NUMAPages:
+def _used(pages: NUMAPages, part: InstanceNUMACell, sign: int) -> NUMAPages:
     count = part.memory_mib * 1024 // pages.size_kib
     return replace(pages, used=max(0, pages.used + sign * count))
 
 
-def _pinned(cell: NUMACell, part: GuestCellTuning, sign: int) -> frozenset[int]:
+def _pinned(cell: NUMACell, part: InstanceNUMACell, sign: int) -> frozenset[int]:
     if not part.is_pinned:
         return cell.pinned_cpus
     cpus = _with_siblings(cell, part.host_cpus) if part.thread_policy is ThreadPolicy.ISOLATE else part.host_cpus

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, GuestCellTuning
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
 from tests.units.scheduling.topology.numa.topologies import REQUIRE, cell, pages, part
@@ -14,11 +14,11 @@ PAGED = (pages(4, 262144), pages(2048, 512), pages(1048576, 2))
 
 def size_of(page_size: int | None, *, memory: int = 1024, mempages: Any = PAGED, **changes: Any) -> int | None:
     found = fit_cell(cell(mempages=mempages), part(shared=1, memory=memory, page_size=page_size, **changes))
-    assert isinstance(found, GuestCellTuning), found
+    assert isinstance(found, InstanceNUMACell), found
     return found.page_size
 
 
-def refusal(found: GuestCellTuning | Refusal) -> tuple[RefusalReason, Any, Any]:
+def refusal(found: InstanceNUMACell | Refusal) -> tuple[RefusalReason, Any, Any]:
     assert isinstance(found, Refusal), found
     return found.reason, found.wanted, found.available
 
@@ -64,7 +64,7 @@ def test_memory_that_is_no_multiple_of_the_page_is_refused() -> None:
 
 def test_shared_guest_without_page_size_may_overcommit_small_pages() -> None:
     full = (pages(4, 262144, used=262144),)
-    assert isinstance(fit_cell(cell(mempages=full), part(shared=1)), GuestCellTuning)
+    assert isinstance(fit_cell(cell(mempages=full), part(shared=1)), InstanceNUMACell)
 
 
 def test_no_guest_overcommits_small_pages_against_itself() -> None:
@@ -87,7 +87,7 @@ def test_pinned_guest_needs_free_memory_on_a_host_without_pages() -> None:
 
 
 def test_shared_guest_may_overcommit_memory_on_a_host_without_pages() -> None:
-    assert isinstance(fit_cell(cell(memory_used_mib=4096), part(shared=1)), GuestCellTuning)
+    assert isinstance(fit_cell(cell(memory_used_mib=4096), part(shared=1)), InstanceNUMACell)
 
 
 def test_no_guest_overcommits_memory_against_itself() -> None:
@@ -107,7 +107,7 @@ def test_shared_guest_larger_than_the_cell_is_refused() -> None:
 
 def test_mixed_guest_is_held_to_both_sets() -> None:
     where = cell(cpuset=frozenset({0}), pcpuset=frozenset({1, 2, 3}))
-    assert isinstance(fit_cell(where, part(shared=1, pinned=3)), GuestCellTuning)
+    assert isinstance(fit_cell(where, part(shared=1, pinned=3)), InstanceNUMACell)
     assert refusal(fit_cell(where, part(shared=2, pinned=3))) == (RefusalReason.NUMA_CPU_SHORT, 2, 1)
 
 
@@ -129,7 +129,7 @@ def test_packing_that_fails_is_said() -> None:
 
 def test_shared_cpus_are_limited_by_the_ratio() -> None:
     where = cell(cpu_usage=7)
-    assert isinstance(fit_cell(where, part(shared=1), Limits(2.0, 1.0)), GuestCellTuning)
+    assert isinstance(fit_cell(where, part(shared=1), Limits(2.0, 1.0)), InstanceNUMACell)
     assert refusal(fit_cell(where, part(shared=2), Limits(2.0, 1.0))) == (RefusalReason.NUMA_CPU_SHORT, 2, 1.0)
 
 
@@ -139,8 +139,8 @@ def test_shared_memory_is_limited_by_the_ratio() -> None:
 
 
 def test_dedicated_guest_is_not_held_to_ratios() -> None:
-    assert isinstance(fit_cell(cell(cpu_usage=99), part(pinned=4), Limits(0.1, 0.1)), GuestCellTuning)
+    assert isinstance(fit_cell(cell(cpu_usage=99), part(pinned=4), Limits(0.1, 0.1)), InstanceNUMACell)
 
 
 def test_without_limits_overcommit_is_not_looked_at() -> None:
-    assert isinstance(fit_cell(cell(cpu_usage=99), part(shared=1)), GuestCellTuning)
+    assert isinstance(fit_cell(cell(cpu_usage=99), part(shared=1)), InstanceNUMACell)

@@ -4,9 +4,9 @@ from typing import Any
 
 from computeagent.protocol.topology import (
     CpuPolicy,
-    GuestCellTuning,
     GuestTopology,
     HostTopology,
+    InstanceNUMACell,
     NUMACell,
     NUMAPages,
     ThreadPolicy,
@@ -49,15 +49,15 @@ def host(*cells: NUMACell) -> HostTopology:
     return HostTopology(cells)
 
 
-def part(at: int = 0, *, shared: int = 0, pinned: int = 0, memory: int = 1024, **changes: Any) -> GuestCellTuning:
+def part(at: int = 0, *, shared: int = 0, pinned: int = 0, memory: int = 1024, **changes: Any) -> InstanceNUMACell:
     """A guest cell; its policy follows from what it has. vCPUs are numbered from 0, the pinned ones first."""
     policy = {(True, False): CpuPolicy.DEDICATED, (True, True): CpuPolicy.MIXED}.get((bool(pinned), bool(shared)))
     defaults: dict[str, Any] = {"cpu_policy": policy, "memory_mib": memory}
     pins, floats = frozenset(range(pinned)), frozenset(range(pinned, pinned + shared))
-    return GuestCellTuning(id=at, cpuset=floats, pcpuset=pins, **{**defaults, **changes})
+    return InstanceNUMACell(id=at, cpuset=floats, pcpuset=pins, **{**defaults, **changes})
 
 
-def guest(*cells: GuestCellTuning, **changes: Any) -> GuestTopology:
+def guest(*cells: InstanceNUMACell, **changes: Any) -> GuestTopology:
     """A guest of these cells."""
     return GuestTopology(cells, **changes)
 
