@@ -74,22 +74,22 @@ class RecentResults(Generic[T]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, T] = OrderedDict()
+        self._cached: OrderedDict[str, T] = OrderedDict()
 
     def get(self, key: str) -> T | None:
         """The result, if it is still there."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._cached:
+                self._cached.move_to_end(key)
+            return self._cached.get(key)
 
     def put(self, key: str, result: T) -> None:
         """Keep it; the one that was not asked for longest goes."""
         with self._lock:
-            self._kept[key] = result
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._cached[key] = result
+            self._cached.move_to_end(key)
+            if len(self._cached) > self._size:
+                self._cached.popitem(last=False)
 
 
 answer_budget = AnswerBudget()

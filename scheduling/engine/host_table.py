@@ -105,8 +105,8 @@ def _inventory_columns(rows: Sequence[InventoryNumbers]) -> InventoryColumns:
 def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
     """The smaller of what is not promised and what the disk can surely still take."""
     free = disk.total - disk.reserved - disk.used
-    disk_least = [row.disk_available_least_gib for row in rows]
-    bound = np.array([free[at] if each is None else each for at, each in enumerate(disk_least)], dtype=np.int64)
+    disk_min = [row.disk_available_least_gib for row in rows]
+    bound = np.array([free[at] if each is None else each for at, each in enumerate(disk_min)], dtype=np.int64)
     return frozen(np.minimum(free, bound) * 1024)
 
 

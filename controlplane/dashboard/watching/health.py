@@ -10,7 +10,7 @@ from controlplane.work.readiness import Check
 from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
 # Anybody may ask, and each look is a dozen queries.
-_kept: TtlCache[list[Check]] = TtlCache()
+_cached: TtlCache[list[Check]] = TtlCache()
 
 
 @require_safe
@@ -24,7 +24,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when a VM can be created, else 503 with the reasons; always with the state of each check."""
-    checks = _kept.get(readiness_checks, fresh_s=ready_cache_s())
+    checks = _cached.get(readiness_checks, fresh_s=ready_cache_s())
     reasons = readiness_reasons(checks)
     answer = {
         "ready": not reasons,

@@ -138,7 +138,7 @@ class MeView(APIView):
         )
 
 
-class ServiceViewSet(ModelViewSet[Row]):
+class IdentityViewSet(ModelViewSet[Row]):
     """Rows that come and change through the app's services, which know the rules; serializers only read the body.
 
     `service_update` takes the row under `row_name`. A door that is closed by `http_method_names` needs no service.
@@ -157,7 +157,7 @@ class ServiceViewSet(ModelViewSet[Row]):
         serializer.instance = self.service_update(**{self.row_name: self.get_object()}, **serializer.validated_data)
 
 
-class ProjectViewSet(ServiceViewSet[Project]):
+class ProjectViewSet(IdentityViewSet[Project]):
     """Projects. Admins only."""
 
     policy = _crud("projects")
@@ -171,7 +171,7 @@ class ProjectViewSet(ServiceViewSet[Project]):
     service_update = staticmethod(project_update)
 
 
-class UserViewSet(ServiceViewSet[User]):
+class UserViewSet(IdentityViewSet[User]):
     """Users. Admins only."""
 
     policy = _crud("users")
@@ -185,7 +185,7 @@ class UserViewSet(ServiceViewSet[User]):
     service_update = staticmethod(user_update)
 
 
-class RoleAssignmentViewSet(ServiceViewSet[RoleAssignment]):
+class RoleAssignmentViewSet(IdentityViewSet[RoleAssignment]):
     """Role assignments. Admins only."""
 
     policy = _crud("roles")

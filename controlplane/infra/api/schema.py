@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 
 class CachedSchema(SpectacularAPIView):
-    """As drf-spectacular makes it, kept as bytes for each of its forms (YAML and JSON)."""
+    """As drf-spectacular makes it, cached as bytes for each of its forms (YAML and JSON)."""
 
     made: ClassVar[dict[str, tuple[bytes, str]]] = {}
 
@@ -17,12 +17,12 @@ class CachedSchema(SpectacularAPIView):
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         """The document. What depends on the request alone (`version`, `lang`) has no meaning here and is ignored."""
         renderer: Any = request.accepted_renderer
-        kept = self.made.get(renderer.media_type)
-        if kept is None:
+        cached = self.made.get(renderer.media_type)
+        if cached is None:
             response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # theirs
             text = renderer.render(response.data, renderer.media_type, {"view": self, "request": request})
-            kept = self.made[renderer.media_type] = (text, response["Content-Disposition"])
-        text, disposition = kept
+            cached = self.made[renderer.media_type] = (text, response["Content-Disposition"])
+        text, disposition = cached
         return HttpResponse(text, f"{renderer.media_type}; charset=utf-8", headers={"Content-Disposition": disposition})
 
     def _get_version_parameter(self, request: Request) -> None:

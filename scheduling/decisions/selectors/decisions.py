@@ -18,8 +18,8 @@ from scheduling.domain.trace.explanation import Explanation, why_not
 from scheduling.domain.trace.trace import Trace
 from scheduling.models import SchedulingDecision
 
-MAX_REPLAYS_KEPT = 16
-_replayed: RecentResults[Trace] = RecentResults(MAX_REPLAYS_KEPT)
+MAX_CACHED_REPLAYS = 16
+_replayed: RecentResults[Trace] = RecentResults(MAX_CACHED_REPLAYS)
 
 
 @dataclass(frozen=True, slots=True)
