@@ -44,7 +44,7 @@ class Conductor(Protocol):
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
-        """Wait up to `timeout_s` for doorbells of this host; empty when none rang."""
+        """Wait up to `timeout_s` for wake-ups of this host; empty when none came."""
 
     def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """All work of this host that nobody holds a valid lease on: what to look at after a start."""

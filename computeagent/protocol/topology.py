@@ -169,7 +169,7 @@ class EmulatorThreads(StrEnum):
 class InstanceNUMACell:
     """One NUMA cell of a guest: `cpuset` are its shared vCPUs, `pcpuset` its pinned ones.
 
-    `page_size` is in KiB or a symbol, None for no wish. The last three are set by a fit: the host cell, pairs of
+    `page_size` is in KiB or a symbol, None for no constraint. The last three are set by a fit: the host cell, pairs of
     (vCPU, host CPU), and host CPUs reserved for emulator threads.
     """
 
@@ -261,7 +261,7 @@ class GuestTopology:
 
 @dataclass(frozen=True, slots=True)
 class CpuTopology:
-    """Sockets, cores per socket, threads per core. In a preference 0 is no wish; in a limit it is none."""
+    """Sockets, cores per socket, threads per core. In a preference 0 is no constraint; in a limit it is none."""
 
     sockets: int
     cores: int

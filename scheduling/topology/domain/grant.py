@@ -63,7 +63,7 @@ def grant(node: NodeTopology, needs: TopologyNeeds, owner: str) -> Grant | Refus
 def _devices(
     devices: Devices, requests: Sequence[PciRequest], owner: str, place: NumaPlace
 ) -> tuple[tuple[GivenDevice, ...], Devices] | Refusal:
-    """One wish after the other, so that each device is known by the wish it answers."""
+    """One request after the other, so that each device is known by the request it answers."""
     given: dict[str, GivenDevice] = {}
     for request in requests:
         found = devices_claim(devices, (request,), owner, place)

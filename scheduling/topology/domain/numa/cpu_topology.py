@@ -14,7 +14,7 @@ _PARTS = ("sockets", "cores", "threads")
 def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_threads: bool = True) -> CpuTopology:
     """The topology with exactly the flavor's vCPUs within all limits that matches most of what is preferred.
 
-    Among equals: fewest threads, then most sockets; so without any wish every vCPU is a socket. Raises Invalid for
+    Among equals: fewest threads, then most sockets; so without any constraint every vCPU is a socket. Raises Invalid for
     limits that contradict or cannot be met.
     """
     hw_request = HwRequest(flavor, image)
