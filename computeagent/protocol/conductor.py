@@ -103,7 +103,7 @@ class Conductor(Protocol):
         """
 
     def release_guest(self, *, host: str, guest_uuid: str) -> bool:
-        """Whether this strange guest may be removed now: still nobody's here, and listed for long enough."""
+        """Whether this orphan guest may be removed now: still nobody's here, and listed for long enough."""
 
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """After a start: which guests that should run were not running, and what became of them."""

@@ -14,8 +14,8 @@ _PARTS = ("sockets", "cores", "threads")
 def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_threads: bool = True) -> CpuTopology:
     """The topology with exactly the flavor's vCPUs within all limits that matches most of what is preferred.
 
-    Among equals: fewest threads, then most sockets; so without any constraint every vCPU is a socket. Raises Invalid for
-    limits that contradict or cannot be met.
+    Among equals: fewest threads, then most sockets; so without any constraint every vCPU is a socket. Raises Invalid
+    for limits that contradict or cannot be met.
     """
     hw_request = HwRequest(flavor, image)
     maximum = limits(hw_request)
