@@ -1,5 +1,6 @@
 # make run    install what is missing, then start everything on this machine
-# make test   install what the tests need, then run all checks and tests
+# make test   install what the tests need, then run every check and every test that a change usually breaks
+# make test-long   the rest: everything on PostgreSQL, long properties, drills and faults
 
 SHELL := /bin/sh
 VENV := .venv
@@ -9,19 +10,27 @@ CONFORMANCE := .conformance
 ARGS ?=
 
 FAST := not processes and not qemu and not browser
-SLOW := processes or qemu or browser
+SLOW := (processes or qemu or browser) and not long
+LONG := long
+# Architecture tests run with the checks.
+FAST_TESTS := --ignore tests/architecture
+SLOWEST := --durations=25
 CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
-.PHONY: run test check lint types architecture deploy-check test-fast test-slow test-postgres test-properties drill drill-control drill-faults bench lock clean \
+.PHONY: run test check lint types architecture deploy-check test-fast test-differing test-slow test-slow-beside-checks test-postgres \
+	test-long test-properties test-drills drill drill-control drill-faults bench lock clean \
 	conformance-placement system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
 	@exec $(PY) manage.py up $(ARGS)
 
-test: dev-environment ## every check and every test
-	@$(MAKE) --no-print-directory check test-fast test-postgres test-slow
+test: dev-environment ## every check, and every test that a change usually breaks: within 12 minutes on 2 cores
+	@$(MAKE) --no-print-directory lint test-fast test-differing test-slow-beside-checks
+
+test-long: dev-environment ## the rest: everything on PostgreSQL, long properties, drills and faults
+	@$(MAKE) --no-print-directory test-postgres test-properties test-drills
 
 # Installed in this order: the virtual environment may need Debian's venv package, the binding its headers.
 system-run system-test: system-%:
@@ -66,17 +75,29 @@ deploy-check: ## Django's own checks of the production settings, with values as 
 	DJANGO_SETTINGS_MODULE=controlplane.settings.prod \
 	$(PY) manage.py check --deploy --fail-level WARNING
 
-test-fast: ## units, services, API and pages on SQLite
-	$(PY) -m pytest -n 2 -m "$(FAST)" $(ARGS)
+test-fast: ## units, properties, services, API and pages on SQLite, for the inner loop: within 4 minutes
+	$(PY) -m pytest -n 2 -m "$(FAST)" $(FAST_TESTS) $(SLOWEST) $(ARGS)
 
-test-postgres: ## services and API again, on a private PostgreSQL cluster
-	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" tests/services tests/api $(ARGS)
+test-differing: ## what may end otherwise on PostgreSQL, on a private cluster
+	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" --differing tests/services tests/api $(SLOWEST) $(ARGS)
 
-test-properties: dev-environment ## the property tests with fifty times as many examples as `make test` gives them
-	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n 2 tests/properties $(ARGS)
+test-postgres: ## all services and API again on PostgreSQL
+	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" tests/services tests/api $(SLOWEST) $(ARGS)
 
-test-slow: ## real processes, real guests, a real browser: one after another
-	$(PY) -m pytest -m "$(SLOW)" $(ARGS)
+test-properties: dev-environment ## the property tests with many more examples than `make test` gives them
+	HYPOTHESIS_PROFILE=$(or $(PROFILE),long) $(PY) -m pytest -n 2 tests/properties $(SLOWEST) $(ARGS)
+
+test-slow: ## real processes, real guests, a real browser: two at a time, those that share one in turn
+	$(PY) -m pytest -n 2 --dist loadgroup -m "$(SLOW)" $(SLOWEST) $(ARGS)
+
+# Slow tests wait more than they compute: the checks run while they wait, and speak when they are done.
+test-slow-beside-checks:
+	@mkdir -p $(STAMPS); $(MAKE) --no-print-directory types architecture deploy-check > $(STAMPS)/checks.log 2>&1 & checks=$$!; \
+	$(MAKE) --no-print-directory test-slow; slow=$$?; wait $$checks; checked=$$?; cat $(STAMPS)/checks.log; \
+	test $$slow -eq 0 && test $$checked -eq 0
+
+test-drills: ## every process killed at many points, and faults of what it stands on: short runs of both
+	$(PY) -m pytest -m "$(LONG)" $(SLOWEST) $(ARGS)
 
 drill: dev-environment ## kill -9 of every process at every point, for half an hour (ARGS="--kills 300 --seed 7 ...")
 	@$(PY) -m tests.drill $(ARGS)

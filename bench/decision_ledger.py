@@ -1,8 +1,10 @@
 """The decision ledger: bytes and milliseconds for each decision, and how fast ten thousand of them are searched.
 
     python -m bench.decision_ledger [--hosts 1000 5000 10000] [--decisions 10000]
+    python -m bench.decision_ledger --forms [--hosts 50 1000 10000]
 
-Uses the database of DATABASE_URL as a test database: it is made, filled and dropped.
+Uses the database of DATABASE_URL as a test database: it is made, filled and dropped. With `--forms` no database is
+asked: it prints what the ledger's forms take against plain JSON, see `bench.decision_ledger_forms`.
 """
 
 import argparse
@@ -18,25 +20,30 @@ from typing import Any
 import django
 from django.db import connection
 from django.test.utils import setup_test_environment
-from rest_framework.test import APIClient
 
-from bench.scheduler_engine import fleet, request
-from controlplane.identity.domain import Caller, Role
-from controlplane.identity.models import User
-from placement.candidates import ProviderFacts, columns_of
-from placement.domain import InventoryUsage, capacity_of
-from scheduling.decisions.ledger.fleet_columns import fleet_seen
-from scheduling.decisions.selectors.replay import replay_of
-from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
-from scheduling.decisions.services.rows import host_names_write
-from scheduling.decisions.services.snapshots import host_names_row
-from scheduling.domain.policy import DEFAULT_POLICY
-from scheduling.domain.request.candidate_query import candidate_query
-from scheduling.domain.request.resources import resource_request
-from scheduling.domain.request.schedule_request import ScheduleRequest
-from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule
-from scheduling.models import (
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.test")
+django.setup()
+
+# Apps are ready only now.
+from rest_framework.test import APIClient  # noqa: E402
+
+from bench.decision_ledger_forms import print_forms  # noqa: E402
+from bench.scheduler_engine import fleet, request  # noqa: E402
+from controlplane.identity.domain import Caller, Role  # noqa: E402
+from controlplane.identity.models import User  # noqa: E402
+from placement.candidates import ProviderFacts, columns_of  # noqa: E402
+from placement.domain import InventoryUsage, capacity_of  # noqa: E402
+from scheduling.decisions.ledger.fleet_columns import fleet_seen  # noqa: E402
+from scheduling.decisions.selectors.replay import replay_of  # noqa: E402
+from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us  # noqa: E402
+from scheduling.decisions.services.snapshots import host_names_row  # noqa: E402
+from scheduling.domain.policy import DEFAULT_POLICY  # noqa: E402
+from scheduling.domain.request.candidate_query import candidate_query  # noqa: E402
+from scheduling.domain.request.resources import resource_request  # noqa: E402
+from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
+from scheduling.domain.schedule_call import ScheduleCall  # noqa: E402
+from scheduling.engine import AggregateRow, HostRow, candidate_set, host_table_from_rows, schedule  # noqa: E402
+from scheduling.models import (  # noqa: E402
     DecisionInstance,
     DecisionReason,
     DecisionRefusedHosts,
@@ -44,12 +51,6 @@ from scheduling.models import (
     HostNames,
     SchedulingDecision,
 )
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.test")
-django.setup()
-
-# Apps are ready only now.
-
 
 PROJECT = uuid.UUID(int=1)
 KINDS = ("like", "many aggregates", "mixed")
@@ -148,14 +149,13 @@ def fill(count: int) -> str:
     reasons = [list(DecisionReason.objects.filter(decision=one)) for one in template]
     bits = [DecisionRefusedHosts.objects.filter(decision=one).first() for one in template]
     names = tuple(row.host for row in world.rows)
-    rows = [
+    tables = [
         host_names_row(hosts=names[: at - NAME_TABLES], nodes=names[: at - NAME_TABLES]) for at in range(NAME_TABLES)
     ]
-    for row in rows:
-        host_names_write(row)
-    host_names = [row.digest for row in rows]
+    HostNames.objects.bulk_create(tables)
+    name_tables = [one.digest for one in tables]
     for start in range(0, count, 1000):
-        made = [_copy(template[at % 2], at, host_names) for at in range(start, min(start + 1000, count))]
+        made = [_copy(template[at % 2], at, name_tables) for at in range(start, min(start + 1000, count))]
         SchedulingDecision.objects.bulk_create(made)
         DecisionInstance.objects.bulk_create(
             DecisionInstance(decision=one, position=0, instance_uuid=uuid.uuid4(), host=f"cmp-{at % 5000:05d}")
@@ -176,14 +176,14 @@ def fill(count: int) -> str:
     return "cmp-00000"
 
 
-def _copy(one: SchedulingDecision, at: int, host_names: list[str]) -> SchedulingDecision:
+def _copy(one: SchedulingDecision, at: int, name_tables: list[str]) -> SchedulingDecision:
     values: dict[str, Any] = {field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields}
     outcome = ("selected", "no_valid_host")[at % 10 == 0]
     own = {
         "id": uuid.uuid4(),
         "outcome": outcome,
         "policy_version": f"v{at % 20}",
-        "host_names": host_names[at % NAME_TABLES],
+        "host_names": name_tables[at % NAME_TABLES],
     }
     return SchedulingDecision(**{**values, **own})
 
@@ -235,15 +235,19 @@ def _empty() -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hosts", type=int, nargs="+", default=[1000, 5000, 10000])
+    parser.add_argument("--forms", action="store_true", help="the ledger's forms against plain JSON; no database")
+    parser.add_argument("--hosts", type=int, nargs="+")
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--decisions", type=int, default=10000)
     options = parser.parse_args()
+    if options.forms:
+        print_forms(options.hosts or [50, 1000, 10000], min(options.runs, 15))
+        return
     setup_test_environment()
     name = connection.creation.create_test_db(verbosity=0, autoclobber=True)
     print(f"{connection.vendor}")
     try:
-        sizes(options.hosts, options.runs)
+        sizes(options.hosts or [1000, 5000, 10000], options.runs)
         searches(options.decisions)
     finally:
         connection.creation.destroy_test_db(name, verbosity=0)

@@ -24,11 +24,58 @@ pytest_plugins = [
 
 # No deadline: on a small shared machine a slow example says nothing about the code.
 hypothesis_settings.register_profile("dev", deadline=None, max_examples=50)
+# The same few examples in every `make test`; `make test-long` asks for many more, and other ones each time.
 hypothesis_settings.register_profile(
-    "ci", deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci", deadline=None, max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.register_profile(
+    "long", deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+# What can come out otherwise on another database: SQL of our own, locks, transactions that commit.
+DIFFERING = (
+    "tests/services/placement/",
+    "tests/services/work/",
+    "tests/services/notifications/",
+    "tests/services/identity/",
+    "tests/services/scheduling/decisions/",
+    "tests/services/scheduling/destinations/",
+    "tests/services/scheduling/fleet/",
+    "tests/services/scheduling/topology/",
+    "tests/services/servers/agent_api/",
+    "tests/services/servers/conductor/",
+    "tests/api/placement/openstack/",
+    "tests/api/infra/",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--differing`: for a short run on another database than the usual one."""
+    parser.addoption("--differing", action="store_true", help="only tests that may end otherwise on another database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what cannot differ, if so asked; keep tests that share a guest or an installation in one worker."""
+    for item in items:
+        if item.get_closest_marker("qemu"):
+            item.add_marker(pytest.mark.xdist_group("qemu"))
+        else:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+    if not config.getoption("--differing"):
+        return
+    left = [item for item in items if not _may_differ(item)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if _may_differ(item)]
+
+
+def _may_differ(item: pytest.Item) -> bool:
+    if item.location[0].startswith(DIFFERING):
+        return True
+    database = item.get_closest_marker("django_db")
+    return database is not None and bool(database.kwargs.get("transaction"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ class DecisionOutcome(models.TextChoices):
 
 
 class SchedulingDecision(UuidKeyed):
-    """API scope. Written once, never changed. `trace` is a blob of `decisions.ledger` (old ones: zlib, JSON).
+    """API scope. Written once, never changed. `trace` is a blob of `decisions.ledger`.
 
     `host_names` and `snapshot` are digests without a foreign key: a snapshot may be pruned before its decisions.
     """

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import BinaryField, Q, QuerySet
 from django.db.models.functions import Substr
 
-from scheduling.domain.trace.compact import places_in_runs
+from scheduling.domain.trace.names import places_in_runs
 from scheduling.models.decision import SchedulingDecision
 from scheduling.models.fleet_snapshot import HostNames
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduling.decisions.ledger.trace_pack import trace_content
+from scheduling.decisions.ledger.record import trace_digest
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -39,7 +39,7 @@ def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int
     )
     found = next(problems, None)
     if found is None:
-        trace_content(trace)  # what the ledger cannot write is a mistake now, not later
+        trace_digest(trace)  # what the ledger cannot write is a mistake now, not later
     return found
 
 

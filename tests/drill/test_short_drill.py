@@ -17,7 +17,7 @@ import pytest
 
 from tests.fixtures.processes import ROOT
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 # One of each: API, conductor, agent, delete, power.
 POINTS = (

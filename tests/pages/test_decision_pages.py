@@ -2,6 +2,7 @@
 
 import re
 import uuid
+import zlib
 from datetime import timedelta
 from itertools import pairwise
 
@@ -55,6 +56,16 @@ def test_the_page_finds_what_the_api_finds(people: People, as_person: AsPerson) 
     api = client_of(people.admin).get("/api/decisions/", query).json()["results"]
 
     assert {str(one) for one in found(as_person(people.admin), **query)} == {one["id"] for one in api}
+
+
+def test_decision_of_another_version_is_a_page_that_says_so(people: People, as_person: AsPerson) -> None:
+    decision = decision_of(active(people.member))
+    SchedulingDecision.objects.filter(pk=decision.pk).update(trace=zlib.compress(b'{"format": 99}'))
+
+    answer = as_person(people.admin).get(address(decision))
+
+    assert answer.status_code == 409
+    assert "written by another version" in answer.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,14 @@
 A record over many decisions reads many blobs, so nothing is unfolded here that one host does not need.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.decisions.ledger.container import ChunkReader, is_container, reader_of, uncompressed
-from scheduling.decisions.ledger.record import FORMAT, DecisionRecord, record_of_blob
-from scheduling.domain.trace.compact import rows_from_text
+from scheduling.decisions.ledger.record import DecisionRecord, data_of_blob, record_of_blob
+from scheduling.domain.trace.columns import is_row_in
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking
 
@@ -33,47 +31,18 @@ class RankedOnce:
 
 
 def refusing_rule(blob: bytes, row: int) -> RefusalRule | None:
-    """Which stage refused the host of this row first, and why; None if it never was refused.
-
-    Raises ValueError for a blob that is none of the ledger's present format.
-    """
-    reader = _trace_reader(blob)
-    if reader is None:
-        return None
-    trace = reader.head.get("trace", reader.head)
-    for each in trace["rounds"]:
+    """Which stage refused the host of this row first, and why; None if it never was refused. Raises OtherVersion."""
+    _, trace = data_of_blob(blob)
+    for each in () if trace is None else trace["rounds"]:
         for group in each["refusals"]:
-            if _holds(reader, group["hosts"], row):
-                return group.get("stage", ""), RefusalReason(group["reason"])
+            if is_row_in(group["hosts"], row):
+                return group["stage"], RefusalReason(group["reason"])
     return None
-
-
-def _trace_reader(blob: bytes) -> ChunkReader | None:
-    if not is_container(blob):
-        raise ValueError("not a blob of the ledger")
-    outer = reader_of(uncompressed(blob))
-    if outer.head.get("format") != FORMAT:
-        raise ValueError(f"a decision of the unknown format {outer.head.get('format')!r}")
-    return None if outer.head["trace"] is None else reader_of(outer.chunks[outer.head["trace"]])
-
-
-def _holds(reader: ChunkReader, hosts: Any, row: int) -> bool:
-    """Whether a set of rows holds this one: ranges as text ('0-4,7'), or marks."""
-    if isinstance(hosts, Mapping):
-        marks = reader.array(hosts["column"])
-        return row < len(marks) and bool(marks[row])
-    return bool((rows_from_text(hosts) == row).any())
 
 
 def record_without_names(blob: bytes, host_count: int) -> DecisionRecord:
     """The record of a blob, its hosts without names: names are half of what reading it costs."""
     return record_of_blob(blob, names={"hosts": [""] * host_count, "nodes": None})
-
-
-def rule_in(trace: Trace, row: int) -> RefusalRule | None:
-    """The same as `refusing_rule`, from a trace that was read."""
-    refusal = trace.refusal_of(row)
-    return None if refusal is None else (refusal.stage, refusal.reason)
 
 
 def ranked_once(trace: Trace, row: int, counts: Collection[int] = ()) -> RankedOnce | None:

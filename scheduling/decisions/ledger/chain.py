@@ -8,7 +8,7 @@ content: the same fleet on the same base has the same name, whoever writes it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from scheduling.decisions.ledger.container import compressed, digest_of, uncompressed
+from scheduling.decisions.ledger.content import compressed, digest_of, uncompressed
 from scheduling.decisions.ledger.fleet_codec import (
     changes_from_bytes,
     changes_to_bytes,

@@ -1,13 +1,14 @@
 """Where two traces part."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from scheduling.decisions.ledger.trace_pack import without_times
-from scheduling.domain.columns import FloatArray
+from scheduling.decisions.ledger.trace_content import with_rounds, without_times
+from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.trace.codec import trace_to_dict
+from scheduling.domain.trace.columns import Array
 from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking
 
@@ -30,30 +31,38 @@ def first_difference(stored: Trace, replayed: Trace) -> TraceDifference | None:
 
 
 def _data(trace: Trace) -> dict[str, Any]:
-    """Rankings are compared row by row, for the stored one may hold the best hosts alone."""
-    rounds = tuple(replace(each, ranking=None) for each in trace.rounds)
-    extra = None if trace.alternates_round is None else replace(trace.alternates_round, ranking=None)
-    data = trace_to_dict(without_times(replace(trace, rounds=rounds, alternates_round=extra)))
+    """Columns are compared row by row, for the stored ranking may hold the best hosts alone."""
+    rounds = trace.all_rounds
+    bare = [replace(each, ranking=None, refusals=()) for each in rounds]
+    data = trace_to_dict(without_times(with_rounds(trace, bare)))
     known = {name: data.pop(name) for name in _ORDER if name in data}
-    rankings = [_ranking(each.ranking) for each in (*trace.rounds, trace.alternates_round) if each is not None]
+    extra = [] if trace.alternates_round is None else [data["alternates_round"]]
+    for item, each in zip([*known["rounds"], *extra], rounds, strict=True):
+        item["refusals"] = [_refusal(group) for group in each.refusals]
+    rankings = [_ranking(each.ranking) for each in rounds]
     return {"host_count": trace.host_count, **known, "rankings": rankings, **data}
+
+
+def _refusal(group: RefusalGroup) -> dict[str, Any]:
+    columns = {"available": group.available, "total": group.total, "ratio": group.ratio}
+    own = {name: _many(column) for name, column in columns.items() if column is not None}
+    return {**asdict(group.refusal), **own, "hosts": group.rows.tolist()}
 
 
 def _ranking(ranking: Ranking | None) -> Any:
     if ranking is None:
         return None
     weighers = {
-        each.name: {"raw": each.raw.tolist(), "multiplier": _many(each.multiplier)} for each in ranking.weighers
+        each.name: {"raw": each.raw.tolist(), "multiplier": _many(np.asarray(each.multiplier, dtype=np.float64))}
+        for each in ranking.weighers
     }
     names = ("rows", "scores", "order")
     return {**{name: getattr(ranking, name).tolist() for name in names}, "weighers": weighers}
 
 
-def _many(multiplier: float | FloatArray) -> Any:
-    """One number where all hosts have the same, for so it is stored."""
-    if not isinstance(multiplier, np.ndarray):
-        return float(multiplier)
-    values = multiplier.tolist()
+def _many(column: Array) -> Any:
+    """One value where all hosts have the same, for so it is stored."""
+    values = np.atleast_1d(column).tolist()
     return values[0] if values and all(value == values[0] for value in values) else values
 
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from placement.candidates import ProviderFacts
-from scheduling.decisions.ledger.arrays import Array
+from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.providers import PROVIDERS, providers_from_columns
 from scheduling.domain.columns import Interned, InventoryColumns
 from scheduling.domain.hosts.candidates import CandidateSet
 from scheduling.domain.hosts.host_rows import UNLIMITED
 from scheduling.domain.hosts.host_table import HostTable
+from scheduling.domain.trace.columns import Array
 
 Column = Array | tuple[Any, ...]
 Columns = Mapping[str, Column]
@@ -73,9 +74,12 @@ def table_from_columns(columns: Columns) -> HostTable:
 
 
 def fleet_from_columns(columns: Columns, *, scope: str | None) -> FleetSeen:
-    """The fleet as it was seen."""
-    table = table_from_columns(columns)
-    providers = providers_from_columns(columns, table) if PROVIDERS in columns else None
+    """The fleet as it was seen. Raises OtherVersion where a column of this version's table is missing."""
+    try:
+        table = table_from_columns(columns)
+        providers = providers_from_columns(columns) if PROVIDERS in columns else None
+    except KeyError as error:
+        raise OtherVersion(f"This snapshot was written by another version: it has no {error}.") from error
     return FleetSeen(table, providers, scope)
 
 
@@ -101,12 +105,12 @@ def _get(columns: Columns, name: str) -> Any:
     if f"{name}.codes" in columns:
         return Interned(columns[f"{name}.values"], columns[f"{name}.codes"])  # type: ignore[arg-type]
     if f"{name}.names" in columns:
-        return {key: _inventory(columns, f"{name}.of.{key}") for key in columns[f"{name}.names"]}
+        parts = [each.name for each in fields(InventoryColumns)]
+        return {
+            key: InventoryColumns(**{part: columns[f"{name}.of.{key}.{part}"] for part in parts})  # type: ignore[arg-type]
+            for key in columns[f"{name}.names"]
+        }
     return columns[f"{name}.value"][0]
-
-
-def _inventory(columns: Columns, name: str) -> InventoryColumns:
-    return InventoryColumns(**{each.name: columns[f"{name}.{each.name}"] for each in fields(InventoryColumns)})  # type: ignore[arg-type]
 
 
 def _no_inventory(count: int) -> InventoryColumns:

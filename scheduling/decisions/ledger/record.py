@@ -1,17 +1,21 @@
-"""What a decision keeps in its blob: the question whole, the answer whole or, where that is too large, cut."""
+"""What a decision keeps in its blob: the question whole, the answer whole or, where that is too large, cut.
+
+Two lines of JSON: the record, and the trace, which can be read and named (by its digest) by itself.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.decisions.ledger.container import ChunkWriter, compressed, digest_of, reader_of, uncompressed
+from scheduling.decisions.ledger.content import OtherVersion, compressed, digest_of, json_bytes, uncompressed
+from scheduling.decisions.ledger.trace_content import times_of, trace_content, with_times
 from scheduling.decisions.ledger.trace_cut import TOP_ROWS, cut_content, trace_of_cut
-from scheduling.decisions.ledger.trace_pack import times_of, trace_content, trace_of_content
+from scheduling.domain.trace.codec import trace_from_dict
 from scheduling.domain.trace.trace import Trace
 
-FORMAT = 2
+FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,47 +40,8 @@ class DecisionRecord:
 
 def record_to_blob(record: DecisionRecord, *, bound: int) -> tuple[bytes, str]:
     """The blob, and the digest of the trace. Above `bound` bytes the trace is cut, as little as will do."""
-    head = _head(record)
-    if record.trace is None:
-        return _blob(head, None, bound), ""
-    head["times"] = times_of(record.trace)
-    whole = trace_content(record.trace)
-    digest, blob = digest_of(whole), _blob(head, whole, bound)
-    for top_rows in TOP_ROWS:
-        if len(blob) <= bound:
-            break
-        smaller = _blob({**head, "keep": top_rows}, cut_content(record.trace, top_rows), bound)
-        blob = min(blob, smaller, key=len)
-    return blob, digest
-
-
-def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionRecord:
-    """The inverse of `record_to_blob`; `names` as `names_of` gave them. Raises ValueError for an unknown format."""
-    reader = reader_of(uncompressed(blob))
-    head = reader.head
-    if head.get("format") != FORMAT:
-        raise ValueError(f"a decision of the unknown format {head.get('format')!r}")
-    trace, ranked = _trace(head, reader.chunks, names)
-    return DecisionRecord(
-        request=head["request"],
-        policy=head["policy"],
-        lost_claims=tuple(head["lost_claims"]),
-        excluded={node: _refusal(data) for node, data in head["excluded"].items()},
-        scope=head["scope"],
-        with_candidates=head["with_candidates"],
-        trace=trace,
-        top_rows=head.get("keep"),
-        ranked=ranked,
-    )
-
-
-def trace_digest(trace: Trace) -> str:
-    """Equal for two traces exactly when they decide alike to the bit, whatever time they took."""
-    return digest_of(trace_content(trace))
-
-
-def _head(record: DecisionRecord) -> dict[str, Any]:
-    return {
+    trace = record.trace
+    head = {
         "format": FORMAT,
         "request": record.request,
         "policy": record.policy,
@@ -84,28 +49,55 @@ def _head(record: DecisionRecord) -> dict[str, Any]:
         "excluded": {node: asdict(refusal) for node, refusal in (record.excluded or {}).items()},
         "scope": record.scope,
         "with_candidates": record.with_candidates,
+        "times": None if trace is None else times_of(trace),
+        "top_rows": None,
     }
+    if trace is None:
+        return compressed(json_bytes(head)), ""
+    whole = json_bytes(trace_content(trace))
+    digest, blob = digest_of(whole), compressed(json_bytes(head) + b"\n" + whole, aim=bound)
+    for top_rows in TOP_ROWS:
+        if len(blob) <= bound:
+            break
+        content = json_bytes({**head, "top_rows": top_rows}) + b"\n" + json_bytes(cut_content(trace, top_rows))
+        blob = min(blob, compressed(content, aim=bound), key=len)
+    return blob, digest
 
 
-def _blob(head: Mapping[str, Any], trace: bytes | None, bound: int) -> bytes:
-    writer = ChunkWriter()
-    place = None if trace is None else writer.chunk(trace)
-    return compressed(writer.content({**head, "trace": place}), aim=bound)
+def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionRecord:
+    """The inverse of `record_to_blob`; `names` as `names_of` gave them. Raises OtherVersion."""
+    head, data = data_of_blob(blob)
+    trace, ranked = None, list[int]()
+    if data is not None:
+        if names is None:
+            raise ValueError("a trace cannot be read without the names of its hosts")
+        named = {**data, **names}
+        trace, ranked = (trace_from_dict(named), ranked) if head["top_rows"] is None else trace_of_cut(named)
+        trace = with_times(trace, head["times"])
+    return DecisionRecord(
+        request=head["request"],
+        policy=head["policy"],
+        lost_claims=tuple(head["lost_claims"]),
+        excluded={
+            node: Refusal(**{**refusal, "reason": RefusalReason(refusal["reason"])})
+            for node, refusal in head["excluded"].items()
+        },
+        scope=head["scope"],
+        with_candidates=head["with_candidates"],
+        trace=trace,
+        top_rows=head["top_rows"],
+        ranked=tuple(ranked),
+    )
 
 
-def _trace(
-    head: Mapping[str, Any], chunks: Sequence[bytes], names: Mapping[str, Any] | None
-) -> tuple[Trace | None, tuple[int, ...]]:
-    if head["trace"] is None:
-        return None, ()
-    if names is None:
-        raise ValueError("a trace cannot be read without the names of its hosts")
-    content = chunks[head["trace"]]
-    if head.get("keep") is None:
-        return trace_of_content(content, names=names, times=head["times"]), ()
-    trace, ranked = trace_of_cut(content, names=names, times=head["times"])
-    return trace, tuple(ranked)
+def data_of_blob(blob: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The record and, if it has one, its trace without names, as JSON values. Raises OtherVersion."""
+    head, *trace = (json.loads(line) for line in uncompressed(blob).split(b"\n"))
+    if head.get("format") != FORMAT:
+        raise OtherVersion("This decision was written by another version, in a form that this version cannot read.")
+    return head, trace[0] if trace else None
 
 
-def _refusal(data: Mapping[str, Any]) -> Refusal:
-    return Refusal(**{**data, "reason": RefusalReason(data["reason"])})
+def trace_digest(trace: Trace) -> str:
+    """Equal for two traces exactly when they decide alike to the bit, whatever time they took."""
+    return digest_of(json_bytes(trace_content(trace)))

@@ -10,108 +10,87 @@ from typing import Any
 
 import numpy as np
 
-from controlplane.kernel.reasons import Refusal
-from scheduling.decisions.ledger.container import ChunkReader, ChunkWriter, reader_of
-from scheduling.decisions.ledger.trace_pack import names_of, packed, times_of, unpacked, with_times, without_times
-from scheduling.domain.columns import FloatArray, IntArray
+from scheduling.decisions.ledger.trace_content import names_of, trace_content, with_rounds
+from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts.host_slice import RefusalGroup
-from scheduling.domain.trace.codec import trace_from_dict, trace_to_dict
-from scheduling.domain.trace.trace import Round, Trace
-from scheduling.domain.trace.weighing import Ranking, WeigherColumn, clamp
+from scheduling.domain.trace.codec import multiplier_from_json, multiplier_to_json, trace_from_dict
+from scheduling.domain.trace.columns import column_from_json, column_to_json
+from scheduling.domain.trace.trace import Trace
+from scheduling.domain.trace.weighing import Ranking, WeigherColumn, clamp, score
 
 TOP_ROWS = (256, 64, 16, 4)
 """How many hosts of each ranking to keep, from the most to the least that is tried."""
 
 
-def cut_content(trace: Trace, top_rows: int) -> bytes:
+def cut_content(trace: Trace, top_rows: int) -> dict[str, Any]:
     """The trace with the best `top_rows` hosts of each ranking, without names and times."""
-    writer = ChunkWriter()
-    rounds = _rounds(trace)
-    bare = _with_rounds(trace, [_bare(each, top_rows) for each in rounds])
-    data = trace_to_dict(replace(without_times(bare), hosts=(), nodes=()))
-    rankings = [None if each.ranking is None else _ranking_data(writer, each.ranking, top_rows) for each in rounds]
-    return writer.content({"trace": packed(writer, data), "rankings": rankings})
-
-
-def trace_of_cut(content: bytes, *, names: Mapping[str, Any], times: list[list[int]]) -> tuple[Trace, list[int]]:
-    """The trace as far as it was kept, and how many hosts each of its rankings had."""
-    reader = reader_of(content)
-    bare = trace_from_dict({**unpacked(reader, reader.head["trace"]), **names})
-    data = reader.head["rankings"]
-    rounds = [
-        each if one is None else replace(each, ranking=_ranking(reader, one))
-        for each, one in zip(_rounds(bare), data, strict=True)
+    rounds = trace.all_rounds
+    bare = [
+        replace(each, ranking=None, refusals=tuple(_in_short(group, top_rows) for group in each.refusals))
+        for each in rounds
     ]
-    return with_times(_with_rounds(bare, rounds), times), [0 if one is None else one["ranked"] for one in data]
+    rankings = [None if each.ranking is None else _ranking_to_dict(each.ranking, top_rows) for each in rounds]
+    return {**trace_content(with_rounds(trace, bare)), "rankings": rankings}
+
+
+def trace_of_cut(data: Mapping[str, Any]) -> tuple[Trace, list[int]]:
+    """The trace as far as it was kept, and how many hosts each of its rankings had."""
+    bare, rankings = trace_from_dict(data), data["rankings"]
+    rounds = [
+        each if one is None else replace(each, ranking=_ranking_from_dict(one))
+        for each, one in zip(bare.all_rounds, rankings, strict=True)
+    ]
+    return with_rounds(bare, rounds), [0 if one is None else one["ranked"] for one in rankings]
 
 
 def as_cut(trace: Trace, top_rows: int) -> Trace:
-    """The trace as one that was cut to `top_rows` would be read back."""
-    names = names_of(trace.hosts, trace.nodes)
-    return trace_of_cut(cut_content(trace, top_rows), names=names, times=times_of(trace))[0]
+    """The trace as one that was cut to `top_rows` would be read back, without times."""
+    return trace_of_cut({**cut_content(trace, top_rows), **names_of(trace.hosts, trace.nodes)})[0]
 
 
-def _rounds(trace: Trace) -> list[Round]:
-    return [*trace.rounds, *([] if trace.alternates_round is None else [trace.alternates_round])]
-
-
-def _with_rounds(trace: Trace, rounds: list[Round]) -> Trace:
-    if trace.alternates_round is None:
-        return replace(trace, rounds=tuple(rounds))
-    return replace(trace, rounds=tuple(rounds[:-1]), alternates_round=rounds[-1])
-
-
-def _bare(each: Round, top_rows: int) -> Round:
-    return replace(each, ranking=None, refusals=tuple(_bare_group(group, top_rows) for group in each.refusals))
-
-
-def _bare_group(group: RefusalGroup, top_rows: int) -> RefusalGroup:
-    """Numbers of more hosts than `top_rows` become their range: 'has 100 to 1900'."""
+def _in_short(group: RefusalGroup, top_rows: int) -> RefusalGroup:
+    """Values of more hosts than `top_rows` become their range: 'has 100 to 1900'."""
     if len(group) <= top_rows:
         return group
-    available = group.refusal.available if group.available is None else _range(group.available)
-    refusal: Refusal = replace(group.refusal, available=available)
-    return RefusalGroup(refusal, group.rows)
+    available = group.refusal.available
+    if group.available is not None:
+        values = group.available.tolist()
+        low, high = min(values), max(values)
+        numbers = group.available.dtype.kind in "if"
+        available = low if low == high else f"{low:g} to {high:g}" if numbers else f"{low} to {high}"
+    return RefusalGroup(replace(group.refusal, available=available), group.rows)
 
 
-def _range(column: Any) -> str | int | float:
-    low, high = column.min().item(), column.max().item()
-    return low if low == high else f"{low:g} to {high:g}"
-
-
-def _ranking_data(writer: ChunkWriter, ranking: Ranking, top_rows: int) -> dict[str, Any]:
+def _ranking_to_dict(ranking: Ranking, top_rows: int) -> dict[str, Any]:
     at: IntArray = np.sort(ranking.order[:top_rows])
-    order = np.searchsorted(at, ranking.order[:top_rows])
     return {
         "ranked": len(ranking.rows),
-        "rows": writer.array(ranking.rows[at]),
-        "scores": writer.array(ranking.scores[at]),
-        "order": writer.array(order),
-        "weighers": [_weigher_data(writer, each, at) for each in ranking.weighers],
+        "rows": ranking.rows[at].tolist(),
+        "order": np.searchsorted(at, ranking.order[:top_rows]).tolist(),
+        "weighers": [_weigher_to_dict(each, at) for each in ranking.weighers],
     }
 
 
-def _weigher_data(writer: ChunkWriter, each: WeigherColumn, at: IntArray) -> dict[str, Any]:
-    """The extremes of all hosts stand as bounds, so that normalised values stay the same to the bit."""
+def _weigher_to_dict(each: WeigherColumn, at: IntArray) -> dict[str, Any]:
+    """The extremes of all hosts stand as bounds, so that normalised values and scores stay the same to the bit."""
     seen = clamp(each.raw, floor=each.floor, ceiling=each.ceiling)
     low = float(seen.min()) if each.floor is None else each.floor
     high = float(seen.max()) if each.ceiling is None else each.ceiling
-    many = isinstance(each.multiplier, np.ndarray)
+    multiplier = each.multiplier[at] if isinstance(each.multiplier, np.ndarray) else each.multiplier
     return {
         "name": each.name,
-        "raw": writer.array(each.raw[at]),
-        "multiplier": writer.array(each.multiplier[at]) if many else each.multiplier,  # type: ignore[index]
+        "raw": column_to_json(each.raw[at]),
+        "multiplier": multiplier_to_json(multiplier),
         "bounds": [low, high],
     }
 
 
-def _ranking(reader: ChunkReader, data: Mapping[str, Any]) -> Ranking:
-    weighers = tuple(_weigher(reader, each) for each in data["weighers"])
-    rows, scores, order = (reader.array(data[name]) for name in ("rows", "scores", "order"))
-    return Ranking(rows, scores, order, weighers)
-
-
-def _weigher(reader: ChunkReader, data: Mapping[str, Any]) -> WeigherColumn:
-    given: Any = data["multiplier"]
-    multiplier: float | FloatArray = reader.array(given) if isinstance(given, list) else given
-    return WeigherColumn(data["name"], reader.array(data["raw"]), multiplier, *data["bounds"])
+def _ranking_from_dict(data: Mapping[str, Any]) -> Ranking:
+    weighers = tuple(
+        WeigherColumn(
+            each["name"], column_from_json(each["raw"]), multiplier_from_json(each["multiplier"]), *each["bounds"]
+        )
+        for each in data["weighers"]
+    )
+    rows, order = (np.array(data[name], dtype=np.int64) for name in ("rows", "order"))
+    return Ranking(rows, score(len(rows), weighers), order, weighers)

@@ -11,7 +11,7 @@ from controlplane.identity.domain import Caller
 from controlplane.infra.answer_budget import RecentResults, answer_budget
 from controlplane.kernel.errors import NotFound, Throttled
 from controlplane.work.conf import answer_seconds_a_minute
-from scheduling.decisions.ledger.trace_pack import times_of, with_times
+from scheduling.decisions.ledger.trace_content import times_of, with_times
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.selectors.store import decision_record_of
 from scheduling.domain.trace.explanation import Explanation, why_not
@@ -65,7 +65,7 @@ def decision_content(*, decision: SchedulingDecision) -> DecisionContent:
 
     The replay is bounded, and its answer is kept.
 
-    Raises ValueError for a format this version does not know.
+    Raises OtherVersion where this version cannot read it.
     """
     record = decision_record_of(decision=decision)
     whole = _replayed_trace(decision) if record.top_rows is not None else None

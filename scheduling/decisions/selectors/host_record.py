@@ -8,7 +8,8 @@ import json
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -19,17 +20,9 @@ from uuid import UUID
 from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
 
 from controlplane.kernel.reasons import RefusalReason
-from scheduling.decisions.domain.host_record import (
-    RankedOnce,
-    RefusalRule,
-    ranked_once,
-    record_without_names,
-    refusing_rule,
-    rule_in,
-)
-from scheduling.decisions.ledger.container import is_container
-from scheduling.decisions.selectors.store import decision_record_of
-from scheduling.domain.trace.compact import places_in_runs
+from scheduling.decisions.domain.host_record import RankedOnce, ranked_once, record_without_names, refusing_rule
+from scheduling.decisions.ledger.content import OtherVersion
+from scheduling.domain.trace.names import places_in_runs
 from scheduling.models import DecisionInstance, DecisionOutcome, HostNames, SchedulingDecision
 from scheduling.models.host_name_search import decisions_refusing
 
@@ -196,7 +189,11 @@ def host_record(*, host: str, newest: int = NEWEST) -> HostRecord:
         refusals_read=refusals_read,
         rules=rules,
         outranked=_outranked(_lost(considered, refused), rows) if counts[HostOutcome.OUTRANKED][0] else None,
-        chosen_examples=_newest(considered.filter(CHOSEN)) if counts[HostOutcome.CHOSEN][0] else (),
+        chosen_examples=tuple(
+            considered.filter(CHOSEN).order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES]
+            if counts[HostOutcome.CHOSEN][0]
+            else ()
+        ),
     )
 
 
@@ -232,12 +229,13 @@ def _counts(considered: Rows, refused: Rows) -> dict[HostOutcome, tuple[int, dat
     """Two queries: what passes can be told from the difference."""
     every, gone = _grouped(considered), _grouped(refused)
     chosen = [entry for (is_chosen, _), entry in every.items() if is_chosen]
+    refusals = [entry for (is_chosen, _), entry in gone.items() if not is_chosen]
     selected = (False, DecisionOutcome.SELECTED.value)
     failed = [key for key in every if not key[0] and key != selected]
     return {
         HostOutcome.CHOSEN: (sum(count for count, _ in chosen), max((at for _, at in chosen), default=None)),
         HostOutcome.OUTRANKED: (_count(every, selected) - _count(gone, selected), None),
-        HostOutcome.REFUSED: _sum(gone[key] for key in gone if not key[0]),
+        HostOutcome.REFUSED: (sum(count for count, _ in refusals), max((at for _, at in refusals), default=None)),
         HostOutcome.UNDECIDED: (sum(_count(every, key) - _count(gone, key) for key in failed), None),
     }
 
@@ -255,50 +253,32 @@ def _count(group: Group, key: tuple[bool, str]) -> int:
     return group[key][0] if key in group else 0
 
 
-def _sum(entries: Iterable[tuple[int, datetime]]) -> tuple[int, datetime | None]:
-    found = list(entries)
-    return sum(count for count, _ in found), max((at for _, at in found), default=None)
-
-
 def _lost(considered: Rows, refused: Rows) -> Rows:
     passed = considered.filter(NOT_CHOSEN, outcome=DecisionOutcome.SELECTED)
     return passed.exclude(pk__in=refused.order_by().values("pk"))
 
 
-def _newest(rows: Rows) -> tuple[UUID, ...]:
-    return tuple(rows.order_by("-created_at").values_list("pk", flat=True)[:EXAMPLES])
-
-
 def _rules(refused: Rows, rows: dict[str, int]) -> tuple[tuple[HostRefusalCount, ...], int]:
     """Who refused it, the most frequent first, and how many refusals were read."""
-    read = list(_read(refused, REFUSALS_READ, lambda one: _rule(one, rows[one.host_names])))
+    read = list(_read(refused, REFUSALS_READ, lambda one: refusing_rule(bytes(one.trace), rows[one.host_names])))
     counts = Counter(rule for _, rule in read if rule is not None)
     newest = {rule: pk for pk, rule in reversed(read) if rule is not None}
     return tuple(HostRefusalCount(*rule, count, newest[rule]) for rule, count in counts.most_common()), len(read)
 
 
 def _read(rows: Rows, maximum: int, reading: Callable[[SchedulingDecision], Found]) -> Iterator[tuple[UUID, Found]]:
-    """What each of the newest says, until time is up."""
+    """What each of the newest says, until time is up. What another version wrote says nothing to this one."""
     until = time.monotonic() + READING_S
     shown = rows.only("id", "host_names", "host_count", "trace").order_by("-created_at")[:maximum]
     for number, one in enumerate(shown, 1):
-        yield one.pk, reading(one)
+        with suppress(OtherVersion):
+            yield one.pk, reading(one)
         if number >= MIN_READ and time.monotonic() > until:
             return
 
 
-def _rule(one: SchedulingDecision, row: int) -> RefusalRule | None:
-    blob = bytes(one.trace)
-    if is_container(blob):
-        return refusing_rule(blob, row)
-    trace = decision_record_of(decision=one).trace
-    return None if trace is None else rule_in(trace, row)
-
-
 def _ranked(one: SchedulingDecision, row: int) -> RankedOnce | None:
-    blob = bytes(one.trace)
-    is_new = is_container(blob)
-    record = record_without_names(blob, one.host_count) if is_new else decision_record_of(decision=one)
+    record = record_without_names(bytes(one.trace), one.host_count)
     return None if record.trace is None else ranked_once(record.trace, row, record.ranked)
 
 

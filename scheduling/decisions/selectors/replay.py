@@ -6,6 +6,7 @@ from uuid import UUID
 
 from controlplane.kernel.errors import KilonovaError
 from placement.candidates import columns_of
+from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.difference import TraceDifference, first_difference
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.ledger.record import DecisionRecord, trace_digest
@@ -33,6 +34,7 @@ class ReplayState(StrEnum):
     NO_TRACE = "no_trace"
     NO_SNAPSHOT = "no_snapshot"
     PRUNED = "pruned"
+    OTHER_VERSION = "other_version"
 
 
 SENTENCES = {
@@ -42,6 +44,7 @@ SENTENCES = {
     ReplayState.NO_TRACE: "The scheduler failed before it looked at any host, so there is nothing to compare.",
     ReplayState.NO_SNAPSHOT: "The fleet that this decision saw was not kept.",
     ReplayState.PRUNED: "The fleet that this decision saw was kept, but has been pruned since.",
+    ReplayState.OTHER_VERSION: "The fleet that this decision saw was written by another version.",
 }
 
 
@@ -70,7 +73,10 @@ def replay_of(*, decision: SchedulingDecision) -> Replay:
         return Replay(ReplayState.NO_TRACE)
     if not decision.snapshot:
         return Replay(ReplayState.NO_SNAPSHOT)
-    fleet = decision_fleet(decision=decision, record=record)
+    try:
+        fleet = decision_fleet(decision=decision, record=record)
+    except OtherVersion as error:
+        return Replay(ReplayState.OTHER_VERSION, detail=error.message)
     if fleet is None:
         return Replay(ReplayState.PRUNED)
     try:

@@ -35,7 +35,12 @@ class Pruned:
 def decisions_prune(*, batch: int = BATCH) -> Pruned:
     """Delete what is older, or more, than the settings keep. In batches; safe to run twice, also at once."""
     options = scheduling_options()
-    pruned = Pruned(_decisions_prune(options, batch), _snapshots_prune(options), _host_names_prune())
+    decisions = 0
+    for ids in _expired(options, batch):
+        # With all their rows, each kind in one statement; traces are not loaded.
+        _, by_model = SchedulingDecision.objects.filter(id__in=ids).only("id").delete()
+        decisions += by_model.get(SchedulingDecision._meta.label, 0)
+    pruned = Pruned(decisions, _snapshots_prune(options), _host_names_prune())
     if pruned != Pruned():
         log.info(
             "pruned %d decisions, %d fleets, %d tables of host names",
@@ -44,10 +49,6 @@ def decisions_prune(*, batch: int = BATCH) -> Pruned:
             pruned.host_names,
         )
     return pruned
-
-
-def _decisions_prune(options: SchedulingOptions, batch: int) -> int:
-    return sum(_delete(ids) for ids in _expired(options, batch))
 
 
 def _expired(options: SchedulingOptions, batch: int) -> Iterator[list[UUID]]:
@@ -67,20 +68,14 @@ def _expired(options: SchedulingOptions, batch: int) -> Iterator[list[UUID]]:
         yield ids
 
 
-def _delete(ids: list[UUID]) -> int:
-    """With all their rows, each kind in one statement; traces are not loaded."""
-    _, by_model = SchedulingDecision.objects.filter(id__in=ids).only("id").delete()
-    return by_model.get(SchedulingDecision._meta.label, 0)
-
-
 def _snapshots_prune(options: SchedulingOptions) -> int:
     """Those that no decision speaks of any more and, of any, those that are too old; never the base of another."""
     now = db_now()
     days = timedelta(days=options.decision_snapshot_days)
     gone = 0
     for _ in range(_LEVELS):
-        unused = _unused_snapshots(now)
-        gone += unused.delete()[0]
+        seen = SchedulingDecision.objects.filter(snapshot=OuterRef("digest"))
+        gone += _leaves(now - GRACE).filter(~Exists(seen)).delete()[0]
         if days:
             gone += _leaves(now - max(days, MIN_SNAPSHOT_AGE)).delete()[0]
     return gone
@@ -89,11 +84,6 @@ def _snapshots_prune(options: SchedulingOptions) -> int:
 def _leaves(oldest: datetime) -> QuerySet[FleetSnapshot]:
     based = FleetSnapshot.objects.filter(base=OuterRef("digest"))
     return FleetSnapshot.objects.filter(~Exists(based), created_at__lt=oldest)
-
-
-def _unused_snapshots(now: datetime) -> QuerySet[FleetSnapshot]:
-    seen = SchedulingDecision.objects.filter(snapshot=OuterRef("digest"))
-    return _leaves(now - GRACE).filter(~Exists(seen))
 
 
 def _host_names_prune() -> int:

@@ -10,6 +10,7 @@ refusal, is a transaction that does, and the database's log is written in order:
 crash finds it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -79,25 +80,16 @@ def _written_shortly(rows: DecisionRows) -> bool:
     bases = rows.snapshots[:-1]
     made: list[models.Model] = [*rows.snapshots[-1:]]
     made += [rows.decision, *rows.instances, *rows.reasons, *([rows.refused] if rows.refused is not None else [])]
-    tables = tuple((type(row), _count(made, type(row))) for row in _firsts(made))
+    tables = tuple(Counter(map(type, made)).items())
     text = _statement(len(bases), tables, alone=not connection.in_atomic_block)
-    parameters = [rows.host_names.pk, *(row.digest for row in bases), *_values(made)]
+    values = [
+        each.get_db_prep_save(each.pre_save(row, True), connection) for row in made for each in _columns(type(row))
+    ]
+    parameters = [rows.host_names.pk, *(row.digest for row in bases), *values]
     with connection.cursor() as cursor:
         cursor.execute(text, parameters)
         (written,) = cursor.fetchone()
     return bool(written)
-
-
-def _firsts(rows: Sequence[models.Model]) -> list[models.Model]:
-    return [row for at, row in enumerate(rows) if at == 0 or type(rows[at - 1]) is not type(row)]
-
-
-def _count(rows: Sequence[models.Model], kind: type[models.Model]) -> int:
-    return sum(type(row) is kind for row in rows)
-
-
-def _values(rows: Sequence[models.Model]) -> list[Any]:
-    return [each.get_db_prep_save(each.pre_save(row, True), connection) for row in rows for each in _columns(type(row))]
 
 
 @lru_cache(maxsize=16)

@@ -1,18 +1,15 @@
 """Keeping what the scheduler saw: the names of the hosts and, for replays, the fleet itself."""
 
-import json
 import logging
 import time
-import zlib
 from dataclasses import dataclass
 from threading import Lock
 
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.chain import SnapshotChain
-from scheduling.decisions.ledger.container import digest_of
-from scheduling.decisions.ledger.fleet_columns import Column, FleetSeen, table_to_columns
-from scheduling.decisions.ledger.providers import providers_to_columns
-from scheduling.decisions.ledger.trace_pack import names_of
+from scheduling.decisions.ledger.content import compressed, digest_of, json_bytes
+from scheduling.decisions.ledger.fleet_columns import FleetSeen, table_to_columns
+from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import NotStorable
 from scheduling.models import FleetSnapshot, HostNames
 
@@ -43,14 +40,17 @@ _MEMORY = _Memory()
 def fleet_rows(*, seen: FleetSeen) -> list[FleetSnapshot]:
     """The snapshots on which this fleet stands, bases first; the last is its own. Some may be stored already.
 
-    None where settings keep no fleets, or where a value (a plug-in's) cannot be written down.
+    Empty where settings keep no fleets, or where a value (a plug-in's) cannot be written down.
     """
     bound = scheduling_options().decision_snapshot_bytes
     if not bound:
         return []
     try:
         with _MEMORY.lock:
-            entries = _MEMORY.chain.entries(_columns(seen), host_count=len(seen.table), bound=bound)
+            columns = table_to_columns(seen.table)
+            if seen.providers is not None:
+                columns |= _MEMORY.chain.providers.columns(seen.providers)
+            entries = _MEMORY.chain.entries(columns, host_count=len(seen.table), bound=bound)
     except NotStorable:
         log.exception("the fleet of a decision is not kept")
         return []
@@ -70,16 +70,8 @@ def host_names_row(*, hosts: tuple[str, ...], nodes: tuple[str, ...]) -> HostNam
     """The names of these hosts and nodes, one row for all decisions about the same. It may be stored already."""
     names, cached = (hosts, nodes), _MEMORY.host_names
     if cached is None or cached.names != names:
-        content = json.dumps(names_of(*names), separators=(",", ":")).encode()
-        row = HostNames(digest=digest_of(content), content=zlib.compress(content, 6), host_count=len(hosts))
+        content = json_bytes(names_of(*names))
+        row = HostNames(digest=digest_of(content), content=compressed(content), host_count=len(hosts))
         cached = _MEMORY.host_names = _CachedHostNames(names, row)
     row = cached.row
     return HostNames(digest=row.digest, content=row.content, host_count=row.host_count)
-
-
-def _columns(seen: FleetSeen) -> dict[str, Column]:
-    columns = table_to_columns(seen.table)
-    if seen.providers is not None:
-        _MEMORY.chain.providers.update(seen.providers)
-        columns |= providers_to_columns(_MEMORY.chain.providers, seen.table)
-    return columns

@@ -117,7 +117,7 @@ class Trace:
     def timings_us(self) -> dict[str, int]:
         """Microseconds by stage, summed over the batch; `weigh` is the weighing and choosing."""
         spent: dict[str, int] = {}
-        for each in self._all_rounds():
+        for each in self.all_rounds:
             for stage in each.stages:
                 spent[stage.name] = spent.get(stage.name, 0) + stage.micros
             spent["weigh"] = spent.get("weigh", 0) + each.weigh_micros
@@ -149,7 +149,9 @@ class Trace:
         names = enumerate(zip(self.hosts, self.nodes, strict=True))
         return tuple(row for row, (host, node) in names if wanted in (host.lower(), node.lower()))
 
-    def _all_rounds(self) -> tuple[Round, ...]:
+    @property
+    def all_rounds(self) -> tuple[Round, ...]:
+        """The rounds of the batch, then the one that looked for alternates."""
         return self.rounds if self.alternates_round is None else (*self.rounds, self.alternates_round)
 
 

@@ -26,6 +26,7 @@ def stage() -> Iterator[Stage]:
 
 
 @pytest.mark.processes
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_fault_ends_as_it_must_and_loses_nothing(fault: Fault, stage: Stage) -> None:
     outcome = fault_run(fault, stage)

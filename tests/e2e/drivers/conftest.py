@@ -90,8 +90,8 @@ def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
 @pytest.fixture(
     params=[
         "fake",
-        pytest.param("simulated", guests_metadata=pytest.mark.libvirt),
-        pytest.param("qemu", guests_metadata=[pytest.mark.libvirt, pytest.mark.qemu]),
+        pytest.param("simulated", marks=pytest.mark.libvirt),
+        pytest.param("qemu", marks=[pytest.mark.libvirt, pytest.mark.qemu]),
     ]
 )
 def hypervisor(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hypervisor]:

@@ -131,7 +131,7 @@ def test_console_log_is_cut_to_its_end(hypervisor: Hypervisor) -> None:
     assert len(hypervisor.driver.console_log(guest.uuid, max_bytes=4)) <= 4
 
 
-@pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", guests_metadata=pytest.mark.qemu)], indirect=True)
+@pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", marks=pytest.mark.qemu)], indirect=True)
 def test_bad_checksum_is_refused(hypervisor: Hypervisor) -> None:
     guest = hypervisor.guest(content=b"what was uploaded")
 
@@ -139,7 +139,7 @@ def test_bad_checksum_is_refused(hypervisor: Hypervisor) -> None:
         hypervisor.driver.prepare_image(guest, lambda: iter([b"what has arrived"]))
 
 
-@pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", guests_metadata=pytest.mark.qemu)], indirect=True)
+@pytest.mark.parametrize("hypervisor", ["fake", pytest.param("qemu", marks=pytest.mark.qemu)], indirect=True)
 def test_reopened_driver_finds_the_guest_running(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
 

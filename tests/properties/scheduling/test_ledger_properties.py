@@ -1,20 +1,28 @@
 """What the ledger writes it reads back, to the bit."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.decisions.ledger.arrays import array_from_bytes, array_to_bytes
 from scheduling.decisions.ledger.chain import SnapshotChain, columns_of_chain
-from scheduling.decisions.ledger.container import compressed, uncompressed
+from scheduling.decisions.ledger.content import compressed, uncompressed
 from scheduling.decisions.ledger.difference import first_difference
 from scheduling.decisions.ledger.fleet_columns import same_column, table_from_columns, table_to_columns
 from scheduling.decisions.ledger.record import DecisionRecord, record_of_blob, record_to_blob, trace_digest
-from scheduling.decisions.ledger.trace_pack import names_of
+from scheduling.decisions.ledger.trace_content import names_of
 from scheduling.decisions.ledger.values import plain, restored
 from scheduling.domain.schedule_call import ScheduleCall
+from scheduling.domain.trace.columns import (
+    Array,
+    column_from_json,
+    column_to_json,
+    is_row_in,
+    rows_from_json,
+    rows_to_json,
+)
 from scheduling.engine import (
     DEFAULT_POLICY,
     AggregateRow,
@@ -40,10 +48,15 @@ VALUES = st.recursive(
 )
 
 
+def written(column: Array) -> Array:
+    """The column read back from JSON text."""
+    return column_from_json(json.loads(json.dumps(column_to_json(column))))
+
+
 @given(st.lists(INTS, max_size=300))
 def test_whole_numbers_come_back(values: list[int]) -> None:
     column = np.array(values, dtype=np.int64)
-    back = array_from_bytes(*array_to_bytes(column))
+    back = written(column)
     assert back.dtype == np.int64
     assert back.tolist() == values
 
@@ -51,14 +64,14 @@ def test_whole_numbers_come_back(values: list[int]) -> None:
 @given(st.lists(FLOATS, max_size=300))
 def test_floats_come_back_to_the_bit(values: list[float]) -> None:
     column = np.array(values, dtype=np.float64)
-    back = array_from_bytes(*array_to_bytes(column))
+    back = written(column)
     assert back.dtype == np.float64
     assert back.view(np.int64).tolist() == column.view(np.int64).tolist()
 
 
 @given(st.lists(st.booleans(), max_size=50))
 def test_truth_values_come_back(values: list[bool]) -> None:
-    assert array_from_bytes(*array_to_bytes(np.array(values, dtype=np.bool_))).tolist() == values
+    assert written(np.array(values, dtype=np.bool_)).tolist() == values
 
 
 @given(VALUES)
@@ -117,6 +130,13 @@ def test_decision_comes_back_whole_or_says_that_it_was_cut(
         assert back.trace.selections == trace.selections
 
 
-@given(st.binary(max_size=3000), st.sampled_from([None, 1]))
+@given(st.binary(max_size=3000), st.none() | st.integers(1, 3000))
 def test_compressed_bytes_come_back(content: bytes, aim: int | None) -> None:
     assert uncompressed(compressed(content, aim=aim)) == content
+
+
+@given(st.sets(st.integers(0, 500)))
+def test_rows_come_back_and_each_is_found(rows: set[int]) -> None:
+    text = rows_to_json(np.array(sorted(rows), dtype=np.int64))
+    assert rows_from_json(text).tolist() == sorted(rows)
+    assert {row for row in range(600) if is_row_in(text, row)} == rows

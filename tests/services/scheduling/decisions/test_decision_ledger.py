@@ -1,6 +1,5 @@
 """What a decision keeps, and in how much room."""
 
-import json
 import random
 import uuid
 import zlib
@@ -12,8 +11,9 @@ import pytest
 from bench.scheduler_engine import fleet as bench_fleet
 from bench.scheduler_engine import request as bench_request
 from controlplane.infra.answer_budget import answer_budget
+from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
-from scheduling.decisions.selectors.decisions import decision_content, decision_trace, decision_why_not
+from scheduling.decisions.selectors.decisions import decision_content, decision_trace
 from scheduling.decisions.selectors.report import decision_report
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
 from scheduling.destinations.services.select import destinations_select
@@ -160,27 +160,14 @@ def test_times_of_stages_come_back() -> None:
     assert {**trace.timings_us, **decision.timings_us} == decision.timings_us
 
 
-def test_decision_of_the_older_format_is_still_read() -> None:
-    fleet(2)
+def test_decision_of_another_version_is_said_to_be_one() -> None:
+    fleet(1)
     found = destinations_select(request=request(), fleet_facts=NO_FACTS)
     decision = SchedulingDecision.objects.get(id=found.decision_id)
-    decision.trace = older_blob(decision)
-    decision.host_names = ""
-    assert decision_report(decision=decision, redacted=False)["scores"]["ranked"] == 2
-    assert decision_why_not(decision=decision, host="cmp-00").result
-
-
-def older_blob(decision: SchedulingDecision) -> Any:
-    content = decision_content(decision=decision)
-    assert content.trace is not None
-    data = {
-        "format": 1,
-        "request": content.request,
-        "policy": content.policy,
-        "lost_claims": [],
-        "trace": trace_to_dict(content.trace),
-    }
-    return zlib.compress(json.dumps(data).encode())
+    for blob in (zlib.compress(b'{"format": 99}'), b"not zlib"):
+        decision.trace = blob
+        with pytest.raises(OtherVersion):
+            decision_content(decision=decision)
 
 
 def test_replay_of_a_cut_decision_is_made_once_and_not_above_the_budget(settings: Any) -> None:

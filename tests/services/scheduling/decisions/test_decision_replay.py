@@ -13,6 +13,7 @@ from controlplane.kernel.errors import NotFound
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
+from scheduling.decisions.ledger.content import compressed, json_bytes
 from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.selectors.replay import ReplayState, fleet_candidates, replay_of
 from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
@@ -169,6 +170,17 @@ def test_snapshot_that_was_pruned_under_a_running_process_is_written_again() -> 
     decided()
     FleetSnapshot.objects.all().delete()
     assert decision_replay(caller=ADMIN, decision_id=decided().id).same is True
+
+
+def test_snapshot_of_another_version_is_said() -> None:
+    fleet(2)
+    decision = decided()
+    unknown = {"table/aggregates": {"values": [{"$": "no such type"}]}}
+    for data in ({"format": 99}, {"format": 1, "columns": {}}, {"format": 1, "columns": unknown}):
+        FleetSnapshot.objects.update(content=compressed(json_bytes(data)), base="")
+        report = decision_replay(caller=ADMIN, decision_id=decision.id)
+        assert (report.state, report.same) == (ReplayState.OTHER_VERSION, None)
+        assert "written by another version" in report.sentence
 
 
 def test_setting_keeps_no_fleet(settings: Any) -> None:

@@ -1,6 +1,7 @@
 """The record of a host: counted by the database, explained from the blobs, equal to what single decisions say."""
 
 import uuid
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -143,6 +144,18 @@ def test_refusals_are_read_from_marks_ranges_and_cut_traces_alike() -> None:
     record = host_record(host=trace.hosts[row])
 
     assert [(one.stage, one.reason, one.decisions) for one in record.rules] == [(refusal.stage, refusal.reason, 2)]
+
+
+def test_what_another_version_wrote_is_counted_but_not_read() -> None:
+    fleet(1)
+    refused(memory_mib=9000)
+    refused(memory_mib=9000)
+    newest = SchedulingDecision.objects.latest("created_at")
+    SchedulingDecision.objects.filter(pk=newest.pk).update(trace=zlib.compress(b'{"format": 99}'))
+
+    record = host_record(host="cmp-00")
+
+    assert (record.refused.decisions, record.refusals_read) == (2, 1)
 
 
 def test_only_the_newest_decisions_are_looked_through_and_the_record_says_so() -> None:

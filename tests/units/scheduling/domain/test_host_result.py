@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bench.scheduler_engine import fleet, request
-from scheduling.decisions.domain.host_record import ranked_once, record_without_names, refusing_rule, rule_in
+from scheduling.decisions.domain.host_record import RefusalRule, ranked_once, record_without_names, refusing_rule
 from scheduling.decisions.ledger.record import DecisionRecord, record_to_blob
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -34,6 +34,11 @@ def _room(at: int) -> dict[str, InventoryRow]:
         "MEMORY_MB": InventoryRow(524288, used=at * 1013 % 500000),
         "DISK_GB": InventoryRow(4096, used=at * 31 % 4000),
     }
+
+
+def rule_in(trace: Trace, row: int) -> RefusalRule | None:
+    refusal = trace.refusal_of(row)
+    return None if refusal is None else (refusal.stage, refusal.reason)
 
 
 def blob_of(trace: Trace, bound: int) -> bytes:

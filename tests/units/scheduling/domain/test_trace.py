@@ -62,6 +62,13 @@ def test_scores_and_refusals_survive_json_to_the_bit() -> None:
     assert sorted(trace.refusals()) == sorted(again.refusals())
 
 
+def test_later_rounds_of_a_batch_are_written_as_what_changed() -> None:
+    rounds = stored(table(*(host(f"cmp-{at}", num_io_ops=at) for at in range(20))), request(3))["rounds"]
+    raws = {one["name"]: one["raw"] for one in rounds[1]["ranking"]["weighers"]}
+    assert raws["IoOpsWeigher"].keys() == {"changed", "to"}
+    assert len(raws["IoOpsWeigher"]["changed"]) == 1
+
+
 def test_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown trace format"):
         trace_from_dict({"format": 99})

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduling.domain.trace.compact import names_from_runs, names_to_runs, places_in_runs
+from scheduling.domain.trace.names import names_from_runs, names_to_runs, places_in_runs
 
 NUMBERED = st.builds(
     "{}{}{}".format, st.sampled_from(["", "h", "H-", "10.0."]), st.integers(0, 120), st.sampled_from(["", ".lan"])
