@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from computeagent.protocol.topology import GuestTopology, HostTopology, NUMACell, NUMAPages
+from computeagent.protocol.topology_json import host_from_dict, host_to_dict
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy, PolicyOptions
 from scheduling.domain.request.request_spec import RequestSpecView
@@ -30,11 +32,8 @@ from scheduling.engine import (
 )
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.pci_passthrough import PciPassthroughFilter
-from scheduling.topology.domain.numa.codec import host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import fit
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 from scheduling.topology.domain.pci.asked import PciRequest
 
 CPUS = 32

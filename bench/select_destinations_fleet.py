@@ -165,7 +165,7 @@ class Requests:
         began = now_us()
         asked = schedule_request(self.spec, [uuid4()], "req-1")
         answered_at = now_us()
-        facts = fleet_facts(self.spec)
+        facts = fleet_facts(self.spec.typed_body)
         known = now_us()
         self.last = destinations_select(request=asked, fleet_facts=facts).decision_id
         return {"request": answered_at - began, "facts": known - answered_at, "select": now_us() - known}
@@ -177,7 +177,7 @@ class Requests:
 
     def host_state_us(self, rounds: int = 200) -> float:
         """CPU microseconds of the host table for one request when nothing changed, without the question whether."""
-        cache, facts, view = fleet_cache(), fleet_facts(self.spec), placement_view()
+        cache, facts, view = fleet_cache(), fleet_facts(self.spec.typed_body), placement_view()
         change_poll = cache.poll_changes()
         cache.read(facts=facts, ask=lambda _: view, change_poll=change_poll)
         began = time.process_time()

@@ -1,6 +1,6 @@
 """Declares the kinds of work of this app: who does them, and what happens when one passes its deadline."""
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.services import tokens_purge_expired
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.work.heals import heals_prune

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from computeagent.protocol.power import PowerState
+
 
 class VmState(StrEnum):
     """What the instance stably is. Changed only when an action ends."""
@@ -66,17 +68,6 @@ class TaskState(StrEnum):
     SHELVING_IMAGE_UPLOADING = "shelving_image_uploading"
     SHELVING_OFFLOADING = "shelving_offloading"
     UNSHELVING = "unshelving"
-
-
-class PowerState(StrEnum):
-    """What the hypervisor says about the guest, in words. Same words as the agents' protocol."""
-
-    NOSTATE = "nostate"
-    RUNNING = "running"
-    PAUSED = "paused"
-    SHUTDOWN = "shutdown"
-    CRASHED = "crashed"
-    SUSPENDED = "suspended"
 
 
 POWER_STATE_CODES: dict[PowerState, int] = {

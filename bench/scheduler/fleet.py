@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from computeagent.protocol.topology import HostTopology, NUMACell, NUMAPages
+from computeagent.protocol.topology_json import host_to_dict
 from scheduling.domain.policy import DEFAULT_FILTERS, Policy
 from scheduling.engine import (
     DEFAULT_POLICY,
@@ -22,8 +24,6 @@ from scheduling.engine import (
     host_table_from_rows,
 )
 from scheduling.request_filters.by_feature import OWNER
-from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 from scheduling.topology.domain.pci.asked import PciRequest
 
 INSTANCES_PER_HOST = 10

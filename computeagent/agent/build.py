@@ -13,7 +13,9 @@ from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, Netw
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.steps import StepRecorder
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import BuildFailure, FailureClass, GuestFacts, GuestPowerState, GuestSpec
+from computeagent.protocol.guests import GuestFacts, GuestSpec
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
 from controlplane.kernel.errors import NotFound, Unavailable
 
 log = logging.getLogger(__name__)
@@ -81,7 +83,7 @@ def _runs_already(context: AgentContext, held: HeldLease) -> bool:
     if not _is_again(held):
         return False
     facts = context.driver.facts(held.guest.uuid)
-    return facts is not None and facts.power_state is GuestPowerState.RUNNING
+    return facts is not None and facts.power_state is PowerState.RUNNING
 
 
 def check_ports(guest: GuestSpec) -> None:

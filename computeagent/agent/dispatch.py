@@ -7,7 +7,7 @@ from computeagent.agent.build import build
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import delete
 from computeagent.agent.held_leases import HeldLease
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 
 ActionHandler = Callable[[AgentContext, HeldLease], None]
 

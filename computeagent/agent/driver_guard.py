@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.drivers.base import Driver, DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, HostReport
+from computeagent.drivers.base import Driver, DriverError, ImageSource
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import Injected, reach
 

@@ -3,7 +3,7 @@
 import traceback
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import BuildFailure, FailureClass
+from computeagent.protocol.steps import BuildFailure, FailureClass
 from controlplane.kernel.errors import KilonovaError
 
 DETAILS_MAX_CHARS = 4000

@@ -2,7 +2,8 @@
 
 import threading
 
-from computeagent.protocol.conductor import AgentLease, GuestSpec, WorkOrder
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.work import AgentLease, WorkOrder
 from controlplane.kernel.errors import Fenced
 
 

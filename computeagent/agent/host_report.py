@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from computeagent.agent.resource_tracker import Usage
-from computeagent.drivers.base import Driver, GuestOnHypervisor
-from computeagent.protocol.conductor import GuestPowerState, GuestSpec, HostReport, HostUsage
+from computeagent.drivers.base import Driver
+from computeagent.protocol.guests import GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport, HostUsage
+from computeagent.protocol.power import PowerState
 
 
 class HostReports:
@@ -36,7 +38,7 @@ def usage_of_host(used: Usage, guests: list[GuestOnHypervisor]) -> HostUsage:
         vcpus=used.vcpus,
         memory_mib=used.memory_mib,
         disk_gib=used.disk_gib,
-        running_guests=sum(guest.power_state is GuestPowerState.RUNNING for guest in guests),
+        running_guests=sum(guest.power_state is PowerState.RUNNING for guest in guests),
     )
 
 

@@ -14,8 +14,7 @@ from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.instance_mutex import instance_mutex_try
-from computeagent.drivers.base import GuestOnHypervisor
-from computeagent.protocol.conductor import ReportedOrphan
+from computeagent.protocol.guests import GuestOnHypervisor
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ class Orphans:
 
     def _report(self, orphan_guests: Iterable[GuestOnHypervisor]) -> list[str]:
         """Those that the control plane would have removed."""
-        reported = [ReportedOrphan(guest.uuid, guest.name, guest.power_state) for guest in orphan_guests]
+        reported = list(orphan_guests)
         due = self._context.conductor.orphan_guests(
             host=self._context.host, guests=reported, not_removed_because=self._not_removed_because
         )

@@ -7,7 +7,7 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import StepFailed
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.steps import StepRecorder
-from computeagent.protocol.conductor import GuestFacts
+from computeagent.protocol.guests import GuestFacts
 
 log = logging.getLogger(__name__)
 

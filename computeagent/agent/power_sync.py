@@ -4,7 +4,7 @@ import logging
 
 from computeagent.agent.context import AgentContext
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts
+from computeagent.protocol.guests import GuestFacts
 
 log = logging.getLogger(__name__)
 

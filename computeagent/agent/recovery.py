@@ -8,12 +8,13 @@ import logging
 from computeagent.agent.context import AgentContext
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestReturn, InstanceOnHost
+from computeagent.protocol.guests import GuestFacts, GuestReturn, InstanceOnHost
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Invalid
 
 log = logging.getLogger(__name__)
 
-DOWN = (GuestPowerState.SHUTDOWN, GuestPowerState.CRASHED, GuestPowerState.NOSTATE)
+DOWN = (PowerState.SHUTDOWN, PowerState.CRASHED, PowerState.NOSTATE)
 
 
 def recover(context: AgentContext) -> None:
@@ -40,7 +41,7 @@ def _recover_one(context: AgentContext, instance: InstanceOnHost, returns: list[
     """
     facts = None
     try:
-        facts = context.driver.facts(instance.uuid) or GuestFacts(power_state=GuestPowerState.NOSTATE)
+        facts = context.driver.facts(instance.uuid) or GuestFacts(power_state=PowerState.NOSTATE)
         if _should_run(context, instance) and facts.power_state in DOWN:
             found = facts.power_state
             with instance_lock(context.state_dir, instance.uuid):
@@ -63,6 +64,6 @@ def _bring_back(context: AgentContext, instance: InstanceOnHost, facts: GuestFac
     """Power on what is off; define and start what is gone, from the disks it has: new disks are never made here."""
     log.info("instance %s should run and does not: bringing it back", instance.uuid)
     context.counts.add("brought_back")
-    if facts.power_state is GuestPowerState.NOSTATE:
+    if facts.power_state is PowerState.NOSTATE:
         return context.driver.spawn(instance.guest)
     return context.driver.start(instance.guest)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
-from computeagent.agent.topology_check import placed_on, topology_complaints
-from computeagent.protocol.conductor import GuestSpec, HostReport
+from computeagent.agent.topology_check import topology_complaints
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.hosts import HostReport
 
 MIB_PER_GIB = 1024
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})
@@ -41,7 +42,7 @@ def usage_of(guest: GuestSpec) -> Usage:
 def guest_refusal(guest: GuestSpec, report: HostReport) -> str:
     """Why the guest cannot be on this machine whatever else is on it; empty when it can."""
     wanted = usage_of(guest)
-    placed = placed_on(guest)
+    placed = guest.numa_topology
     # Pinned vCPUs take no shared CPU; a host that divides none offers the same ones for both, and has enough of them.
     floating = wanted.vcpus - (placed.pinned_count if placed is not None else 0)
     shortages = [

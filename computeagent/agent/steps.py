@@ -13,7 +13,7 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import CleanupFailed, Refused, StepFailed, failure_of
 from computeagent.agent.held_leases import HeldLease
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import StepEnd
+from computeagent.protocol.steps import StepEnd
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.kill_points import reach
 

@@ -6,67 +6,58 @@ report. Amounts that other guests use are not looked at: they were claimed.
 
 from collections.abc import Iterator
 
-from computeagent.protocol.conductor import GuestSpec, HostReport
-from computeagent.protocol.topology import (
-    PlacedCell,
-    PlacedGuest,
-    ReportedNUMACell,
-    host_cells_from_json,
-    placed_guest_from_json,
-)
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
 
-def placed_on(guest: GuestSpec) -> PlacedGuest | None:
-    """Where the guest is; None for one without NUMA constraints. Raises Invalid when that cannot be read."""
-    return placed_guest_from_json(guest.numa_topology)
-
-
 def topology_complaints(guest: GuestSpec, report: HostReport) -> list[str]:
     """What the host does not have (any more) of what the guest was placed on; nothing when it fits."""
+    placed = guest.numa_topology
     try:
-        placed = placed_on(guest)
+        if placed is not None:
+            placed.require_place()
     except Invalid as error:
         return [error.message]
     return [*_of_cells(placed, report), *_of_devices(guest, report)]
 
 
-def _of_cells(placed: PlacedGuest | None, report: HostReport) -> Iterator[str]:
+def _of_cells(placed: GuestTopology | None, report: HostReport) -> Iterator[str]:
     if placed is None:
         return
-    cells = {cell.id: cell for cell in host_cells_from_json(report.numa_topology)}
-    for cell in placed.cells:
-        on = cells.get(cell.host_cell)
+    cells = {cell.id: cell for cell in report.numa_topology or ()}
+    for cell in placed:
+        on = None if cell.host_cell is None else cells.get(cell.host_cell)
         if on is None:
             yield f"NUMA cell: wants {cell.host_cell}, host has {format_cpus(cells) or 'none'}"
         else:
             yield from _of_cell(cell, on)
 
 
-def _of_cell(cell: PlacedCell, on: ReportedNUMACell) -> Iterator[str]:
-    missing = cell.host_cpus - on.dedicated
+def _of_cell(cell: InstanceNUMACell, on: NUMACell) -> Iterator[str]:
+    missing = cell.host_cpus - on.pcpuset
     if missing:
-        offered = format_cpus(on.dedicated) or "none"
+        offered = format_cpus(on.pcpuset) or "none"
         yield f"pinned CPUs of NUMA cell {on.id}: wants {format_cpus(missing)}, host offers {offered}"
-    if len(cell.floating) > len(on.shared):
-        yield f"shared CPUs of NUMA cell {on.id}: wants {len(cell.floating)}, host offers {len(on.shared)}"
+    if len(cell.cpuset) > len(on.cpuset):
+        yield f"shared CPUs of NUMA cell {on.id}: wants {len(cell.cpuset)}, host offers {len(on.cpuset)}"
     if cell.memory_mib > on.memory_mib:
         yield f"memory of NUMA cell {on.id}: wants {cell.memory_mib} MiB, host has {on.memory_mib} MiB"
-    if cell.page_kib is not None:
-        yield from _of_pages(cell, on, cell.page_kib)
+    if cell.page_size is not None:
+        yield from _of_pages(cell, on, cell.page_size)
 
 
-def _of_pages(cell: PlacedCell, on: ReportedNUMACell, size_kib: int) -> Iterator[str]:
-    stock = on.stock(size_kib)
-    wanted, has = cell.memory_mib * 1024 // size_kib, 0 if stock is None else stock.total - stock.reserved
+def _of_pages(cell: InstanceNUMACell, on: NUMACell, size_kib: int) -> Iterator[str]:
+    pages = on.pages(size_kib)
+    wanted, has = cell.memory_mib * 1024 // size_kib, 0 if pages is None else pages.total - pages.reserved
     if wanted > has:
         yield f"pages of {size_kib} KiB of NUMA cell {on.id}: wants {wanted}, host has {has}"
 
 
 def _of_devices(guest: GuestSpec, report: HostReport) -> Iterator[str]:
-    offered = {str(device.get("address")) for device in report.pci_devices}
+    offered = {device.address for device in report.pci_devices}
     for device in guest.pci_devices:
-        address = device.get("address", "")
-        if address not in offered:
-            yield f"PCI device: wants {address or 'one without an address'}, host offers {len(offered)} others"
+        if device.address not in offered:
+            yield f"PCI device: wants {device.address or 'one without an address'}, host offers {len(offered)} others"

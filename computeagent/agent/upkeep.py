@@ -7,7 +7,9 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, HostUsage, InstanceOnHost, Registration
+from computeagent.protocol.guests import GuestFacts, InstanceOnHost
+from computeagent.protocol.hosts import HostUsage, Registration
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Fenced, NotFound
 
 log = logging.getLogger(__name__)
@@ -91,7 +93,7 @@ class Upkeep:
         each, and where many are gone at once, it is more likely that the listing is wrong, and nothing is said.
         """
         context = self._context
-        lost = [one.uuid for one in missing if not one.has_open_work and one.power_state is not GuestPowerState.NOSTATE]
+        lost = [one.uuid for one in missing if not one.has_open_work and one.power_state is not PowerState.NOSTATE]
         if len(lost) > MAX_LOST_AT_ONCE:
             context.counts.add("listing_not_believed")
             log.error(
@@ -106,7 +108,7 @@ class Upkeep:
         ]
         if not gone:
             return
-        nothing = GuestFacts(power_state=GuestPowerState.NOSTATE)
+        nothing = GuestFacts(power_state=PowerState.NOSTATE)
         try:
             context.conductor.power_states(host=context.host, facts=dict.fromkeys(gone, nothing))
         finally:

@@ -5,7 +5,7 @@ import threading
 from enum import Enum
 
 from computeagent.agent.held_leases import HeldLease
-from computeagent.protocol.conductor import WorkKind, WorkWakeup
+from computeagent.protocol.work import WorkKind, WorkWakeup
 
 
 class WorkQueue(Enum):

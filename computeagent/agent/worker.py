@@ -12,7 +12,7 @@ from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
 from computeagent.agent.retry import backoff_s
 from computeagent.agent.work_queues import WorkQueue
-from computeagent.protocol.conductor import WorkOrder, WorkWakeup
+from computeagent.protocol.work import WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
 from controlplane.kernel.log_context import log_scope
 

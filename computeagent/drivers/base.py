@@ -5,10 +5,11 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestPowerState, GuestSpec, HostReport
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.steps import FailureClass
 
 ImageSource = Callable[[], Iterator[bytes]]
 ProgressCallback = Callable[[str], None]
@@ -21,15 +22,6 @@ class DriverError(Exception):
         super().__init__(message)
         self.message = message
         self.failure_class = failure_class
-
-
-@dataclass(frozen=True, slots=True)
-class GuestOnHypervisor:
-    """One domain that the hypervisor knows and that bears our mark."""
-
-    uuid: str
-    name: str
-    power_state: GuestPowerState
 
 
 class Driver(Protocol):

@@ -12,14 +12,18 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
+from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
-from computeagent.drivers.host_cells import has_threads, host_cells, online_cpus
+from computeagent.drivers.host_cells import has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.conductor import FailureClass, GuestFacts, GuestPowerState, GuestSpec, HostReport
-from computeagent.protocol.topology import host_cells_to_json
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.topology_json import guest_to_dict
 
 HYPERVISOR_VERSION = 1_000_000
 ARCH = "x86_64"
@@ -39,7 +43,7 @@ NO_OPTIONS = HostOptions()
 
 @dataclass(frozen=True, slots=True)
 class FakeGuest:
-    """One guest. `power_state` is a value of GuestPowerState; `numa_topology` and `pci_devices` are its GuestSpec's."""
+    """One guest, of JSON values: its PowerState's, and its GuestSpec's `numa_topology` and `pci_devices`."""
 
     uuid: str
     name: str
@@ -92,7 +96,7 @@ class FakeDriver:
         """The sizes given to the constructor, and what the guests take of them."""
         with self._lock:
             guests = list(self._guests.values())
-        active = [guest for guest in guests if guest.power_state == GuestPowerState.RUNNING]
+        active = [guest for guest in guests if guest.power_state == PowerState.RUNNING]
         disk_used_gib = sum(guest.disk_gib for guest in guests)
         return replace(
             self._machine,
@@ -107,7 +111,7 @@ class FakeDriver:
     def _machine(self) -> HostReport:
         """What no guest changes."""
         cells = fake_cells(self._sizes)
-        online, choice = online_cpus(cells, self._sizes.vcpus), self._options.pci_choice
+        online = online_cpus(cells, self._sizes.vcpus)
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type="fake",
@@ -120,8 +124,8 @@ class FakeDriver:
             cpu_info={"arch": ARCH, "model": "fake", "vendor": "fake", "features": []},
             supported_instances=((ARCH, "fake", "hvm"),),
             traits=(*TRAITS, *((THREADS_TRAIT,) if has_threads(cells) else ())),
-            numa_topology=host_cells_to_json(host_cells(cells, self._options)),
-            pci_devices=() if choice is None else choice(fake_devices(self._sizes)),
+            numa_topology=host_topology(cells, self._options),
+            pci_devices=devices_chosen(fake_devices(self._sizes), self._options.device_specs),
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
         )
 
@@ -169,9 +173,9 @@ class FakeDriver:
         with self._lock:
             guest = self._guests.get(guest_uuid)
             if guest is not None:
-                self._guests[guest_uuid] = replace(guest, power_state=GuestPowerState.SHUTDOWN.value)
+                self._guests[guest_uuid] = replace(guest, power_state=PowerState.SHUTDOWN.value)
                 self._save(guest_uuid)
-        return GuestFacts(power_state=GuestPowerState.SHUTDOWN)
+        return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """Off and on."""
@@ -182,13 +186,13 @@ class FakeDriver:
         """The power state; None when there is no such guest."""
         with self._lock:
             guest = self._guests.get(guest_uuid)
-        return None if guest is None else GuestFacts(power_state=GuestPowerState(guest.power_state))
+        return None if guest is None else GuestFacts(power_state=PowerState(guest.power_state))
 
     def guests(self) -> list[GuestOnHypervisor]:
         """Every guest."""
         with self._lock:
             return [
-                GuestOnHypervisor(guest.uuid, guest.name, GuestPowerState(guest.power_state))
+                GuestOnHypervisor(guest.uuid, guest.name, PowerState(guest.power_state))
                 for guest in self._guests.values()
             ]
 
@@ -206,12 +210,12 @@ class FakeDriver:
                 vcpus=guest.vcpus,
                 memory_mib=guest.memory_mib,
                 disk_gib=guest.root_gib + guest.ephemeral_gib,
-                power_state=GuestPowerState.RUNNING.value,
-                numa_topology=guest.numa_topology,
-                pci_devices=list(guest.pci_devices),
+                power_state=PowerState.RUNNING.value,
+                numa_topology=None if guest.numa_topology is None else guest_to_dict(guest.numa_topology),
+                pci_devices=[asdict(device) for device in guest.pci_devices],
             )
             self._save(guest.uuid)
-        return GuestFacts(power_state=GuestPowerState.RUNNING)
+        return GuestFacts(power_state=PowerState.RUNNING)
 
     def _pause(self) -> None:
         if self._latency_s:

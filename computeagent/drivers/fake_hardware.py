@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from computeagent.drivers.host_cells import MachineCells, evenly
-from computeagent.drivers.host_options import PciFound
+from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 
 HUGE_PAGE_KIB = 2048
 GIANT_PAGE_KIB = 1024**2
@@ -40,7 +40,7 @@ def fake_cells(sizes: FakeSizes) -> MachineCells:
     )
 
 
-def fake_devices(sizes: FakeSizes) -> tuple[PciFound, ...]:
+def fake_devices(sizes: FakeSizes) -> tuple[PciDeviceRecord, ...]:
     """Graphics cards on buses 0x10 and up, network cards with their functions on buses 0x80 and up."""
     found = [_standard(GPU, f"0000:{0x10 + at:02x}:00.0", _cell(sizes, at)) for at in range(sizes.gpus)]
     for at in range(sizes.nics):
@@ -52,17 +52,17 @@ def _cell(sizes: FakeSizes, at: int) -> int | None:
     return at % sizes.numa_cells if sizes.numa_cells else None
 
 
-def _standard(kind: tuple[str, str], address: str, cell: int | None) -> PciFound:
-    return PciFound(address, *kind, "type-PCI", numa_node=cell)
+def _standard(kind: tuple[str, str], address: str, cell: int | None) -> PciDeviceRecord:
+    return PciDeviceRecord(address, *kind, DeviceType.STANDARD, numa_node=cell)
 
 
-def _nic(slot: str, cell: int | None, at: int) -> list[PciFound]:
+def _nic(slot: str, cell: int | None, at: int) -> list[PciDeviceRecord]:
     card, name = f"{slot}.0", f"ens{at}"
     functions = [
-        PciFound(
+        PciDeviceRecord(
             f"{slot}.{number}",
             *NIC_FUNCTION,
-            "type-VF",
+            DeviceType.VF,
             numa_node=cell,
             parent_address=card,
             devname=f"{name}v{number}",
@@ -70,4 +70,4 @@ def _nic(slot: str, cell: int | None, at: int) -> list[PciFound]:
         )
         for number in range(1, FUNCTIONS_EACH + 1)
     ]
-    return [PciFound(card, *NIC, "type-PF", numa_node=cell, devname=name), *functions]
+    return [PciDeviceRecord(card, *NIC, DeviceType.PF, numa_node=cell, devname=name), *functions]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.host_options import HostOptions, ReservedPages
-from computeagent.protocol.topology import PageStock, ReportedNUMACell
+from computeagent.protocol.topology import HostTopology, NUMACell, NUMAPages
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,16 @@ def online_cpus(cells: MachineCells, vcpus: int) -> frozenset[int]:
     return found or frozenset(range(vcpus))
 
 
-def host_cells(cells: MachineCells, options: HostOptions) -> tuple[ReportedNUMACell, ...]:
-    """The cells with what is offered of them.
+def host_topology(cells: MachineCells, options: HostOptions) -> HostTopology | None:
+    """The cells with what is offered of them; None for a machine that reports none.
 
     Raises DriverError for a CPU set or a reservation of pages that this machine does not have.
     """
     online = online_cpus(cells, 0)
     shared, pinnable = options.shared_cpus(online), options.pinnable_cpus(online)
     found = tuple(_host_cell(cell, shared, pinnable) for cell in cells)
-    return _with_reserved(found, options.reserved_pages)
+    reserved = _with_reserved(found, options.reserved_pages)
+    return HostTopology(reserved) if reserved else None
 
 
 def has_threads(cells: MachineCells) -> bool:
@@ -75,19 +76,19 @@ def _pages(memory_mib: int, huge: tuple[tuple[int, int], ...]) -> tuple[tuple[in
     return (4, max(0, small_kib) // 4), *huge
 
 
-def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> ReportedNUMACell:
+def _host_cell(cell: MachineCell, shared: frozenset[int], pinnable: frozenset[int]) -> NUMACell:
     ids = frozenset(cpu.id for cpu in cell.cpus)
     sockets = {cpu.socket for cpu in cell.cpus}
     offered = ids & (shared | pinnable)
-    return ReportedNUMACell(
+    return NUMACell(
         id=cell.id,
-        shared=ids & shared,
-        dedicated=ids & pinnable,
+        cpuset=ids & shared,
+        pcpuset=ids & pinnable,
         memory_mib=cell.memory_mib,
         # Devices can be near a socket only where a cell has one.
         socket=sockets.pop() if len(sockets) == 1 else None,
         siblings=_siblings(cell, offered),
-        pages=tuple(PageStock(size, total) for size, total in sorted(cell.pages)),
+        mempages=tuple(NUMAPages(size, total) for size, total in sorted(cell.pages)),
     )
 
 
@@ -99,17 +100,15 @@ def _siblings(cell: MachineCell, offered: frozenset[int]) -> tuple[frozenset[int
     return tuple(sorted(filter(None, cores), key=min))
 
 
-def _with_reserved(
-    cells: tuple[ReportedNUMACell, ...], reserved: tuple[ReservedPages, ...]
-) -> tuple[ReportedNUMACell, ...]:
+def _with_reserved(cells: tuple[NUMACell, ...], reserved: tuple[ReservedPages, ...]) -> tuple[NUMACell, ...]:
     by_id = {cell.id: cell for cell in cells}
     for each in reserved:
         cell = by_id.get(each.cell)
-        stock = None if cell is None else cell.stock(each.size_kib)
-        if cell is None or stock is None:
+        pages = None if cell is None else cell.pages(each.size_kib)
+        if cell is None or pages is None:
             raise DriverError(
                 f"pages of {each.size_kib} KiB are to be reserved on cell {each.cell}, which this machine does not have"
             )
-        reduced = replace(stock, reserved=each.count)
-        by_id[cell.id] = replace(cell, pages=tuple(reduced if one is stock else one for one in cell.pages))
+        reduced = replace(pages, reserved=each.count)
+        by_id[cell.id] = replace(cell, mempages=tuple(reduced if one is pages else one for one in cell.mempages))
     return tuple(by_id[cell.id] for cell in cells)

@@ -4,41 +4,15 @@ Source: Nova's options [compute]cpu_dedicated_set and cpu_shared_set, reserved_h
 """
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.device_spec import DeviceSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
 _UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)i?b?", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class PciFound:
-    """A PCI device as the hypervisor's machine has it. `dev_type` is one of Nova's: type-PCI, type-PF, type-VF, vdpa.
-
-    `parent_address` is the card of a virtual function, `devname` the name of its network interface.
-    """
-
-    address: str
-    vendor_id: str
-    product_id: str
-    dev_type: str
-    numa_node: int | None = None
-    parent_address: str = ""
-    devname: str = ""
-    parent_devname: str = ""
-
-    @property
-    def label(self) -> str:
-        """The label that Nova gives to devices of this kind."""
-        return f"label_{self.vendor_id}_{self.product_id}"
-
-
-PciChoice = Callable[[Sequence[PciFound]], tuple[dict[str, object], ...]]
-"""Which devices guests may have, as `HostReport.pci_devices` has them, tags included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +28,14 @@ class ReservedPages:
 class HostOptions:
     """Without a CPU set every CPU is offered shared, and to be pinned to as well, as Nova's default is.
 
-    `pci_choice` None: guests get no PCI device. `unused_images_s`: after so many seconds without a use base images go;
-    0: never.
+    `device_specs` empty: guests get no PCI device. `unused_images_s`: after so many seconds without a use base images
+    go; 0: never.
     """
 
     cpu_dedicated_set: frozenset[int] = frozenset()
     cpu_shared_set: frozenset[int] = frozenset()
     reserved_pages: tuple[ReservedPages, ...] = ()
-    pci_choice: PciChoice | None = None
+    device_specs: tuple[DeviceSpec, ...] = ()
     unused_images_s: float = 86400.0
 
     def __post_init__(self) -> None:

@@ -4,7 +4,8 @@ import base64
 import binascii
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 
 def user_data_bytes(guest: GuestSpec) -> bytes:

@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.host_options import HostOptions, reserved_pages_parse
-from computeagent.management.device_choice import device_choice
 from controlplane.kernel.cpu_list import parse_cpus
 
 
@@ -37,6 +37,6 @@ def host_options(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> H
         cpu_dedicated_set=parse_cpus(given("cpu_dedicated_set"), "cpu_dedicated_set"),
         cpu_shared_set=parse_cpus(given("cpu_shared_set"), "cpu_shared_set"),
         reserved_pages=tuple(reserved_pages_parse(text) for text in texts if text.strip()),
-        pci_choice=device_choice(given("pci_device_spec")),
+        device_specs=device_specs_of_text(given("pci_device_spec")),
         unused_images_s=float(settings["IMAGE_CACHE_UNUSED_S"]),
     )

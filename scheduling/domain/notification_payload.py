@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell
 from controlplane.kernel.errors import KilonovaError
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell
 from scheduling.topology.domain.pci.asked import PciRequest
 
 Payload = dict[str, Any]

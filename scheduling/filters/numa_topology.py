@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from computeagent.protocol.topology import GuestTopology
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
@@ -15,7 +16,6 @@ from scheduling.filters.base import Filter
 from scheduling.filters.joint_columns import beside, constant, interned_floats, joint
 from scheduling.topology.domain.numa.cell_fit import Limits
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.guest import GuestTopology
 
 Seen = tuple[Mapping[str, Any] | None, Sequence[Mapping[str, Any]], float, float]
 

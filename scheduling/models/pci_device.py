@@ -2,10 +2,9 @@
 
 from django.db import models
 
+from computeagent.protocol.pci import DeviceState, DeviceType
 from controlplane.infra.models import Timestamped, UuidKeyed
 from scheduling.models.compute_node import ComputeNode
-from scheduling.topology.domain.pci.devices import DeviceState
-from scheduling.topology.domain.pci.pool import DeviceType
 
 STATES = [(each.value, each.value.title()) for each in DeviceState]
 TYPES = [(each.value, each.value) for each in DeviceType]

@@ -8,9 +8,9 @@ from scheduling.models.compute_node import ComputeNode
 class TopologyClaim(models.Model):
     """Cell scope. Written with the instance's allocations in one transaction, and freed with them.
 
-    `numa` is the placed guest as `scheduling.topology.domain.numa.codec` writes it; empty for one without NUMA
-    constraints. `pci_devices` are objects with `address`, `alias` and `request_id`. `problem` says what the host no
-    longer has of it: a cell that is gone, a CPU that is not offered any more.
+    `numa` is the placed guest as `computeagent.protocol.topology_json` writes it; empty for one without constraints.
+    `pci_devices` are objects with `address`, `alias` and `request_id`. `problem` says what the host no longer has of
+    it: a cell that is gone, a CPU that is not offered any more.
     """
 
     consumer_uuid = models.UUIDField(primary_key=True, help_text="The instance.")

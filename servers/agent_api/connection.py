@@ -5,29 +5,16 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import Concatenate, ParamSpec, TypeVar
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
-from computeagent.protocol.conductor import (
-    AgentLease,
-    BuildFailure,
-    GroupVerdict,
-    GuestFacts,
-    GuestPowerState,
-    GuestReturn,
-    HostReport,
-    HostUsage,
-    InstanceOnHost,
-    Registration,
-    ReportedOrphan,
-    StepEnd,
-    WorkKind,
-    WorkOrder,
-    WorkWakeup,
-)
+from computeagent.protocol.conductor import GroupVerdict
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, StepEnd
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import WakeupWaiter, waiter_open
@@ -41,25 +28,24 @@ from controlplane.work.work import (
     work_take,
 )
 from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
-from scheduling.reports import HypervisorReport, UsageReport
-from scheduling.topology.selectors.topologies import topologies_of_instances
+from scheduling.topology.selectors.claims import topologies_of_instances
 from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal
-from servers.agent_api.guest_spec import guest_spec, guest_state
+from servers.agent_api.guest_spec import guest_spec
 from servers.agent_api.host_ownership import host_ownership, host_ownership_claim
 from servers.agent_api.orders import work_order
-from servers.agent_api.recovery import Return, guests_returned
+from servers.agent_api.recovery import guests_returned
 from servers.images.services.image_store import image_chunks
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.instances import instance_row
 from servers.instances.services.act import action_done, action_failed
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
-from servers.instances.services.journal import EndedStep, StepReport, StepTrack, steps_write
+from servers.instances.services.journal import StepReport, StepTrack, steps_write
 from servers.instances.services.state import step_task_set
 from servers.models import Instance, Port
-from servers.repair.services.orphan_guests import GuestSeen, orphan_guest_release, orphan_guests_report
+from servers.repair.services.orphan_guests import orphan_guest_release, orphan_guests_report
 from servers.repair.services.power_sync import power_states_sync
 
 P = ParamSpec("P")
@@ -129,11 +115,7 @@ def row_lease(lease: AgentLease, ownership: Ownership | None = None) -> RowLease
 
 def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
     work_context = lease.work_context
-    steps = tuple(
-        EndedStep(step.name[:STEP_MAX], max(0.0, step.began_ago_s), max(0.0, step.ended_ago_s), step.error)
-        for step in ended
-    )
-    return StepReport(StepTrack(work_context.action_id, work_context.number, work_context.host), steps)
+    return StepReport(StepTrack(work_context.action_id, work_context.number, work_context.host), tuple(ended))
 
 
 class DatabaseConductor:
@@ -172,31 +154,17 @@ class DatabaseConductor:
     def register(self, *, host: str, report: HostReport) -> Registration:
         """See Conductor."""
         with self._owned(host):
-            answer = host_register(host=host, report=HypervisorReport(**asdict(report)))
-        return Registration(
-            service_id=answer.service_id,
-            compute_node_uuid=answer.compute_node_uuid,
-            disabled=answer.disabled,
-            report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
-        )
+            return host_register(host=host, report=report)
 
     @_reaching
     def heartbeat(self, *, host: str) -> Registration:
         """See Conductor. An agent asks for its host, by `host_own`, right before each of these."""
-        answer = service_heartbeat(host=host)
-        return Registration(
-            service_id=answer.service_id,
-            compute_node_uuid=answer.compute_node_uuid,
-            disabled=answer.disabled,
-            report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
-        )
+        return service_heartbeat(host=host)
 
     @_reaching
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
-        host_usage_report(host=host, usage=UsageReport(**asdict(usage)), ownership=self._ownership)
+        host_usage_report(host=host, usage=usage, ownership=self._ownership)
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
         """See Conductor. Called from one thread only: a waiter belongs to it, and it waits on no lent connection."""
@@ -261,7 +229,7 @@ class DatabaseConductor:
         """See Conductor."""
         build_done(
             lease=self._row_lease(lease),
-            guest=guest_state(facts),
+            guest=facts,
             steps=_step_report(lease, ended),
             has_devices=lease.work_context.has_devices,
         )
@@ -269,19 +237,12 @@ class DatabaseConductor:
     @_leased
     def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        build_failed(
-            lease=self._row_lease(lease),
-            failure_class=failure.failure_class.value,
-            step=failure.step,
-            message=failure.message,
-            details=failure.details,
-            steps=_step_report(lease, ended),
-        )
+        build_failed(lease=self._row_lease(lease), failure=failure, steps=_step_report(lease, ended))
 
     @_leased
     def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
-        action_done(lease=self._row_lease(lease), guest=guest_state(facts), steps=_step_report(lease, ended))
+        action_done(lease=self._row_lease(lease), guest=facts, steps=_step_report(lease, ended))
 
     @_leased
     def action_failed(
@@ -313,7 +274,7 @@ class DatabaseConductor:
                 name=instance.name,
                 vm_state=instance.vm_state,
                 task_state=instance.task_state,
-                power_state=GuestPowerState(instance.power_state),
+                power_state=PowerState(instance.power_state),
                 has_open_work=instance.pk in busy,
                 guest=guest_spec(instance, ports[instance.pk], placed.get(instance.pk)),
             )
@@ -323,7 +284,7 @@ class DatabaseConductor:
     @_reaching
     def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
         """See Conductor."""
-        guests = {uuid.UUID(pk): guest_state(each) for pk, each in facts.items()}
+        guests = {uuid.UUID(pk): each for pk, each in facts.items()}
         power_states_sync(host=host, guests=guests, ownership=self._ownership)
 
     @_reaching
@@ -338,12 +299,14 @@ class DatabaseConductor:
         work_give_back(lease=self._row_lease(lease), reason=reason)
 
     @_reaching
-    def orphan_guests(self, *, host: str, guests: Sequence[ReportedOrphan], not_removed_because: str = "") -> list[str]:
+    def orphan_guests(
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    ) -> list[str]:
         """See Conductor."""
-        seen = {uuid.UUID(one.uuid): GuestSeen(one.name, one.power_state.value) for one in guests}
         with self._owned(host):
             return [
-                str(pk) for pk in orphan_guests_report(host=host, guests=seen, not_removed_because=not_removed_because)
+                str(pk)
+                for pk in orphan_guests_report(host=host, guests=guests, not_removed_because=not_removed_because)
             ]
 
     @_reaching
@@ -355,9 +318,8 @@ class DatabaseConductor:
     @_reaching
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """See Conductor."""
-        step_report = [Return(uuid.UUID(one.uuid), one.found.value, one.error) for one in returns]
         with self._owned(host):
-            guests_returned(host=host, returns=step_report)
+            guests_returned(host=host, returns=returns)
 
 
 def _pending_wakeups(pairs: "Iterator[tuple[str, str]]") -> list[WorkWakeup]:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from computeagent.protocol.conductor import GuestFacts, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.topology import CpuTopology
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.request.image_property_names import present_names
@@ -12,7 +13,6 @@ from scheduling.topology.domain.numa.cpu_rules import cpu_rules
 from scheduling.topology.domain.numa.cpu_topology import best_cpu_topology
 from scheduling.topology.domain.numa.memory_rules import locked_memory
 from scheduling.topology.selectors.claims import PlacedTopology
-from servers.instances.services.state import GuestState
 from servers.models import Instance, Port
 
 
@@ -20,7 +20,7 @@ from servers.models import Instance, Port
 class _Shape:
     """What flavor and image say of CPUs and memory, as GuestSpec has it."""
 
-    cpu_topology: dict[str, int] | None = None
+    cpu_topology: CpuTopology | None = None
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
     fault: str = ""
@@ -71,20 +71,10 @@ def _shape(instance: Instance, extra_specs: dict[str, str], properties: dict[str
     image = ImageSnapshot(properties=properties)
     hw_request = HwRequest(flavor, image)
     try:
-        topology = best_cpu_topology(flavor, image)
         return _Shape(
-            cpu_topology={"sockets": topology.sockets, "cores": topology.cores, "threads": topology.threads},
+            cpu_topology=best_cpu_topology(flavor, image),
             realtime_vcpus=format_cpus(cpu_rules(hw_request).realtime),
             has_locked_memory=locked_memory(hw_request),
         )
     except Invalid as error:
         return _Shape(fault=error.message)
-
-
-def guest_state(facts: GuestFacts) -> GuestState:
-    """What the agent says of a guest, as services take it."""
-    return GuestState(
-        power_state=facts.power_state.value,
-        addresses={network: list(addresses) for network, addresses in facts.addresses.items()},
-        console_socket=facts.vnc_socket,
-    )

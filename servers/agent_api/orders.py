@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
-from computeagent.protocol.conductor import AgentLease, WorkContext, WorkKind, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkContext, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
 from controlplane.work.models import Work

@@ -99,7 +99,7 @@ def _jobs(taken: Sequence[TakenWork]) -> list[_Job]:
         _Job(work, lease, requests[work.subject], specs[work.subject])
         for work, lease in taken
         # What was cut off before may hold claims, which go back first.
-        if lease.attempt == 1 and work.subject in specs and names_no_instances(specs[work.subject].body)
+        if lease.attempt == 1 and work.subject in specs and names_no_instances(specs[work.subject].typed_body)
     ]
 
 

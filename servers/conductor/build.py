@@ -48,7 +48,7 @@ def schedule_and_build(work: Work, lease: WorkLease) -> None:
     try:
         found = destinations_select(
             request=schedule_request(spec, uuids, work.request_id, change_poll=change_poll),
-            fleet_facts=fleet_facts(spec, change_poll=change_poll),
+            fleet_facts=fleet_facts(spec.typed_body, change_poll=change_poll),
             subject=work.subject,
             change_poll=change_poll,
             may_hold=lease.attempt > 1,
@@ -161,7 +161,7 @@ def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> No
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
     request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
     try:
-        found = destinations_select(request=request, fleet_facts=fleet_facts(spec))
+        found = destinations_select(request=request, fleet_facts=fleet_facts(spec.typed_body))
     except NoValidHost as error:
         _give_up(instance, lease, error)
         return

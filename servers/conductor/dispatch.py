@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from django.conf import settings
 from django.db.models.functions import Now
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
 from servers.instances.actions.table import CREATE
 from servers.instances.domain.instance_rules import new_mac
-from servers.instances.selectors.pending import first_asked_at, instance_from_body
+from servers.instances.selectors.pending import instance_from_body
 from servers.instances.services.journal import attempt_open
 from servers.instances.services.notifications import Phase, emit_initial_states, emit_instance_action
 from servers.instances.services.state import Sql, instances_insert, state_set
@@ -115,7 +115,7 @@ def _still_there(requests: Sequence[BuildRequest]) -> set[uuid.UUID]:
 
 
 def _instance_of(request: BuildRequest) -> Instance:
-    return instance_from_body(request.instance_body)
+    return instance_from_body(request.typed_body)
 
 
 def _rows_create(
@@ -124,7 +124,7 @@ def _rows_create(
     """One statement; one more for each instance that is scheduled again, which keeps the time when it was made."""
     instances_insert(instances, vm_state=vm_state, task_state=task_state)
     for request in requests:
-        if made_at := first_asked_at(request):
+        if made_at := request.typed_body.created_at:
             Instance.objects.filter(pk=request.instance_uuid).update(created_at=made_at)
 
 
@@ -195,7 +195,7 @@ def _tags_and_ports_create(requests: Sequence[BuildRequest], placed: Sequence[In
     InstanceTag.objects.bulk_create(
         InstanceTag(instance_id=request.instance_uuid, tag=tag)
         for request in requests
-        for tag in request.instance_body.get("tags", [])
+        for tag in request.typed_body.tags
     )
     network = Network.objects.filter(is_default=True).first() if placed else None
     if network is not None:

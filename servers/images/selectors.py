@@ -1,6 +1,7 @@
 """Reading images: public ones and those of the caller's project; all for an admin."""
 
 import uuid
+from dataclasses import fields
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -8,8 +9,11 @@ from django.db.models import Q, QuerySet
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
+from scheduling.domain.snapshots import ImageSnapshot
 from servers.images.domain.images import ImageStatus, Visibility
 from servers.models import Image
+
+SCHEDULED = frozenset(each.name for each in fields(ImageSnapshot))
 
 
 def images_visible(*, caller: Caller) -> QuerySet[Image]:
@@ -46,6 +50,11 @@ def image_for_instance(*, caller: Caller, reference: str) -> Image:
     if found[0].status != ImageStatus.ACTIVE:
         raise Invalid(f"Image {found[0].name} is {found[0].status}, not active.", field="image")
     return found[0]
+
+
+def image_asked(image: Image) -> ImageSnapshot:
+    """The part of the snapshot that scheduling reads."""
+    return ImageSnapshot(**{name: value for name, value in image_snapshot(image).items() if name in SCHEDULED})
 
 
 def image_snapshot(image: Image) -> dict[str, Any]:

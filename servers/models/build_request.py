@@ -3,12 +3,14 @@
 from django.db import models
 
 from controlplane.infra.models import Timestamped
+from servers.instances.domain.bodies import InstanceBody
 
 
 class BuildRequest(Timestamped):
     """API scope. Serves GET until the instance's row is in its cell; deleting it before that cancels the build.
 
-    `vcpus` and `memory_mib` repeat the flavor so that quota can be counted in one query.
+    `instance_body` is an `InstanceBody`. `vcpus` and `memory_mib` repeat the flavor so that quota can be counted in one
+    query.
     """
 
     instance_uuid = models.UUIDField(unique=True)
@@ -25,6 +27,11 @@ class BuildRequest(Timestamped):
     class Meta:
         ordering = ["-created_at"]
         indexes = [models.Index(fields=["project", "created_at"], name="buildrequest_project")]
+
+    @property
+    def typed_body(self) -> InstanceBody:
+        """`instance_body`, read."""
+        return InstanceBody.from_dict(self.instance_body)
 
     def __str__(self) -> str:
         return str(self.instance_uuid)

@@ -2,8 +2,9 @@
 
 from django.db import models
 
+from computeagent.protocol.power import PowerState
 from controlplane.infra.models import Timestamped, UuidKeyed
-from servers.states import PowerState, TaskState, VmState
+from servers.states import TaskState, VmState
 
 
 class Instance(UuidKeyed, Timestamped):

@@ -3,10 +3,11 @@
 from django.db import models
 
 from controlplane.infra.models import Timestamped
+from servers.instances.domain.bodies import SpecBody
 
 
 class RequestSpec(Timestamped):
-    """API scope. `body` holds flavor and image snapshots, zone, hints, forced host, group and limits."""
+    """API scope. `body` is a `SpecBody`."""
 
     instance_uuid = models.UUIDField(unique=True)
     reservation_id = models.UUIDField(db_index=True, help_text="Names the request that made a batch.")
@@ -16,6 +17,11 @@ class RequestSpec(Timestamped):
 
     class Meta:
         ordering = ["-created_at"]
+
+    @property
+    def typed_body(self) -> SpecBody:
+        """`body`, read."""
+        return SpecBody.from_dict(self.body)
 
     def __str__(self) -> str:
         return str(self.instance_uuid)

@@ -2,7 +2,6 @@
 
 import logging
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES
 from servers.catalog.selectors.flavor import flavor_snapshot, flavors_visible
+from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.models import RequestSpec
 
@@ -36,12 +36,12 @@ def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = 
         require(caller, "schedule:explain:host")
     decision = decision_get(caller=caller, decision_id=decision_id)
     stored = request_from_dict(decision_content(decision=decision).request)
-    spec = _spec(stored)
+    asked = _asked(stored)
     rows = flavors_visible(caller=caller).filter(disabled=False)
     with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
         answer = schedule_explain(
-            request=_asked_again(stored, spec),
-            fleet_facts=fleet_facts(spec),
+            request=_asked_again(stored, asked),
+            fleet_facts=fleet_facts(asked),
             offers=[FlavorSnapshot(**flavor_snapshot(row)) for row in rows],
             host=host,
             every_rule=host is not None,
@@ -50,25 +50,21 @@ def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = 
     return answer_report(answer, redacted=not caller.is_admin)
 
 
-def _spec(stored: ScheduleRequest) -> RequestSpec:
+def _asked(stored: ScheduleRequest) -> SpecBody:
     """What the facts about the fleet depend on: hints, group, extra specs."""
-    body: dict[str, Any] = {
-        "flavor": _plain(stored.flavor),
-        "image": _plain(stored.image),
-        "availability_zone": stored.availability_zone,
-        "hints": {name: list(values) for name, values in stored.hints.items()},
-        "group_id": stored.group.uuid if stored.group else None,
-    }
-    return RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=body)
+    return SpecBody(
+        flavor=stored.flavor,
+        image=stored.image,
+        availability_zone=stored.availability_zone or "",
+        hints=stored.hints,
+        group_id=uuid.UUID(stored.group.uuid) if stored.group else None,
+    )
 
 
-def _plain(snapshot: Any) -> Mapping[str, Any]:
-    return {name: getattr(snapshot, name) for name in snapshot.__dataclass_fields__}
-
-
-def _asked_again(stored: ScheduleRequest, spec: RequestSpec) -> ScheduleRequest:
+def _asked_again(stored: ScheduleRequest, asked: SpecBody) -> ScheduleRequest:
     """The stored request for instances that exist nowhere, with the group's members of today."""
     uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MAX_INSTANCES]]
+    spec = RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=asked.to_dict())
     today = schedule_request(spec, uuids, current_request_id())
     return replace(
         stored,

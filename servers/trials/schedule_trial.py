@@ -5,7 +5,7 @@ The request is looked up and checked by the rules of a create. Nothing is writte
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.identity.domain import Caller
@@ -16,6 +16,7 @@ from controlplane.kernel.errors import Invalid, InvalidFields
 from controlplane.work.conf import answer_seconds_a_minute
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
 from scheduling.whatif.services.capacity import capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
@@ -24,7 +25,8 @@ from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES, policy_wanted, schedule_simulate
 from scheduling.whatif.services.simulate_report import simulation_report
 from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
-from servers.images.selectors import image_for_instance, image_snapshot
+from servers.images.selectors import image_asked, image_for_instance
+from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.request_parts import (
@@ -64,10 +66,10 @@ def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     Raises InvalidFields naming the fields, Forbidden for edits, inline flavors and forced hosts of others.
     """
     require(caller, "schedule:simulate")
-    spec, request = _request(caller, wanted)
+    asked, request = _request(caller, wanted)
     simulation = schedule_simulate(
         request=request,
-        fleet_facts=fleet_facts(spec),
+        fleet_facts=fleet_facts(asked),
         policy=policy_wanted(wanted.policy),
         edits=wanted.edits,
         seed=wanted.seed,
@@ -82,11 +84,11 @@ def trial_explain(
     require(caller, "schedule:explain")
     if host is not None:
         require(caller, "schedule:explain:host")
-    spec, request = _request(caller, wanted)
+    asked, request = _request(caller, wanted)
     with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
         answer = schedule_explain(
             request=request,
-            fleet_facts=fleet_facts(spec),
+            fleet_facts=fleet_facts(asked),
             offers=_offers(caller),
             host=host,
             every_rule=every_rule,
@@ -113,7 +115,7 @@ def capacity_matrix(
     named = [_flavor_named(caller, reference) for reference in flavors]
     report = capacity_count(
         flavors=named or _offers(caller, name_part),
-        fleet_facts=fleet_facts(RequestSpec(body={})),
+        fleet_facts=fleet_facts(),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
     )
@@ -130,14 +132,15 @@ def _offers(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
     return [FlavorSnapshot(**flavor_snapshot(row)) for row in rows]
 
 
-def _request(caller: Caller, wanted: TrialWanted) -> tuple[RequestSpec, ScheduleRequest]:
+def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleRequest]:
     """The request that a create would make, with instances that exist nowhere."""
     if _is_operators(wanted):
         require(caller, EDITS)
     if not 1 <= wanted.count <= MAX_INSTANCES:
         raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
-    spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=_body(caller, wanted))
-    return spec, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
+    asked = _body(caller, wanted)
+    spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=asked.to_dict())
+    return asked, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
 
 
 def _is_operators(wanted: TrialWanted) -> bool:
@@ -146,7 +149,7 @@ def _is_operators(wanted: TrialWanted) -> bool:
     )
 
 
-def _body(caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
+def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     """The spec's body, as a create stores it. Everything that is wrong is told at once, by field."""
     problems: Problems = {}
     zone, reasons = zone_parse(wanted.availability_zone)
@@ -160,22 +163,22 @@ def _body(caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     hints = hints_checked(caller, wanted.hints, problems)
     if isinstance(flavor, Flavor) and isinstance(image, Image):
         problems |= fit_problems(flavor, image)
-    devices: list[dict[str, Any]] = []
-    if flavor is not None and image is not None and "flavor" not in problems:
-        asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
+    asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
+    devices: tuple[PciRequest, ...] = ()
+    if asked is not None and image is not None and "flavor" not in problems:
         devices = devices_requested(asked, ImageSnapshot(properties=image.properties), problems)
-    if problems or flavor is None or image is None:
+    if problems or asked is None or image is None:
         raise InvalidFields(problems)
-    return {
-        "flavor": flavor_snapshot(flavor) if isinstance(flavor, Flavor) else asdict(flavor),
-        "image": _image_body(image),
-        "pci_requests": devices,
-        "availability_zone": zone.zone,
-        "force_host": zone.host,
-        "force_node": zone.node,
-        "hints": hints,
-        "group_id": str(group.pk) if group else None,
-    }
+    return SpecBody(
+        flavor=asked,
+        image=image_asked(image) if isinstance(image, Image) else image,
+        pci_requests=devices,
+        availability_zone=zone.zone,
+        force_host=zone.host,
+        force_node=zone.node,
+        hints=hints,
+        group_id=group.pk if group else None,
+    )
 
 
 def _flavor(caller: Caller, wanted: str | Mapping[str, Any]) -> Flavor | FlavorSnapshot:
@@ -188,10 +191,3 @@ def _image(caller: Caller, wanted: str | Mapping[str, Any]) -> Image | ImageSnap
     if isinstance(wanted, str):
         return image_for_instance(caller=caller, reference=wanted) if wanted else ImageSnapshot()
     return ImageSnapshot(**{"name": "inline", **wanted})
-
-
-def _image_body(image: Image | ImageSnapshot) -> dict[str, Any]:
-    if isinstance(image, ImageSnapshot):
-        return asdict(image)
-    known = {each.name for each in fields(ImageSnapshot)}
-    return {name: value for name, value in image_snapshot(image).items() if name in known}

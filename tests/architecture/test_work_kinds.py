@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.work.jobs import KINDS
 from servers.instances import work_kinds
 from servers.instances.actions.table import ACTION_OF_WORK, ACTIONS

@@ -9,7 +9,7 @@ from typing import Any
 
 from computeagent.drivers.base import Driver
 from computeagent.drivers.libvirt.driver import LibvirtDriver
-from computeagent.protocol.conductor import GuestFacts, GuestSpec
+from computeagent.protocol.guests import GuestFacts, GuestSpec
 
 BUILD_THREADS = "work-build"
 

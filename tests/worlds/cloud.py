@@ -7,16 +7,11 @@ from typing import Any
 from django.db import connection
 from rest_framework.test import APIClient
 
-from computeagent.protocol.conductor import (
-    BuildFailure,
-    FailureClass,
-    GuestFacts,
-    GuestPowerState,
-    HostReport,
-    Registration,
-    WorkKind,
-    WorkOrder,
-)
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.hosts import HostReport, Registration
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.work import WorkKind, WorkOrder
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.models import Project, RoleAssignment, User
 from controlplane.identity.selectors import caller_for_user
@@ -140,8 +135,8 @@ def hosts_with_work() -> list[str]:
     return sorted({queue.removeprefix("compute.") for queue in rows.values_list("queue", flat=True)})
 
 
-RUNNING = GuestFacts(power_state=GuestPowerState.RUNNING, addresses={"default": ("10.0.0.5",)})
-OFF = GuestFacts(power_state=GuestPowerState.SHUTDOWN)
+RUNNING = GuestFacts(power_state=PowerState.RUNNING, addresses={"default": ("10.0.0.5",)})
+OFF = GuestFacts(power_state=PowerState.SHUTDOWN)
 
 
 def finish_builds() -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pycdlib
 
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.conductor import GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
 
 LABEL = "config-2"
 SEED_BYTES = 512

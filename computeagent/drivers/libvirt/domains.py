@@ -8,7 +8,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
-from computeagent.protocol.conductor import GuestPowerState
+from computeagent.protocol.power import PowerState
 
 STOP_POLL_S = 0.2
 
@@ -53,16 +53,16 @@ def metadata_of(domain: Any) -> GuestMetadata | None:
         return None
 
 
-def power_state(domain: Any) -> GuestPowerState:
+def power_state(domain: Any) -> PowerState:
     """The domain's state in Nova's terms. One that ended by a crash says so, although libvirt calls it shut off; one
     whose start was cut off has none yet, although libvirt calls it paused.
     """
     if is_half_started(domain):
-        return GuestPowerState.NOSTATE
+        return PowerState.NOSTATE
     state, reason = domain.state()
     if (state, reason) == (libvirt.VIR_DOMAIN_SHUTOFF, libvirt.VIR_DOMAIN_SHUTOFF_CRASHED):
-        return GuestPowerState.CRASHED
-    return _states().get(state, GuestPowerState.NOSTATE)
+        return PowerState.CRASHED
+    return _states().get(state, PowerState.NOSTATE)
 
 
 def domain_start(domain: Any) -> None:
@@ -122,13 +122,13 @@ def _ask(domain: Any) -> bool:
     return True
 
 
-def _states() -> dict[int, GuestPowerState]:
+def _states() -> dict[int, PowerState]:
     return {
-        libvirt.VIR_DOMAIN_RUNNING: GuestPowerState.RUNNING,
-        libvirt.VIR_DOMAIN_BLOCKED: GuestPowerState.RUNNING,
-        libvirt.VIR_DOMAIN_PAUSED: GuestPowerState.PAUSED,
-        libvirt.VIR_DOMAIN_SHUTDOWN: GuestPowerState.SHUTDOWN,
-        libvirt.VIR_DOMAIN_SHUTOFF: GuestPowerState.SHUTDOWN,
-        libvirt.VIR_DOMAIN_CRASHED: GuestPowerState.CRASHED,
-        libvirt.VIR_DOMAIN_PMSUSPENDED: GuestPowerState.SUSPENDED,
+        libvirt.VIR_DOMAIN_RUNNING: PowerState.RUNNING,
+        libvirt.VIR_DOMAIN_BLOCKED: PowerState.RUNNING,
+        libvirt.VIR_DOMAIN_PAUSED: PowerState.PAUSED,
+        libvirt.VIR_DOMAIN_SHUTDOWN: PowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_SHUTOFF: PowerState.SHUTDOWN,
+        libvirt.VIR_DOMAIN_CRASHED: PowerState.CRASHED,
+        libvirt.VIR_DOMAIN_PMSUSPENDED: PowerState.SUSPENDED,
     }

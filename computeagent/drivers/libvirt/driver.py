@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from computeagent.drivers.base import GuestOnHypervisor, ImageSource
-from computeagent.drivers.host_cells import host_cells, online_cpus
+from computeagent.drivers.base import ImageSource
+from computeagent.drivers.device_spec import devices_chosen
+from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
@@ -26,8 +27,10 @@ from computeagent.drivers.libvirt.host_profile import HostProfile, HypervisorFac
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestSpec, HostReport
-from computeagent.protocol.topology import host_cells_to_json
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.pci import PciDeviceRecord
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.kill_points import reach
 
 NO_OVERRIDES = SizeOverrides()
@@ -96,6 +99,9 @@ class LibvirtDriver:
             hypervisor_type, version = conn.getType(), conn.getVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
+        disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(
+            self._overrides, facts, [metadata_of_guest for _, metadata_of_guest in ours]
+        )
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type=hypervisor_type,
@@ -111,10 +117,12 @@ class LibvirtDriver:
             cpu_info=facts.cpu_info,
             supported_instances=facts.supported_instances,
             traits=facts.traits,
-            numa_topology=host_cells_to_json(host_cells(facts.cells, self._options)),
+            numa_topology=host_topology(facts.cells, self._options),
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
-            **_disk_sizes(self._overrides, facts, [metadata_of_guest for _, metadata_of_guest in ours]),
+            disk_gib=disk_gib,
+            disk_used_gib=disk_used_gib,
+            disk_available_least_gib=disk_left_gib,
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
@@ -155,7 +163,7 @@ class LibvirtDriver:
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
                 domain_stop(domain, grace_s=grace_s)
-        return GuestFacts(power_state=GuestPowerState.SHUTDOWN)
+        return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """Pull the plug and start again."""
@@ -202,14 +210,14 @@ class LibvirtDriver:
 
     def _tuning(self, conn: Any, guest: GuestSpec) -> GuestTuning:
         """Where the guest goes; the host is only asked for what the guest needs of it."""
-        cells = host_cells(self._profile.machine_cells(conn), self._options) if guest.numa_topology else ()
+        host = host_topology(self._profile.machine_cells(conn), self._options) if guest.numa_topology else None
         pci = self._pci_devices(conn) if guest.pci_devices else ()
-        return guest_tuning(guest, HostView(cells, self._options.cpu_shared_set, pci))
+        return guest_tuning(guest, HostView(() if host is None else host.cells, self._options.cpu_shared_set, pci))
 
-    def _pci_devices(self, conn: Any) -> tuple[dict[str, object], ...]:
+    def _pci_devices(self, conn: Any) -> tuple[PciDeviceRecord, ...]:
         """The devices that guests may have."""
-        choice = self._options.pci_choice
-        return () if choice is None else choice(pci_devices(conn))
+        specs = self._options.device_specs
+        return devices_chosen(pci_devices(conn), specs) if specs else ()
 
     def _forget(self, domain: Any) -> None:
         try:
@@ -221,7 +229,7 @@ class LibvirtDriver:
 
     def _facts(self, conn: Any, domain: Any) -> GuestFacts:
         state = power_state(domain)
-        if state is GuestPowerState.NOSTATE or not domain.isActive():
+        if state is PowerState.NOSTATE or not domain.isActive():
             return GuestFacts(power_state=state)
         return GuestFacts(
             power_state=power_state(domain),
@@ -248,7 +256,7 @@ def running_guests(domains: list[Any]) -> list[Any]:
     return active
 
 
-def _state_or_none(domain: Any) -> GuestPowerState | None:
+def _state_or_none(domain: Any) -> PowerState | None:
     """The state, or None when the domain vanished since it was listed."""
     try:
         return power_state(domain)
@@ -274,17 +282,11 @@ def _or(override: int | None, measured: int) -> int:
 
 def _disk_sizes(
     overrides: SizeOverrides, facts: HypervisorFacts, guests_metadata: list[GuestMetadata]
-) -> dict[str, int]:
-    """Disk figures in GiB. A share of the machine's disk counts as used what the guests' flavors take."""
+) -> tuple[int, int, int]:
+    """The disk, how much of it is used, and how much is left, in GiB. A share of the machine's disk counts as used
+    what the guests' flavors take.
+    """
     if overrides.disk_gib is None:
-        return {
-            "disk_gib": facts.disk_gib,
-            "disk_used_gib": facts.disk_used_gib,
-            "disk_available_least_gib": facts.disk_available_gib,
-        }
+        return facts.disk_gib, facts.disk_used_gib, facts.disk_available_gib
     used = sum(metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib for metadata_of_guest in guests_metadata)
-    return {
-        "disk_gib": overrides.disk_gib,
-        "disk_used_gib": used,
-        "disk_available_least_gib": min(facts.disk_available_gib, overrides.disk_gib - used),
-    }
+    return overrides.disk_gib, used, min(overrides.disk_gib - used, facts.disk_available_gib)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 
 LOCK_TIMEOUT_S = 900.0
 _LOCK_POLL_S = 0.05

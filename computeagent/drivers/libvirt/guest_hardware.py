@@ -4,7 +4,8 @@ import hashlib
 import re
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.steps import FailureClass
 
 DISK_BUSES = {"virtio": "vd", "sata": "sd", "ide": "hd"}
 VIF_MODELS = ("virtio", "e1000", "e1000e", "rtl8139")

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 WATCHDOG_ACTIONS = ("none", "pause", "poweroff", "reset")
 WATCHDOG_DISABLED = "disabled"

@@ -3,12 +3,15 @@
 Source of the rules: Nova's libvirt guests with NUMA, pinning, huge pages and PCI devices.
 """
 
+import math
 import re
 from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestSpec
-from computeagent.protocol.topology import PlacedCell, PlacedGuest, ReportedNUMACell, placed_guest_from_json
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.pci import PciDeviceRecord, split_address
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
 
@@ -22,12 +25,11 @@ QUOTAS = {
     "cpu_quota": (1_000, 17_592_186_044_415),
 }
 UNSET = "0"
-_PCI_ADDRESS = re.compile(r"([0-9a-f]{4}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class GuestCellTuning:
-    """A NUMA cell that the guest sees. `page_kib` 0: ordinary pages."""
+class DomainCell:
+    """A NUMA cell of the domain, as the guest sees it. `page_kib` 0: ordinary pages."""
 
     id: int
     vcpus: frozenset[int]
@@ -55,8 +57,8 @@ class GuestTuning:
     """
 
     vcpu_set: frozenset[int] = frozenset()
-    cpu_topology: tuple[int, int, int] | None = None
-    cells: tuple[GuestCellTuning, ...] = ()
+    cpu_topology: CpuTopology | None = None
+    cells: tuple[DomainCell, ...] = ()
     vcpu_pins: tuple[tuple[int, frozenset[int]], ...] = ()
     emulator_cpus: frozenset[int] = frozenset()
     realtime_vcpus: frozenset[int] = frozenset()
@@ -74,9 +76,9 @@ class GuestTuning:
 class HostView:
     """What the rules need to know of the host. `pci_devices`: those that guests may have, as it reports them."""
 
-    cells: tuple[ReportedNUMACell, ...] = ()
+    cells: tuple[NUMACell, ...] = ()
     shared_set: frozenset[int] = frozenset()
-    pci_devices: tuple[dict[str, object], ...] = ()
+    pci_devices: tuple[PciDeviceRecord, ...] = ()
 
 
 def guest_tuning(guest: GuestSpec, host: HostView) -> GuestTuning:
@@ -95,23 +97,25 @@ def guest_tuning(guest: GuestSpec, host: HostView) -> GuestTuning:
     )
     if placed is None:
         return replace(tuning, vcpu_set=host.shared_set)
-    pairs = [(cell, _host_cell(cell, host)) for cell in placed.cells]
+    pairs = [(cell, _host_cell(cell, host)) for cell in placed]
     pins = tuple(pin for cell, on in pairs for pin in _pins(cell, on))
     return replace(
         tuning,
-        cells=tuple(_guest_cell(at, cell, on) for at, (cell, on) in enumerate(pairs)),
+        cells=tuple(_domain_cell(at, cell, on) for at, (cell, on) in enumerate(pairs)),
         vcpu_pins=tuple(sorted(pins, key=lambda pin: pin[0])),
         emulator_cpus=_emulator_cpus(placed, pins, realtime, host),
         realtime_vcpus=realtime,
     )
 
 
-def placed_guest(guest: GuestSpec) -> PlacedGuest | None:
-    """The guest's cells with their places. Raises DriverError when they cannot be read."""
+def placed_guest(guest: GuestSpec) -> GuestTopology | None:
+    """The guest's cells with their places. Raises DriverError when one has none."""
     try:
-        return placed_guest_from_json(guest.numa_topology)
+        if guest.numa_topology is not None:
+            guest.numa_topology.require_place()
     except Invalid as error:
         raise DriverError(error.message) from error
+    return guest.numa_topology
 
 
 def _cpus(text: str) -> frozenset[int]:
@@ -121,7 +125,7 @@ def _cpus(text: str) -> frozenset[int]:
         raise DriverError(error.message) from error
 
 
-def _host_cell(cell: PlacedCell, host: HostView) -> ReportedNUMACell:
+def _host_cell(cell: InstanceNUMACell, host: HostView) -> NUMACell:
     found = next((each for each in host.cells if each.id == cell.host_cell), None)
     if found is None:
         has = format_cpus(each.id for each in host.cells) or "none"
@@ -129,45 +133,45 @@ def _host_cell(cell: PlacedCell, host: HostView) -> ReportedNUMACell:
     return found
 
 
-def _guest_cell(at: int, cell: PlacedCell, on: ReportedNUMACell) -> GuestCellTuning:
+def _domain_cell(at: int, cell: InstanceNUMACell, on: NUMACell) -> DomainCell:
     """Cells are numbered from 0 in the guest. libvirt takes no page size for ordinary pages."""
-    is_huge = cell.page_kib is not None and cell.page_kib > on.smallest_page_kib
-    return GuestCellTuning(at, cell.vcpus, cell.memory_mib, on.id, (cell.page_kib or 0) if is_huge else 0)
+    smallest, size = on.smallest_pages, cell.page_size or 0
+    is_huge = size > (0 if smallest is None else smallest.size_kib)
+    return DomainCell(at, cell.vcpus, cell.memory_mib, on.id, size if is_huge else 0)
 
 
-def _pins(cell: PlacedCell, on: ReportedNUMACell) -> list[tuple[int, frozenset[int]]]:
+def _pins(cell: InstanceNUMACell, on: NUMACell) -> list[tuple[int, frozenset[int]]]:
     """Each vCPU and where it may run: on its own CPU, or anywhere on the shared CPUs of the cell."""
-    if cell.floating and not on.shared:
-        raise DriverError(f"vCPUs {format_cpus(cell.floating)} float, and NUMA cell {on.id} of this host shares no CPU")
-    own = [(vcpu, frozenset({cpu})) for vcpu, cpu in cell.pins]
-    return own + [(vcpu, on.shared) for vcpu in cell.floating]
+    if cell.cpuset and not on.cpuset:
+        raise DriverError(f"vCPUs {format_cpus(cell.cpuset)} float, and NUMA cell {on.id} of this host shares no CPU")
+    own = [(vcpu, frozenset({cpu})) for vcpu, cpu in cell.pinning]
+    return own + [(vcpu, on.cpuset) for vcpu in cell.cpuset]
 
 
 def _emulator_cpus(
-    placed: PlacedGuest, pins: tuple[tuple[int, frozenset[int]], ...], realtime: frozenset[int], host: HostView
+    placed: GuestTopology, pins: tuple[tuple[int, frozenset[int]], ...], realtime: frozenset[int], host: HostView
 ) -> frozenset[int]:
     """Where the hypervisor's own threads run: on their reserved CPU (isolate), on the host's shared set (share, if it
     has one), else where the guest's vCPUs run, those at real time left out.
     """
-    if placed.emulator_threads == "isolate":
+    if placed.emulator_threads is EmulatorThreads.ISOLATE:
         return frozenset().union(*(cell.reserved for cell in placed.cells))
-    if placed.emulator_threads == "share" and host.shared_set:
+    is_sharing = placed.emulator_threads is EmulatorThreads.SHARE
+    if is_sharing and host.shared_set:
         return host.shared_set
-    if placed.emulator_threads == "share" and realtime:
+    if is_sharing and realtime:
         raise DriverError(
             "the guest has real-time vCPUs and shares its emulator threads; this host has no shared CPU set for them"
         )
     return frozenset().union(*(cpus for vcpu, cpus in pins if vcpu not in realtime))
 
 
-def _cpu_topology(guest: GuestSpec) -> tuple[int, int, int] | None:
+def _cpu_topology(guest: GuestSpec) -> CpuTopology | None:
     wanted = guest.cpu_topology
-    if wanted is None:
-        return None
-    sockets, cores, threads = (int(wanted[part]) for part in ("sockets", "cores", "threads"))
-    if sockets * cores * threads != guest.vcpus:
+    if wanted is not None and math.prod(wanted.parts) != guest.vcpus:
+        sockets, cores, threads = wanted.parts
         raise DriverError(f"{sockets} sockets of {cores} cores of {threads} threads are not {guest.vcpus} vCPUs")
-    return sockets, cores, threads
+    return wanted
 
 
 def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
@@ -188,18 +192,17 @@ def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
 
 
 def _devices(guest: GuestSpec, host: HostView) -> tuple[HostDevice, ...]:
-    offered = {str(device.get("address")): device for device in host.pci_devices}
-    return tuple(_device(str(each.get("address", "")), offered) for each in guest.pci_devices)
+    offered = {device.address: device for device in host.pci_devices}
+    return tuple(_device(each.address, offered) for each in guest.pci_devices)
 
 
-def _device(address: str, offered: dict[str, dict[str, object]]) -> HostDevice:
-    parts = _PCI_ADDRESS.fullmatch(address)
-    if parts is None:
-        raise DriverError(f"{address[:40]!r} is no PCI address")
+def _device(address: str, offered: dict[str, PciDeviceRecord]) -> HostDevice:
+    try:
+        parts = split_address(address, "pci_devices")
+    except Invalid as error:
+        raise DriverError(error.message) from error
     device = offered.get(address.lower())
     if device is None:
         raise DriverError(f"PCI device {address} was given to the guest; this host does not have it, or not for guests")
-    tags = device.get("tags")
-    managed = str(tags.get("managed", "true")) if isinstance(tags, dict) else "true"
-    domain, bus, slot, function = (f"0x{part.lower()}" for part in parts.groups())
-    return HostDevice(domain, bus, slot, function, is_managed=managed != "false")
+    domain, bus, slot, function = (f"0x{part}" for part in parts)
+    return HostDevice(domain, bus, slot, function, is_managed=dict(device.tags).get("managed") != "false")

@@ -29,7 +29,7 @@ from computeagent.drivers.libvirt.tuning_xml import (
     add_numa_tuning,
     host_device,
 )
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.ids import parse_uuid
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from computeagent.drivers.base import ImageSource
 from computeagent.drivers.host_cells import MachineCells
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from typing import BinaryIO
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.libvirt.embedded import QEMU_USER
 from computeagent.drivers.libvirt.files import LOCK_TIMEOUT_S, directory_sync, host_errors, locked
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.kill_points import reach
 
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")

@@ -16,7 +16,8 @@ from computeagent.drivers.libvirt.files import host_errors, tree_used_bytes
 from computeagent.drivers.libvirt.guest_hardware import DISK_BUSES, cdrom_place, disk_bus, machine_type, ports_of
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, canonical_uuid
 from computeagent.drivers.libvirt.image_cache import ImageCache
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.kill_points import reach
 from controlplane.kernel.units import GIB, MIB, bytes_to_gib_up
 

@@ -9,7 +9,7 @@ from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
 from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
 from computeagent.drivers.libvirt.guest_xml import CLEAN_TRAFFIC
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 
 NAT_BRIDGE = "virbr-kn0"
 NAT_SUBNET = "192.168.177"

@@ -1,12 +1,12 @@
 """The PCI devices of a libvirt host: from its node devices to what a guest may be given."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from computeagent.drivers.base import DriverError
-from computeagent.drivers.host_options import PciFound
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_node_device, is_unsupported, libvirt
+from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class NodeDevices:
     vdpa: tuple[str, ...] = ()
 
 
-def pci_devices(conn: Any) -> tuple[PciFound, ...]:
+def pci_devices(conn: Any) -> tuple[PciDeviceRecord, ...]:
     """Every PCI device of the machine, in the order of addresses.
 
     Raises DriverError where libvirt cannot list devices: an embedded hypervisor has no driver for them.
@@ -40,7 +40,7 @@ def pci_devices(conn: Any) -> tuple[PciFound, ...]:
         ) from error
 
 
-def pci_found(devices: NodeDevices) -> tuple[PciFound, ...]:
+def pci_found(devices: NodeDevices) -> tuple[PciDeviceRecord, ...]:
     """The PCI devices, with the names of their network interfaces and of their cards'."""
     names = {parent: name for parent, name in map(_interface, devices.net) if name}
     vdpa_parents = {ET.fromstring(text).findtext("parent", "") for text in devices.vdpa}  # noqa: S314 - libvirt's own
@@ -55,16 +55,12 @@ def pci_found(devices: NodeDevices) -> tuple[PciFound, ...]:
 
 
 def _named(
-    name: str, found: PciFound, names: dict[str, str], by_address: dict[str, str], vdpa_parents: set[str]
-) -> PciFound:
-    is_vdpa = found.dev_type == "type-VF" and name in vdpa_parents
-    return PciFound(
-        address=found.address,
-        vendor_id=found.vendor_id,
-        product_id=found.product_id,
-        dev_type="vdpa" if is_vdpa else found.dev_type,
-        numa_node=found.numa_node,
-        parent_address=found.parent_address,
+    name: str, found: PciDeviceRecord, names: dict[str, str], by_address: dict[str, str], vdpa_parents: set[str]
+) -> PciDeviceRecord:
+    is_vdpa = found.dev_type is DeviceType.VF and name in vdpa_parents
+    return replace(
+        found,
+        dev_type=DeviceType.VDPA if is_vdpa else found.dev_type,
         devname=names.get(name, ""),
         parent_devname=by_address.get(found.parent_address, ""),
     )
@@ -88,14 +84,14 @@ def _interface(text: str) -> tuple[str, str]:
     return root.findtext("parent", ""), root.findtext("capability/interface", "")
 
 
-def _parsed(text: str) -> tuple[str, PciFound]:
+def _parsed(text: str) -> tuple[str, PciDeviceRecord]:
     """libvirt's name of the device, and the device without what other devices say of it."""
     root = ET.fromstring(text)  # noqa: S314 - libvirt's own output, no document from outside
     pci = root.find("capability[@type='pci']")
     if pci is None:
         raise DriverError(f"{text[:80]!r} is no PCI device")
     parent = _parent(pci)
-    return root.findtext("name", ""), PciFound(
+    return root.findtext("name", ""), PciDeviceRecord(
         address=_address(*(int(pci.findtext(part, "0"), 0) for part in ("domain", "bus", "slot", "function"))),
         vendor_id=_id(pci, "vendor"),
         product_id=_id(pci, "product"),
@@ -105,10 +101,10 @@ def _parsed(text: str) -> tuple[str, PciFound]:
     )
 
 
-def _type(pci: ET.Element, parent: str) -> str:
+def _type(pci: ET.Element, parent: str) -> DeviceType:
     if pci.find("capability[@type='virt_functions']") is not None:
-        return "type-PF"
-    return "type-VF" if parent else "type-PCI"
+        return DeviceType.PF
+    return DeviceType.VF if parent else DeviceType.STANDARD
 
 
 def _parent(pci: ET.Element) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.disk_images import disk_image_size
 from controlplane.kernel.errors import Invalid
 

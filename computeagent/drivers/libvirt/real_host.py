@@ -28,7 +28,7 @@ from computeagent.drivers.libvirt.image_upkeep import ImageUpkeep
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
 from computeagent.drivers.libvirt.networks import lease_addresses, nat_network_ensure, network_ready
 from computeagent.drivers.libvirt.virtualization import virt_type_choose
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from controlplane.kernel.units import GIB, MIB, bytes_to_gib_up
 
 logger = logging.getLogger(__name__)

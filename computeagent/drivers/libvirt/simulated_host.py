@@ -18,7 +18,7 @@ from computeagent.drivers.libvirt.files import file_replace, host_errors
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata, guest_metadata
 from computeagent.drivers.libvirt.host_profile import HypervisorFacts
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 
 SIMULATED_ARCH = "x86_64"
 DEFAULT_DISK_GIB = 1000

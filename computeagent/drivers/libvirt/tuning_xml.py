@@ -54,7 +54,7 @@ def add_numa_tuning(domain: ET.Element, tuning: GuestTuning) -> None:
 def add_cpu_shape(cpu: ET.Element, tuning: GuestTuning) -> None:
     """Below `<cpu>`: sockets, cores and threads, and the cells that the guest sees."""
     if tuning.cpu_topology is not None:
-        sockets, cores, threads = map(str, tuning.cpu_topology)
+        sockets, cores, threads = map(str, tuning.cpu_topology.parts)
         ET.SubElement(cpu, "topology", sockets=sockets, cores=cores, threads=threads)
     if not tuning.cells:
         return

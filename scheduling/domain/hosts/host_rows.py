@@ -79,7 +79,7 @@ class HostRow:
     `num_instances` None means as many as `instances`. `service` is shown to plug-ins as it is. `flavor_ids` are those
     of its instances and `trust_level` is what attestation says; both are told only where the policy asks for them.
     So are `image_properties`: each property of their images with its value, and how many instances have it.
-    `numa_topology` and `pci_pools` have the form of `numa.codec` and `pci.codec`; None is a host without NUMA.
+    `numa_topology` and `pci_pools` are as `topology_json` and `pci.codec` write them; None is a host without NUMA.
     """
 
     host: str

@@ -5,16 +5,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from computeagent.protocol.topology import HostTopology
+from computeagent.protocol.topology_json import host_from_dict, host_to_dict
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.resources import MEMORY_MB, VCPU
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.topology.domain.numa.cell_fit import Limits
-from scheduling.topology.domain.numa.codec import host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.usage import claim
 from scheduling.topology.domain.pci.codec import pools_from_list, pools_to_list
 from scheduling.topology.domain.pci.pool import Pools

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.topology.domain.grant import TopologyNeeds
 from scheduling.topology.domain.numa.cell_fit import Limits
-from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology, says_anything
 from scheduling.topology.domain.numa.fit import FitNeeds
 from scheduling.topology.domain.numa.network import NetworkNeeds

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from computeagent.protocol.topology import GuestTopology
 from scheduling.domain.policy import PolicyOptions
 from scheduling.domain.request.resources import ResourceRequest
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.numa.guest import GuestTopology
 from scheduling.topology.domain.pci.asked import PciRequest
 
 

@@ -1,12 +1,14 @@
 """Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
 
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
@@ -15,7 +17,6 @@ from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
 from scheduling.models import COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
-from scheduling.reports import HostRegistration, HypervisorReport, UsageReport
 from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
@@ -29,8 +30,10 @@ AMOUNTS = (
     "disk_used_gib",
 )
 
+REPORTED = tuple(each.name for each in fields(HostReport) if each.name not in ("numa_topology", "pci_devices"))
 
-def host_register(*, host: str, report: HypervisorReport) -> HostRegistration:
+
+def host_register(*, host: str, report: HostReport) -> Registration:
     """Create or update service, compute node, host mapping (cell1), provider, inventory and traits.
 
     Idempotent, and one transaction: a host is either whole in all tables or absent. Unchanged reports write only the
@@ -48,7 +51,7 @@ def host_register(*, host: str, report: HypervisorReport) -> HostRegistration:
     return _registration(service, node)
 
 
-def service_heartbeat(*, host: str) -> HostRegistration:
+def service_heartbeat(*, host: str) -> Registration:
     """The agent of `host` is alive, by the database's clock. One UPDATE, one read. Raises NotFound: register first."""
     seen = Service.objects.filter(host=host, binary=COMPUTE_BINARY).update(
         last_seen_up=Now(), report_count=F("report_count") + 1
@@ -59,7 +62,7 @@ def service_heartbeat(*, host: str) -> HostRegistration:
     return _registration(node.service, node)
 
 
-def host_usage_report(*, host: str, usage: UsageReport, ownership: Ownership | None = None) -> None:
+def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | None = None) -> None:
     """What is taken of it now, between two registrations. One UPDATE, which writes only where something changed, and
     where `ownership`, if given, holds.
     """
@@ -100,7 +103,7 @@ def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
     HostMapping.objects.filter(host=host).delete()
 
 
-def _check(host: str, report: HypervisorReport) -> None:
+def _check(host: str, report: HostReport) -> None:
     for field, name in (("host", host), ("hypervisor_hostname", report.hypervisor_hostname)):
         if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
             raise Invalid(f"{field} is a name of 1 to {NAME_MAX} printable characters.", field=field)
@@ -121,7 +124,7 @@ def _service_seen(host: str) -> Service:
     return service
 
 
-def _node_write(service: Service, report: HypervisorReport) -> ComputeNode:
+def _node_write(service: Service, report: HostReport) -> ComputeNode:
     """The node of this host, with the report's values; written only where something changed."""
     wanted = _columns(report)
     other = ComputeNode.objects.filter(hypervisor_hostname=report.hypervisor_hostname).exclude(host=service.host)
@@ -142,22 +145,21 @@ def _node_write(service: Service, report: HypervisorReport) -> ComputeNode:
     return node
 
 
-def _columns(report: HypervisorReport) -> dict[str, Any]:
+def _columns(report: HostReport) -> dict[str, Any]:
     """The report as column values; tuples as the lists that JSON gives back, so that they compare equal."""
-    values = asdict(report)
+    # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
+    values = {name: getattr(report, name) for name in REPORTED}
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
     values["traits"] = sorted({*report.traits, *topology_traits(report)})
-    # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
-    del values["numa_topology"], values["pci_devices"]
     return values
 
 
-def _registration(service: Service, node: ComputeNode) -> HostRegistration:
-    return HostRegistration(
+def _registration(service: Service, node: ComputeNode) -> Registration:
+    return Registration(
         service_id=str(service.id),
-        host=service.host,
         compute_node_uuid=str(node.id),
         disabled=service.disabled,
-        disabled_reason=service.disabled_reason,
         report_interval_s=scheduling_options().report_interval_s,
+        lease_s=settings.KILONOVA["LEASE_S"],
+        disabled_reason=service.disabled_reason,
     )

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from computeagent.protocol.topology import GuestTopology, HostTopology, NUMACell
+from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.cpu_list import format_cpus
-from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell
 from scheduling.topology.domain.numa.occupancy import occupied
 
 

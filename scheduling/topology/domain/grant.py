@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from computeagent.protocol.pci import GivenDevice
+from computeagent.protocol.topology import GuestTopology, HostTopology
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.usage import claim
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, pools_of
@@ -32,15 +32,6 @@ class TopologyNeeds:
 
     def __bool__(self) -> bool:
         return self.guest is not None or bool(self.fit.pci_requests)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenDevice:
-    """One device, and the request it answers."""
-
-    address: str
-    alias: str = ""
-    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

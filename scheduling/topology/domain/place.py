@@ -1,7 +1,6 @@
 """Where on its host a fitted guest is: devices are chosen near it."""
 
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostTopology
+from computeagent.protocol.topology import GuestTopology, HostTopology
 from scheduling.topology.domain.pci.support import NumaPlace
 
 

@@ -7,11 +7,11 @@ from uuid import UUID
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from computeagent.protocol.pci import DeviceState
+from computeagent.protocol.topology import GuestTopology
+from computeagent.protocol.topology_json import guest_from_dict, host_from_dict
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.domain.audit import TopologyFinding, cpu_findings, device_findings
-from scheduling.topology.domain.numa.codec import guest_from_dict, host_from_dict
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.pci.devices import DeviceState
 
 _GIVEN = (DeviceState.CLAIMED, DeviceState.ALLOCATED, DeviceState.REMOVED)
 

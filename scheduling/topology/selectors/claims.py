@@ -1,9 +1,12 @@
 """What instances have of their host's NUMA cells and PCI devices."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
+from computeagent.protocol.pci import GivenDevice
+from computeagent.protocol.topology import GuestTopology
+from computeagent.protocol.topology_json import guest_from_dict
 from controlplane.infra.db import now_plus
 from controlplane.infra.prepared import ByUuid
 from scheduling.models import TopologyClaim
@@ -11,15 +14,12 @@ from scheduling.models import TopologyClaim
 
 @dataclass(frozen=True, slots=True)
 class PlacedTopology:
-    """Where one guest is on its host: `numa` in the form of `topology.domain.numa.codec.guest_to_dict`, with host
-    cells, pinning, reserved CPUs and page sizes filled in; None for a guest that asks for no NUMA placement.
-
-    `pci_devices` are its devices, each an object with `address`, `alias` and `request_id`, in the order of addresses.
+    """Where one guest is on its host: `numa` has host cells, pinning, reserved CPUs and page sizes filled in; None for
+    a guest that asks for no NUMA placement. `pci_devices` are in the order of addresses.
     """
 
-    numa: dict[str, Any] | None
-    pci_addresses: tuple[str, ...]
-    pci_devices: tuple[dict[str, str], ...] = ()
+    numa: GuestTopology | None
+    pci_devices: tuple[GivenDevice, ...] = ()
 
 
 _CLAIM = ByUuid(TopologyClaim, lambda key: TopologyClaim.objects.filter(pk=key))
@@ -28,9 +28,20 @@ _CLAIM = ByUuid(TopologyClaim, lambda key: TopologyClaim.objects.filter(pk=key))
 def topology_of_instance(instance_uuid: UUID) -> PlacedTopology | None:
     """What this instance was given; None for one that asked for nothing of the kind. One query."""
     for row in _CLAIM.rows(instance_uuid):
-        devices = tuple(sorted(row.pci_devices, key=lambda each: str(each["address"])))
-        return PlacedTopology(row.numa, tuple(each["address"] for each in devices), devices)
+        return _placed(row)
     return None
+
+
+def topologies_of_instances(instances: Iterable[UUID]) -> dict[UUID, PlacedTopology]:
+    """As `topology_of_instance`, by instance; those that asked for nothing of the kind are left out. One query."""
+    return {row.pk: _placed(row) for row in TopologyClaim.objects.filter(pk__in=list(instances))}
+
+
+def _placed(row: TopologyClaim) -> PlacedTopology:
+    devices = (GivenDevice(**each) for each in row.pci_devices)
+    return PlacedTopology(
+        None if row.numa is None else guest_from_dict(row.numa), tuple(sorted(devices, key=lambda each: each.address))
+    )
 
 
 def topology_owners_older_than(*, seconds: float) -> list[UUID]:

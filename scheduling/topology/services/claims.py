@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import IntegrityError
 
+from computeagent.protocol.topology_json import guest_to_dict
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
@@ -21,7 +22,6 @@ from placement.services import allocations_claim, allocations_free
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.domain.grant import Grant, TopologyNeeds, grant
 from scheduling.topology.domain.loss import loss_of
-from scheduling.topology.domain.numa.codec import guest_to_dict
 from scheduling.topology.domain.pci.devices import allocate, free
 from scheduling.topology.services.rows import node_devices, node_rewrite, node_topology, nodes_lock
 

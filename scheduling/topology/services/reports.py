@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.topology import HostTopology
 from scheduling.models import ComputeNode
-from scheduling.reports import HypervisorReport
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.report import topology_reported
 from scheduling.topology.domain.pci.devices import Devices
 from scheduling.topology.domain.pci.report import devices_merged, devices_reported
@@ -13,12 +13,12 @@ from scheduling.topology.services.rows import node_devices, node_rewrite
 HYPERTHREADING, SOCKET_AFFINITY = "HW_CPU_HYPERTHREADING", "COMPUTE_SOCKET_PCI_NUMA_AFFINITY"
 
 
-def topology_check(report: HypervisorReport) -> tuple[HostTopology | None, Devices]:
+def topology_check(report: HostReport) -> tuple[HostTopology | None, Devices]:
     """The cells and devices of a report. Raises Invalid for what cannot be."""
     return topology_reported(report.numa_topology), devices_reported(report.pci_devices)
 
 
-def topology_store(node: ComputeNode, report: HypervisorReport) -> None:
+def topology_store(node: ComputeNode, report: HostReport) -> None:
     """Keep them with the node, which the caller has locked. Cells and devices that are gone while an instance has
     them are noted with its claim, or stay as `removed`. Writes nothing when nothing changed.
     """
@@ -26,7 +26,7 @@ def topology_store(node: ComputeNode, report: HypervisorReport) -> None:
     node_rewrite(node, host, devices_merged(node_devices(node), reported))
 
 
-def topology_traits(report: HypervisorReport) -> Iterable[str]:
+def topology_traits(report: HostReport) -> Iterable[str]:
     """Traits of Nova's that follow from the cells.
 
     Cores with several threads are HW_CPU_HYPERTHREADING; where every cell names its socket, devices can be kept to

@@ -11,14 +11,15 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
+from computeagent.protocol.pci import DeviceState, DeviceType
+from computeagent.protocol.pci import PciDeviceRecord as Device
+from computeagent.protocol.topology import HostTopology
+from computeagent.protocol.topology_json import guest_from_dict, host_from_dict, host_to_dict
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.domain.grant import NodeTopology
-from scheduling.topology.domain.numa.codec import guest_from_dict, host_from_dict, host_to_dict
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.occupancy import occupied
 from scheduling.topology.domain.pci.codec import pools_to_list
-from scheduling.topology.domain.pci.devices import Devices, DeviceState, pools_of
-from scheduling.topology.domain.pci.devices import PciDeviceRecord as Device
+from scheduling.topology.domain.pci.devices import Devices, pools_of
 
 log = logging.getLogger(__name__)
 
@@ -90,10 +91,10 @@ def _device(row: PciDevice) -> Device:
         address=row.address,
         vendor_id=row.vendor_id,
         product_id=row.product_id,
-        dev_type=row.dev_type,
+        dev_type=DeviceType(row.dev_type),
         numa_node=row.numa_node,
         parent_address=row.parent_address,
-        devname=row.label,
+        label=row.label,
         tags=tuple(sorted(row.tags.items())),
         state=DeviceState(row.state),
         owner=str(row.owner_uuid or ""),
@@ -107,7 +108,7 @@ def _columns(device: Device) -> dict[str, Any]:
         "dev_type": device.dev_type,
         "numa_node": device.numa_node,
         "parent_address": device.parent_address,
-        "label": device.devname,
+        "label": device.label,
         "tags": dict(device.tags),
         "state": device.state.value,
         "owner_uuid": UUID(device.owner) if device.owner else None,

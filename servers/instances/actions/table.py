@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from computeagent.protocol.conductor import GuestPowerState, WorkKind
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
 from servers.states import TaskState, VmState
@@ -90,7 +91,7 @@ class ActionRule:
     steps: tuple[Step, ...] = ()
     only_during: frozenset[TaskState] = ANY_TASK
     vm_state_after: VmState | None = None
-    power_state_wanted: GuestPowerState = GuestPowerState.RUNNING
+    power_state_wanted: PowerState = PowerState.RUNNING
     notification: str = ""
     deadline_s: float = 0.0
     is_verb: bool = False
@@ -156,7 +157,7 @@ DELETE = ActionRule(
     work=WorkKind.DELETE,
     task=_T.DELETING,
     vm_state_after=_V.DELETED,
-    power_state_wanted=GuestPowerState.SHUTDOWN,
+    power_state_wanted=PowerState.SHUTDOWN,
     notification="delete",
     deadline_s=86400.0,
     bulk=BulkAction(
@@ -188,7 +189,7 @@ STOP = ActionRule(
     work=WorkKind.STOP,
     task=_T.POWERING_OFF,
     vm_state_after=_V.STOPPED,
-    power_state_wanted=GuestPowerState.SHUTDOWN,
+    power_state_wanted=PowerState.SHUTDOWN,
     notification="power_off",
     deadline_s=_POWER_DEADLINE_S,
     is_verb=True,

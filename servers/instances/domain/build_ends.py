@@ -6,6 +6,8 @@ Source of the table: `nova.compute.manager.ComputeManager._do_build_and_run_inst
 from dataclasses import dataclass
 from enum import StrEnum
 
+from computeagent.protocol.steps import FailureClass
+
 
 class BuildEnd(StrEnum):
     """Nova's three ends of a failed build."""
@@ -16,15 +18,6 @@ class BuildEnd(StrEnum):
     """It would fail everywhere: ERROR at once."""
     FAIL = "fail"
     """No host is tried and no ERROR is written: it is being deleted, or its agent is not done with it yet."""
-
-
-class Failure(StrEnum):
-    """Whose fault it is, in the agents' words."""
-
-    HOST = "host"
-    USER = "user"
-    NETWORK = "network"
-    POLICY = "policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +31,17 @@ class BuildFailureRule:
     words: str
 
 
-FAILURE_RULES: dict[Failure, BuildFailureRule] = {
-    Failure.HOST: BuildFailureRule(
+FAILURE_RULES: dict[FailureClass, BuildFailureRule] = {
+    FailureClass.HOST: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=True, words="The host could not build the instance"
     ),
-    Failure.NETWORK: BuildFailureRule(
+    FailureClass.NETWORK: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The network or the image did not reach the host"
     ),
-    Failure.POLICY: BuildFailureRule(
+    FailureClass.POLICY: BuildFailureRule(
         BuildEnd.RESCHEDULE, counts_against_host=False, words="The server group does not allow the chosen host"
     ),
-    Failure.USER: BuildFailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
+    FailureClass.USER: BuildFailureRule(BuildEnd.ABORT, counts_against_host=False, words="The request cannot be built"),
 }
 """What `servers.instances.services.build_outcome` goes by."""
 
@@ -63,7 +56,7 @@ class NovaCause:
     cause: str
     exceptions: tuple[str, ...]
     nova: BuildEnd
-    failure: Failure | None
+    failure: FailureClass | None
     differs: str = ""
 
     @property
@@ -77,10 +70,10 @@ _ELSEWHERE = "what one host's network refuses another may have; no host is blame
 _ITS_DISK = "disks are made on the host itself: another one may have the room or the tool"
 
 NOVA_CAUSES: tuple[NovaCause, ...] = (
-    NovaCause("claim refused", ("ComputeResourcesUnavailable",), _R, Failure.HOST),
-    NovaCause("group policy violated", ("GroupAffinityViolation",), _R, Failure.POLICY),
-    NovaCause("anything else of the driver", ("Exception",), _R, Failure.HOST),
-    NovaCause("no more addresses", ("NoMoreFixedIps",), _A, Failure.NETWORK, _ELSEWHERE),
+    NovaCause("claim refused", ("ComputeResourcesUnavailable",), _R, FailureClass.HOST),
+    NovaCause("group policy violated", ("GroupAffinityViolation",), _R, FailureClass.POLICY),
+    NovaCause("anything else of the driver", ("Exception",), _R, FailureClass.HOST),
+    NovaCause("no more addresses", ("NoMoreFixedIps",), _A, FailureClass.NETWORK, _ELSEWHERE),
     NovaCause(
         "network refused",
         (
@@ -92,21 +85,21 @@ NOVA_CAUSES: tuple[NovaCause, ...] = (
             "NetworksWithQoSPolicyNotSupported",
         ),
         _A,
-        Failure.NETWORK,
+        FailureClass.NETWORK,
         _ELSEWHERE,
     ),
-    NovaCause("flavor too small", ("FlavorDiskTooSmall", "FlavorMemoryTooSmall"), _A, Failure.USER),
-    NovaCause("image cannot be used", ("ImageNotActive", "ImageUnacceptable"), _A, Failure.USER),
-    NovaCause("disk of the image is no disk", ("InvalidDiskInfo", "InvalidDiskFormat"), _A, Failure.USER),
+    NovaCause("flavor too small", ("FlavorDiskTooSmall", "FlavorMemoryTooSmall"), _A, FailureClass.USER),
+    NovaCause("image cannot be used", ("ImageNotActive", "ImageUnacceptable"), _A, FailureClass.USER),
+    NovaCause("disk of the image is no disk", ("InvalidDiskInfo", "InvalidDiskFormat"), _A, FailureClass.USER),
     NovaCause(
         "image is not the one that was stored",
         ("SignatureVerificationError", "CertificateValidationFailed"),
         _A,
-        Failure.NETWORK,
+        FailureClass.NETWORK,
         "what is checked here is the checksum of the copy, which a second reading may find right",
     ),
-    NovaCause("request contradicts itself", ("InvalidInput", "RequestedVRamTooHigh"), _A, Failure.USER),
-    NovaCause("disks not prepared", ("InvalidBDM",), _A, Failure.HOST, _ITS_DISK),
+    NovaCause("request contradicts itself", ("InvalidInput", "RequestedVRamTooHigh"), _A, FailureClass.USER),
+    NovaCause("disks not prepared", ("InvalidBDM",), _A, FailureClass.HOST, _ITS_DISK),
     NovaCause(
         "clean-up after a failure failed",
         ("BuildAbortException",),
@@ -120,15 +113,15 @@ NOVA_CAUSES: tuple[NovaCause, ...] = (
 tagged devices and PCI mappings of its own there is no such failure."""
 
 
-def owner_words(failure: Failure, *, step: str, message: str) -> str:
+def owner_words(failure: FailureClass, *, step: str, message: str) -> str:
     """What the owner reads: class and step. Of what an agent says, only what is wrong with the own request; all else
     may name hosts, paths and how large a host is.
     """
     said = f"{FAILURE_RULES[failure].words} (class {failure.value}, step {step})"
-    return f"{said}: {message}." if failure is Failure.USER else f"{said}."
+    return f"{said}: {message}." if failure is FailureClass.USER else f"{said}."
 
 
-def may_go_on(failure: Failure, *, attempts: int, attempts_allowed: int, is_host_forced: bool) -> bool:
+def may_go_on(failure: FailureClass, *, attempts: int, attempts_allowed: int, is_host_forced: bool) -> bool:
     """Whether another host is tried: the class allows it, attempts are left, and no host was forced by the request."""
     is_left = attempts < attempts_allowed and not is_host_forced
     return is_left and FAILURE_RULES[failure].end is BuildEnd.RESCHEDULE

@@ -129,7 +129,7 @@ def console_log_tail(*, instance_id: uuid.UUID, lines: int) -> str:
 def is_host_forced(instance_id: uuid.UUID) -> bool:
     """Whether its creator, an admin, named the host or node (`zone:host`, `zone:host:node` or `zone::node`)."""
     spec = RequestSpec.objects.filter(instance_uuid=instance_id).first()
-    return bool(spec and (spec.body.get("force_host") or spec.body.get("force_node")))
+    return spec is not None and spec.typed_body.is_host_forced
 
 
 def journey(instance_id: uuid.UUID) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -12,7 +11,6 @@ from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.image_property_names import present_properties
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
-from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
@@ -20,8 +18,8 @@ from scheduling.fleet.cache.changes import ChangePoll, change_feed
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
 from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
 from scheduling.policies.selectors.policies import attempts_allowed, policy_active
-from scheduling.topology.domain.pci.codec import requests_from_list
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
+from servers.instances.domain.bodies import SpecBody
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
 from servers.states import TaskState, VmState
 
@@ -47,34 +45,32 @@ def schedule_request(
     change_poll: ChangePoll | None = None,
 ) -> ScheduleRequest:
     """The scheduler's request for these instances, from the spec that they share. `change_poll`: see `fleet_facts`."""
-    body: dict[str, Any] = spec.body
-    force_host, force_node = body.get("force_host") or "", body.get("force_node") or ""
+    asked = spec.typed_body
     return ScheduleRequest(
         request_id=request_id,
         project_id=str(spec.project_id),
         user_id=str(spec.user_id),
         instance_uuids=tuple(str(one) for one in uuids),
-        flavor=FlavorSnapshot(**body["flavor"]),
-        image=ImageSnapshot(**body["image"]),
-        availability_zone=body.get("availability_zone") or None,
+        flavor=asked.flavor,
+        image=asked.image,
+        availability_zone=asked.availability_zone or None,
         ignore_hosts=ignore_hosts,
-        force_hosts=(force_host,) if force_host else (),
-        force_nodes=(force_node,) if force_node else (),
-        pci_requests=requests_from_list(body.get("pci_requests", ())),
-        hints={key: tuple(values) for key, values in body.get("hints", {}).items()},
-        group=_group(body.get("group_id"), uuids),
+        force_hosts=(asked.force_host,) if asked.force_host else (),
+        force_nodes=(asked.force_node,) if asked.force_node else (),
+        pci_requests=asked.pci_requests,
+        hints=asked.hints,
+        group=_group(asked.group_id, uuids),
         num_alternates=attempts_allowed(change_poll=change_poll) - 1,
-        min_count=_min_count(body, len(uuids)),
+        min_count=_min_count(asked.min_count, len(uuids)),
     )
 
 
-def _min_count(body: Mapping[str, Any], count: int) -> int | None:
+def _min_count(minimum: int | None, count: int) -> int | None:
     """How many of these instances must find a host; None: all. One that is scheduled again by itself must."""
-    minimum = body.get("min_count")
-    return min(int(minimum), count) if minimum is not None and count > 1 else None
+    return min(minimum, count) if minimum is not None and count > 1 else None
 
 
-def _group(group_id: str | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | None:
+def _group(group_id: uuid.UUID | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | None:
     """Its members as they are now; those on their way, with a claim and no row yet, are where their claim is."""
     group = ServerGroup.objects.filter(pk=group_id).first() if group_id else None
     if group is None:
@@ -92,8 +88,9 @@ def _group(group_id: str | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | 
     )
 
 
-def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> FleetFacts:
-    """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of.
+def fleet_facts(asked: SpecBody | None = None, *, change_poll: ChangePoll | None = None) -> FleetFacts:
+    """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of;
+    without `asked`, none.
 
     One small query for most requests, however large the fleet: hosts are counted again only where that changed. Naming
     every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group names
@@ -105,7 +102,7 @@ def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> 
     hosts, policy = host_loads().read(_loads, change_poll=change_poll), policy_active(change_poll=change_poll)
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
-    on_host = _named_by_host(spec)
+    on_host = _named_by_host(asked) if asked else {}
     hosts_with_facts = {
         host: replace(
             hosts.get(host, NOTHING),
@@ -117,7 +114,7 @@ def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> 
     }
     return FleetFacts(
         hosts={**hosts, **hosts_with_facts} if hosts_with_facts else hosts,
-        trust_levels=trust_levels() if _asks_trust(spec.body) else {},
+        trust_levels=trust_levels() if asked and _asks_trust(asked) else {},
     )
 
 
@@ -149,14 +146,13 @@ def may_share_facts(change_poll: ChangePoll) -> bool:
     return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
 
 
-def names_no_instances(body: Mapping[str, Any]) -> bool:
-    """Whether nothing that this spec asks for depends on who else is where, or on what only its own facts tell."""
-    hints = body.get("hints", {})
-    return not (body.get("group_id") or "same_host" in hints or "different_host" in hints or _asks_trust(body))
+def names_no_instances(asked: SpecBody) -> bool:
+    """Whether nothing that is asked for depends on who else is where, or on what only its own facts tell."""
+    return not (asked.group_id or "same_host" in asked.hints or "different_host" in asked.hints or _asks_trust(asked))
 
 
-def _asks_trust(body: Mapping[str, Any]) -> bool:
-    return TRUST_KEY in body.get("flavor", {}).get("extra_specs", {})
+def _asks_trust(asked: SpecBody) -> bool:
+    return TRUST_KEY in asked.flavor.extra_specs
 
 
 def _weighs_images(policy: Policy) -> bool:
@@ -185,9 +181,9 @@ def _loads(hosts: Collection[str] | None) -> dict[str, HostInstances]:
     }
 
 
-def _named_by_host(spec: RequestSpec) -> dict[str, frozenset[str]]:
+def _named_by_host(asked: SpecBody) -> dict[str, frozenset[str]]:
     """Those that a hint or the group names, as text."""
-    named = _named_instances(spec)
+    named = _named_instances(asked)
     found: dict[str, set[str]] = defaultdict(set)
     if named:
         for pk, host in _living().filter(pk__in=named).values_list("pk", "host"):
@@ -213,9 +209,8 @@ def _flavors_by_host(living: QuerySet[Instance]) -> dict[str, frozenset[str]]:
     return {host: frozenset(ids) for host, ids in found.items()}
 
 
-def _named_instances(spec: RequestSpec) -> list[uuid.UUID]:
-    hints = spec.body.get("hints", {})
-    named = {uuid.UUID(one) for key in ("same_host", "different_host") for one in hints.get(key, [])}
-    if group_id := spec.body.get("group_id"):
-        named |= set(ServerGroupMember.objects.filter(group_id=group_id).values_list("instance_uuid", flat=True))
+def _named_instances(asked: SpecBody) -> list[uuid.UUID]:
+    named = {uuid.UUID(one) for key in ("same_host", "different_host") for one in asked.hints.get(key, ())}
+    if asked.group_id:
+        named |= set(ServerGroupMember.objects.filter(group_id=asked.group_id).values_list("instance_uuid", flat=True))
     return sorted(named)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from django.db import transaction
 
+from computeagent.protocol.guests import GuestFacts
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict, Invalid
@@ -17,7 +18,7 @@ from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut
 from servers.instances.services.notifications import Phase, emit_action, emit_action_at_once
-from servers.instances.services.state import GuestState, action_require, state_set
+from servers.instances.services.state import action_require, state_set
 from servers.models import Instance
 from servers.states import TaskState, VmState
 
@@ -95,7 +96,7 @@ def host_action_begin(
     emit_action(rule, Phase.START, instance.pk)
 
 
-def action_done(*, lease: WorkLease, guest: GuestState, steps: StepReport) -> None:
+def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> None:
     """It is as asked for. Raises Fenced or Conflict."""
     rule = _verb(lease.kind)
     with transaction.atomic():
@@ -107,7 +108,7 @@ def action_done(*, lease: WorkLease, guest: GuestState, steps: StepReport) -> No
             task_state=TaskState.NONE,
             power_state=guest.power_state,
             addresses=guest.addresses,
-            console_socket=guest.console_socket,
+            console_socket=guest.vnc_socket,
         )
         action_close(instance_id=lease.subject, actions=(rule.name,), result="success")
         steps.write()

@@ -3,13 +3,15 @@
 from django.conf import settings
 from django.db import transaction
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.steps import BuildFailure, FailureClass
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_create, work_finish, work_history
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
 from servers.instances.actions.table import CREATE
-from servers.instances.domain.build_ends import FAILURE_RULES, Failure, may_go_on, owner_words
+from servers.instances.domain.build_ends import FAILURE_RULES, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
 from servers.instances.services.journal import (
@@ -21,7 +23,7 @@ from servers.instances.services.journal import (
     steps_cut,
 )
 from servers.instances.services.notifications import Phase, emit_instance_action
-from servers.instances.services.state import GuestState, built_set, instance_error_set, state_set
+from servers.instances.services.state import built_set, instance_error_set, state_set
 from servers.instances.work_kinds import RESCHEDULE
 from servers.models import Instance
 from servers.states import TaskState, VmState
@@ -29,7 +31,7 @@ from servers.states import TaskState, VmState
 CUT_OFF = "It was cut off; a later attempt found that there was nothing left to do."
 
 
-def build_done(*, lease: WorkLease, guest: GuestState, steps: StepReport, has_devices: bool = True) -> None:
+def build_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport, has_devices: bool = True) -> None:
     """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
 
     `has_devices` False: the guest was promised no PCI device, so none is looked for.
@@ -48,18 +50,13 @@ def build_done(*, lease: WorkLease, guest: GuestState, steps: StepReport, has_de
     build_failure_reset(host=steps.track.host)
 
 
-def build_failed(
-    *, lease: WorkLease, failure_class: str, step: str, message: str, details: str, steps: StepReport
-) -> None:
-    """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above.
-
-    ValueError for a class of failure that no agent knows.
-    """
+def build_failed(*, lease: WorkLease, failure: BuildFailure, steps: StepReport) -> None:
+    """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above."""
+    step, message = failure.step, failure.message
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         instance = instance_row(lease.subject)
-        failure = Failure(failure_class)
-        if FAILURE_RULES[failure].counts_against_host:
+        if FAILURE_RULES[failure.failure_class].counts_against_host:
             # Locks the host's node, which comes before Placement's rows.
             build_failure_count(host=instance.host, reason=f"{step}: {message}")
         claims_free([instance.pk])
@@ -68,13 +65,13 @@ def build_failed(
         emit_instance_action(
             CREATE.notification, Phase.ERROR, [instance.pk], problem=message, step=step
         )  # while it has its host
-        if _may_go_on(instance, failure):
-            _hand_back(instance, f"{step} on {instance.host}: {message}", details)
+        if _may_go_on(instance, failure.failure_class):
+            _hand_back(instance, f"{step} on {instance.host}: {message}", failure.details)
         else:
-            _end_in_error(instance, failure, step, message, details)
+            _end_in_error(instance, failure)
 
 
-def _may_go_on(instance: Instance, failure: Failure) -> bool:
+def _may_go_on(instance: Instance, failure: FailureClass) -> bool:
     return may_go_on(
         failure,
         attempts=len(instance.hosts_tried) + 1,  # since it was asked for, or scheduled again by hand
@@ -97,13 +94,14 @@ def _hand_back(instance: Instance, reason: str, details: str) -> None:
     work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
 
 
-def _end_in_error(instance: Instance, failure: Failure, step: str, message: str, details: str) -> None:
-    attempt_close(instance_id=instance.pk, outcome="failed", reason=f"{step}: {message}\n{details}".strip())
+def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
+    step, message = failure.step, failure.message
+    attempt_close(instance_id=instance.pk, outcome="failed", reason=f"{step}: {message}\n{failure.details}".strip())
     instance_error_set(
         instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
     )
-    said = owner_words(failure, step=step, message=message)
-    everything = f"{message}\n{details}".strip()
+    said = owner_words(failure.failure_class, step=step, message=message)
+    everything = f"{message}\n{failure.details}".strip()
     fault_record(instance_id=instance.pk, message=said, step=step, host=instance.host, details=everything)
     action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=said)
 

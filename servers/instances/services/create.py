@@ -18,7 +18,8 @@ from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapsho
 from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.catalog.services.server_group import server_group_members_add
-from servers.images.selectors import image_for_instance, image_snapshot
+from servers.images.selectors import image_asked, image_for_instance, image_snapshot
+from servers.instances.domain.bodies import InstanceBody, SpecBody
 from servers.instances.domain.instance_rules import (
     ALL_OR_NOTHING,
     BEST_EFFORT,
@@ -41,7 +42,6 @@ from servers.instances.services.request_parts import (
 )
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Flavor, Image, Instance, InstanceMapping, KeyPair, RequestSpec, ServerGroup
-from servers.states import TaskState, VmState
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Parts:
     zone: ZoneRequest
     keypair: KeyPair | None
     group: ServerGroup | None
-    hints: dict[str, list[str]]
+    hints: Mapping[str, tuple[str, ...]]
 
 
 def instances_create(*, caller: Caller, wanted: InstanceCreate) -> list[Instance]:
@@ -158,7 +158,7 @@ def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
 
 def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: int) -> list[BuildRequest]:
     reservation = uuid.uuid4()
-    spec_body = _spec_body(parts) | _batch_body(wanted)
+    spec_body = _spec_body(wanted, parts).to_dict()
     names = instance_names(wanted.name, count)
     requests = [
         _build_request(caller, wanted, parts, reservation=reservation, index=index, name=name)
@@ -196,55 +196,45 @@ def _build_request(
         request_id=current_request_id(),
         vcpus=parts.flavor.vcpus,
         memory_mib=parts.flavor.memory_mib,
-        instance_body={
-            "id": str(instance_id),
-            "project_id": str(caller.project_id),
-            "user_id": str(caller.user_id),
-            "name": name,
-            "description": wanted.description,
-            "hostname": hostname_from_name(name, str(instance_id)),
-            "availability_zone": parts.zone.zone,
-            "vm_state": VmState.BUILDING.value,
-            "task_state": TaskState.SCHEDULING.value,
-            "flavor": flavor_snapshot(parts.flavor),
-            "flavor_id": str(parts.flavor.pk),
-            "vcpus": parts.flavor.vcpus,
-            "memory_mib": parts.flavor.memory_mib,
-            "root_gib": parts.flavor.root_gib,
-            "ephemeral_gib": parts.flavor.ephemeral_gib,
-            "swap_mib": parts.flavor.swap_mib,
-            "image": image_snapshot(parts.image),
-            "image_id": str(parts.image.pk),
-            "key_name": parts.keypair.name if parts.keypair else "",
-            "public_key": parts.keypair.public_key if parts.keypair else "",
-            "user_data": "".join(wanted.user_data.split()),  # `base64` wraps its lines
-            "metadata": dict(wanted.metadata),
-            "tags": sorted(set(wanted.tags)),
-            "request_id": current_request_id(),
-            "reservation_id": str(reservation),
-            "launch_index": index,
-        },
+        instance_body=InstanceBody(
+            id=instance_id,
+            project_id=caller.project_id,
+            user_id=caller.user_id,
+            reservation_id=reservation,
+            name=name,
+            flavor=flavor_snapshot(parts.flavor),
+            flavor_id=parts.flavor.pk,
+            vcpus=parts.flavor.vcpus,
+            memory_mib=parts.flavor.memory_mib,
+            image=image_snapshot(parts.image),
+            image_id=parts.image.pk,
+            root_gib=parts.flavor.root_gib,
+            ephemeral_gib=parts.flavor.ephemeral_gib,
+            swap_mib=parts.flavor.swap_mib,
+            description=wanted.description,
+            hostname=hostname_from_name(name, str(instance_id)),
+            availability_zone=parts.zone.zone,
+            key_name=parts.keypair.name if parts.keypair else "",
+            public_key=parts.keypair.public_key if parts.keypair else "",
+            user_data="".join(wanted.user_data.split()),  # `base64` wraps its lines
+            metadata=dict(wanted.metadata),
+            tags=tuple(sorted(set(wanted.tags))),
+            request_id=current_request_id(),
+            launch_index=index,
+        ).to_dict(),
     )
 
 
-def _batch_body(wanted: InstanceCreate) -> dict[str, Any]:
-    """How many of the batch must find a host; nothing where all must."""
-    return {"min_count": wanted.min_count} if wanted.batch == BEST_EFFORT else {}
-
-
-def _spec_body(parts: _Parts) -> dict[str, Any]:
-    image = image_snapshot(parts.image)
-    image.pop("checksum_sha256")
-    image.pop("virtual_size_bytes")
-    flavor = flavor_snapshot(parts.flavor)
-    properties = ImageSnapshot(properties=parts.image.properties)
-    return {
-        "flavor": flavor,
-        "image": image,
-        "pci_requests": devices_requested(FlavorSnapshot(**flavor), properties, {}),
-        "availability_zone": parts.zone.zone,
-        "force_host": parts.zone.host,
-        "force_node": parts.zone.node,
-        "hints": parts.hints,
-        "group_id": str(parts.group.pk) if parts.group else None,
-    }
+def _spec_body(wanted: InstanceCreate, parts: _Parts) -> SpecBody:
+    flavor = FlavorSnapshot(**flavor_snapshot(parts.flavor))
+    return SpecBody(
+        flavor=flavor,
+        image=image_asked(parts.image),
+        pci_requests=devices_requested(flavor, ImageSnapshot(properties=parts.image.properties), {}),
+        availability_zone=parts.zone.zone,
+        force_host=parts.zone.host,
+        force_node=parts.zone.node,
+        hints=parts.hints,
+        group_id=parts.group.pk if parts.group else None,
+        min_count=wanted.min_count if wanted.batch == BEST_EFFORT else None,
+    )

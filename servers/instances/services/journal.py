@@ -11,11 +11,15 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
+from computeagent.protocol.steps import StepEnd
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
+
+STEP_MAX = 60
+"""Letters of a step's name that its row holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +32,11 @@ class StepTrack:
 
 
 @dataclass(frozen=True, slots=True)
-class EndedStep:
-    """A step that is over: how many seconds ago it began and ended, and its error unless it went well."""
-
-    name: str
-    began_ago_s: float
-    ended_ago_s: float
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class StepReport:
     """Steps that ended since an agent wrote last: they go into the transaction of what it writes now."""
 
     track: StepTrack
-    ended: tuple[EndedStep, ...]
+    ended: tuple[StepEnd, ...]
 
     def write(self) -> None:
         """See steps_write."""
@@ -113,19 +107,20 @@ DO UPDATE SET result = excluded.result, details = excluded.details, finished_at 
 """
 
 
-def steps_write(track: StepTrack, *, ended: Sequence[EndedStep] = (), begins: str = "") -> None:
+def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
     """Steps that are over, and one that begins. One statement, or none when there is nothing to say.
 
     The same step of the same attempt is one row: a step that was begun as a row keeps its beginning, and one that is
     begun again is open again. So it may be written twice. It runs several times for each build: hence the SQL.
     """
-    over = {step.name: step for step in ended if step.name != begins}
+    over = {step.name[:STEP_MAX]: step for step in ended if step.name[:STEP_MAX] != begins}
     if not track.action_id or not (over or begins):
         return
     values: list[Any] = []
-    for step in over.values():
-        values += [*_step_values(track, step.name, "error" if step.error else "success", step.error[:4000])]
-        values += [later_value(-max(step.began_ago_s, step.ended_ago_s)), later_value(-step.ended_ago_s)]
+    for name, step in over.items():
+        ended_ago_s = max(0.0, step.ended_ago_s)
+        values += [*_step_values(track, name, "error" if step.error else "success", step.error[:4000])]
+        values += [later_value(-max(step.began_ago_s, ended_ago_s)), later_value(-ended_ago_s)]
     if begins:
         values += _step_values(track, begins, "", "")
     with connection.cursor() as cursor:

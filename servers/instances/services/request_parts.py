@@ -11,7 +11,7 @@ from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
-from scheduling.topology.domain.pci.codec import requests_to_list
+from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.selectors.pci_aliases import pci_requests_of
 from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.catalog.selectors.server_group import server_group_for_instance
@@ -65,13 +65,13 @@ def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
 
 def devices_requested(
     flavor: FlavorSnapshot, image: ImageSnapshot, problems: dict[str, list[str]]
-) -> list[dict[str, Any]]:
-    """The PCI devices that the flavor asks for, as a request spec keeps them; an unknown alias is a problem of it."""
+) -> tuple[PciRequest, ...]:
+    """The PCI devices that the flavor asks for; an unknown alias is a problem of it."""
     try:
-        return requests_to_list(pci_requests_of(flavor, image))
+        return pci_requests_of(flavor, image)
     except Invalid as error:
         problems.setdefault("flavor", []).append(f"{error.message}.")
-        return []
+        return ()
 
 
 def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
@@ -89,8 +89,10 @@ def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
     return {}
 
 
-def hints_checked(caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Lists of instance ids, or of text, by hint; what is wrong is added to `problems`. Unknown ones are carried."""
+def hints_checked(
+    caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Ids of instances, or of text, by hint; what is wrong is added to `problems`. Unknown ones are carried."""
     found, unfit = carried_hints(hints, HINTS)
     problems |= {f"hints.{key:.80}": reasons for key, reasons in unfit.items()}
     for key in ("same_host", "different_host"):
@@ -99,7 +101,7 @@ def hints_checked(caller: Caller, hints: Mapping[str, Any], problems: dict[str, 
             problems |= {f"hints.{key}": reasons} if reasons else {}
     texts, wrong = text_hints(hints)
     problems |= {f"hints.{key}": reasons for key, reasons in wrong.items()}
-    return {**found, **{key: [text] for key, text in texts.items()}}
+    return {key: tuple(values) for key, values in found.items()} | {key: (text,) for key, text in texts.items()}
 
 
 def _servers(caller: Caller, value: Any) -> tuple[list[str], list[str]]:

@@ -1,7 +1,7 @@
 """Schedule again: an instance that found no host becomes a request once more, with the same uuid and its history."""
 
 import uuid
-from typing import Any
+from dataclasses import fields
 
 from django.conf import settings
 from django.db import transaction
@@ -17,6 +17,7 @@ from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_lock, quota_recheck
 from servers.images.domain.images import ImageStatus
 from servers.instances.actions.table import SCHEDULE_AGAIN
+from servers.instances.domain.bodies import InstanceBody
 from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
@@ -25,21 +26,15 @@ from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from servers.models import BuildRequest, Image, Instance, InstanceAction, InstanceMapping, Port, RequestSpec
-from servers.states import TaskState, VmState
+from servers.states import VmState
 
-OF_THE_TRY_BEFORE = frozenset(
-    {
-        *("host", "node", "launched_on", "compute_node_uuid", "availability_zone", "alternates", "hosts_tried"),
-        *("vm_state", "task_state", "task_since", "power_state", "addresses", "console_socket"),
-        *("created_at", "updated_at", "launched_at", "terminated_at", "deleted_at", "request_id"),
-    }
+WRITTEN_ANEW = frozenset(
+    {"generation", "availability_zone", "tags", "request_id", "created_at", "vm_state", "task_state"}
 )
-"""Columns that the next try writes anew, or that the request has in another form. All others stay as they are: what its
-owner gave an instance stays with it. `attempts` goes on counting, so that attempts keep their numbers in the journey.
+COPIED_FIELDS = tuple(each.name for each in fields(InstanceBody) if each.name not in WRITTEN_ANEW)
+"""What its owner gave an instance stays with it. `attempts` goes on counting, so attempts keep their numbers in the
+journey.
 """
-COPIED_FIELDS = tuple(
-    field.attname for field in Instance._meta.concrete_fields if field.attname not in OF_THE_TRY_BEFORE
-)
 
 
 def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
@@ -57,7 +52,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
         quota_recheck(project_id=before.project_id)
         spec = _spec_of(before)
         claims_free([before.pk])  # it should hold nothing; what it may have kept must not double
-        request = _request_from(before)
+        request = _request_from(before, spec)
         _row_replace(before, request, spec)
         deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
@@ -95,8 +90,16 @@ def _spec_of(instance: Instance) -> RequestSpec:
     return spec
 
 
-def _request_from(instance: Instance) -> BuildRequest:
+def _request_from(instance: Instance, spec: RequestSpec) -> BuildRequest:
     """A batch of its own: the others of its first one are where they are."""
+    body = InstanceBody(
+        **{name: getattr(instance, name) for name in COPIED_FIELDS},
+        generation=instance.generation + 1,
+        availability_zone=spec.typed_body.availability_zone,
+        tags=tuple(sorted(instance.tags.values_list("tag", flat=True))),
+        request_id=current_request_id(),
+        created_at=instance.created_at,
+    )
     return BuildRequest(
         instance_uuid=instance.pk,
         project_id=instance.project_id,
@@ -106,26 +109,12 @@ def _request_from(instance: Instance) -> BuildRequest:
         vcpus=instance.vcpus,
         memory_mib=instance.memory_mib,
         decision_id=instance.decision_id,
-        instance_body=_body(instance),
+        instance_body=body.to_dict(),
     )
-
-
-def _body(instance: Instance) -> dict[str, Any]:
-    copied = {name: getattr(instance, name) for name in COPIED_FIELDS}
-    return {
-        **{name: str(value) if isinstance(value, uuid.UUID) else value for name, value in copied.items()},
-        "generation": instance.generation + 1,
-        "vm_state": VmState.BUILDING.value,
-        "task_state": TaskState.SCHEDULING.value,
-        "tags": sorted(instance.tags.values_list("tag", flat=True)),
-        "request_id": current_request_id(),
-        "created_at": instance.created_at.isoformat(),
-    }
 
 
 def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -> None:
     """Its tags go with the row and come back with the next one; ports are made anew on the host that is found."""
-    request.instance_body["availability_zone"] = spec.body.get("availability_zone") or ""
     Port.objects.filter(instance_uuid=instance.pk).delete()
     _, rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, vm_state=VmState.ERROR).delete()
     if not rows.get(Instance._meta.label):

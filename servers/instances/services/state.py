@@ -12,6 +12,8 @@ from typing import Any
 from django.db import connection
 from django.db.models.functions import Now
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_sql, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
@@ -22,7 +24,7 @@ from servers.instances.actions.table import ActionRule
 from servers.instances.domain.transitions import FIRST_STATES, task_sources, vm_sources
 from servers.instances.services.notifications import emit_state_changes
 from servers.models import Instance
-from servers.states import DELETING_TASKS, PowerState, TaskState, VmState
+from servers.states import DELETING_TASKS, TaskState, VmState
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,6 @@ class Sql:
 
 
 NOW = Sql("{now}")
-
-
-@dataclass(frozen=True, slots=True)
-class GuestState:
-    """What the hypervisor says of a guest."""
-
-    power_state: str
-    addresses: dict[str, list[str]]
-    console_socket: str = ""
 
 
 def action_require(instance: Instance, action: str, caller: Caller) -> None:
@@ -146,7 +139,7 @@ def step_task_set(instance_id: uuid.UUID, rule: ActionRule, task_state: TaskStat
     state_set(instance_id, vm_in=rule.vm_states, task_state=task_state)
 
 
-def built_set(instance_id: uuid.UUID, guest: GuestState) -> None:
+def built_set(instance_id: uuid.UUID, guest: GuestFacts) -> None:
     """The end of a build: ACTIVE on its host. Raises Conflict."""
     state_set(
         instance_id,
@@ -155,7 +148,7 @@ def built_set(instance_id: uuid.UUID, guest: GuestState) -> None:
         task_state=TaskState.NONE,
         power_state=guest.power_state,
         addresses=guest.addresses,
-        console_socket=guest.console_socket,
+        console_socket=guest.vnc_socket,
         launched_at=Sql("COALESCE(launched_at, {now})"),
         launched_on=Sql("host"),
     )

@@ -5,7 +5,8 @@ Source of the table: `nova.compute.manager.ComputeManager._sync_instance_power_s
 
 from enum import StrEnum
 
-from servers.states import PowerState, VmState
+from computeagent.protocol.power import PowerState
+from servers.states import VmState
 
 _V, _P = VmState, PowerState
 

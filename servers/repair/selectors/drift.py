@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from computeagent.protocol.power import PowerState
 from controlplane.infra.db import db_now, pages_by_key
 from controlplane.kernel.errors import NotFound
 from controlplane.work.work import open_work_subjects
@@ -28,7 +29,7 @@ from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
 from servers.repair.domain.power_rules import POWER_RULES, power_heal
 from servers.repair.selectors.stuck_tasks import instances_with_lost_task_everywhere
-from servers.states import PowerState, TaskState, VmState
+from servers.states import TaskState, VmState
 
 DriftSource = Callable[[], Iterable[Drift]]
 _SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}

@@ -6,46 +6,38 @@ the guest's lock. A guest that is gone afterwards was removed by it, whatever be
 
 import logging
 import uuid
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
 from controlplane.work.heals import heal_record
 from servers.models import Instance, OrphanGuest
 from servers.repair.domain.drift import DriftKind
 from servers.repair.selectors.drift import grace_s
-from servers.states import PowerState
 
 log = logging.getLogger(__name__)
 NAME_MAX = 255
 
 
-@dataclass(frozen=True, slots=True)
-class GuestSeen:
-    """A guest as its hypervisor shows it."""
-
-    name: str
-    power_state: str
-
-
 def orphan_guests_report(
-    *, host: str, guests: Mapping[uuid.UUID, GuestSeen], not_removed_because: str = ""
+    *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
 ) -> list[uuid.UUID]:
     """All orphan guests of the host now; `not_removed_because` says why its agent removes none. Whose time has come.
 
     The database's clock counts the grace period, from the first report on.
     """
+    seen = {uuid.UUID(guest.uuid): guest for guest in guests}
     with transaction.atomic():
         known = {row.guest_uuid: row for row in OrphanGuest.objects.select_for_update().filter(host=host)}
-        _gone([row for pk, row in known.items() if pk not in guests])
-        for pk, seen in guests.items():
-            _seen(host, pk, seen, not_removed_because, is_new=pk not in known)
-    due = _due().filter(host=host, guest_uuid__in=list(guests))
-    return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, guests))
+        _gone([row for pk, row in known.items() if pk not in seen])
+        for pk, guest in seen.items():
+            _seen(host, pk, guest, not_removed_because, is_new=pk not in known)
+    due = _due().filter(host=host, guest_uuid__in=list(seen))
+    return sorted(set(due.values_list("guest_uuid", flat=True)) - _owned(host, seen))
 
 
 def orphan_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
@@ -67,11 +59,10 @@ def guest_explained(guest_uuids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
     }
 
 
-def _seen(host: str, pk: uuid.UUID, seen: GuestSeen, not_removed_because: str, *, is_new: bool) -> None:
-    words = {each.value for each in PowerState}
+def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, not_removed_because: str, *, is_new: bool) -> None:
     reported = {
-        "name": seen.name.replace("\0", "")[:NAME_MAX],
-        "power_state": seen.power_state if seen.power_state in words else "",
+        "name": guest.name.replace("\0", "")[:NAME_MAX],
+        "power_state": guest.power_state,
         "last_seen_at": Now(),
         "not_removed_because": not_removed_because[:NAME_MAX],
     }

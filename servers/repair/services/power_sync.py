@@ -5,6 +5,8 @@ import uuid
 
 from django.db import transaction
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.heals import heal_record
 from controlplane.work.host_ownership import Ownership, owned
@@ -12,11 +14,11 @@ from controlplane.work.work import open_work_subjects
 from servers.instances.actions.table import START, STOP
 from servers.instances.services.act import host_action_begin
 from servers.instances.services.journal import fault_record
-from servers.instances.services.state import GuestState, guest_seen_set, state_set
+from servers.instances.services.state import guest_seen_set, state_set
 from servers.models import Instance
 from servers.repair.domain.drift import GUEST_DRIFTS
 from servers.repair.domain.power_rules import AT_ONCE, PowerHeal, power_heal
-from servers.states import PowerState, TaskState, VmState
+from servers.states import TaskState, VmState
 
 log = logging.getLogger(__name__)
 _DONE = {
@@ -27,7 +29,7 @@ _DONE = {
 _ACTION = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 
 
-def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
+def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestFacts], ownership: Ownership | None = None) -> None:
     """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule).
 
     With `ownership`, what an agent says takes effect only while the host is its own.
@@ -58,15 +60,16 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
     return True
 
 
-def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None) -> None:
+def _sync_one(instance: Instance, guest: GuestFacts, ownership: Ownership | None) -> None:
     """Write what changed; nothing where nothing did."""
     changes: dict[str, object] = {}
     if guest.power_state != instance.power_state:
         changes["power_state"] = guest.power_state
-    if guest.addresses and guest.addresses != instance.addresses:
-        changes["addresses"] = guest.addresses
-    if guest.console_socket and guest.console_socket != instance.console_socket:
-        changes["console_socket"] = guest.console_socket
+    addresses = {network: list(each) for network, each in guest.addresses.items()}  # as JSON gives them back
+    if addresses and addresses != instance.addresses:
+        changes["addresses"] = addresses
+    if guest.vnc_socket and guest.vnc_socket != instance.console_socket:
+        changes["console_socket"] = guest.vnc_socket
     if changes and not guest_seen_set(instance, ownership, **changes):
         return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:

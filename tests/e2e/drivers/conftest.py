@@ -15,7 +15,7 @@ from computeagent.drivers.base import Driver
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.drivers.libvirt.driver import LibvirtDriver
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from tests.fixtures.hypervisors import answers_known
 
 WORDS = "hello from the boot sector"

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestPowerState
+from computeagent.protocol.power import PowerState
 from tests.e2e.drivers.conftest import Hypervisor
 
 HOSTILE_NAME = "</name>\x01\x00<devices/>&\ud800 ' \" 日本"
@@ -28,7 +28,7 @@ def test_spawned_guest_runs_and_is_counted(hypervisor: Hypervisor) -> None:
     facts = hypervisor.driver.facts(guest.uuid)
     after = hypervisor.driver.host_report()
     assert facts is not None
-    assert facts.power_state is GuestPowerState.RUNNING
+    assert facts.power_state is PowerState.RUNNING
     assert after.running_guests == before.running_guests + 1
     assert after.memory_used_mib == before.memory_used_mib + guest.memory_mib
     assert after.vcpus_used == before.vcpus_used + guest.vcpus
@@ -37,7 +37,7 @@ def test_spawned_guest_runs_and_is_counted(hypervisor: Hypervisor) -> None:
 def test_spawn_twice_is_one_guest(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
 
-    assert hypervisor.driver.spawn(guest).power_state is GuestPowerState.RUNNING
+    assert hypervisor.driver.spawn(guest).power_state is PowerState.RUNNING
     assert hypervisor.uuids() == [guest.uuid]
 
 
@@ -87,34 +87,34 @@ def test_stopped_guest_is_off_and_kept(hypervisor: Hypervisor) -> None:
     facts = hypervisor.driver.stop(guest.uuid, grace_s=0)
 
     (found,) = hypervisor.driver.guests()
-    assert facts.power_state is GuestPowerState.SHUTDOWN
-    assert found.power_state is GuestPowerState.SHUTDOWN
+    assert facts.power_state is PowerState.SHUTDOWN
+    assert found.power_state is PowerState.SHUTDOWN
 
 
 def test_stopping_twice_succeeds(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
     hypervisor.driver.stop(guest.uuid, grace_s=0)
 
-    assert hypervisor.driver.stop(guest.uuid, grace_s=0).power_state is GuestPowerState.SHUTDOWN
+    assert hypervisor.driver.stop(guest.uuid, grace_s=0).power_state is PowerState.SHUTDOWN
 
 
 def test_stopped_guest_starts_again(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
     hypervisor.driver.stop(guest.uuid, grace_s=0)
 
-    assert hypervisor.driver.start(guest).power_state is GuestPowerState.RUNNING
+    assert hypervisor.driver.start(guest).power_state is PowerState.RUNNING
 
 
 def test_starting_a_running_guest_succeeds(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
 
-    assert hypervisor.driver.start(guest).power_state is GuestPowerState.RUNNING
+    assert hypervisor.driver.start(guest).power_state is PowerState.RUNNING
 
 
 def test_hard_rebooted_guest_runs(hypervisor: Hypervisor) -> None:
     guest = hypervisor.build(hypervisor.guest())
 
-    assert hypervisor.driver.hard_reboot(guest).power_state is GuestPowerState.RUNNING
+    assert hypervisor.driver.hard_reboot(guest).power_state is PowerState.RUNNING
     assert hypervisor.uuids() == [guest.uuid]
 
 
@@ -148,4 +148,4 @@ def test_reopened_driver_finds_the_guest_running(hypervisor: Hypervisor) -> None
 
     facts = hypervisor.driver.facts(guest.uuid)
     assert facts is not None
-    assert facts.power_state is GuestPowerState.RUNNING
+    assert facts.power_state is PowerState.RUNNING

@@ -11,7 +11,8 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import libvirt
 from computeagent.drivers.libvirt.networks import network_ready
-from computeagent.protocol.conductor import FailureClass, PortSpec
+from computeagent.protocol.guests import PortSpec
+from computeagent.protocol.steps import FailureClass
 from controlplane.launcher.demo_image.build import MIN_RAM_MIB, demo_image_build
 from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
 

@@ -11,8 +11,9 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.qemu_img import overlay_create
-from computeagent.protocol.conductor import FailureClass, GuestPowerState
-from controlplane.kernel.cpu_list import parse_cpus
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.topology_json import guest_from_dict
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 
@@ -69,12 +70,12 @@ def test_boot_sector_speaks_on_the_serial_log(qemu: Hypervisor) -> None:
 
 
 def test_guest_pinned_to_a_cpu_and_a_numa_cell_boots(qemu: Hypervisor) -> None:
-    cells = (qemu.driver.host_report().numa_topology or {}).get("cells")
-    if not isinstance(cells, list):
+    host = qemu.driver.host_report().numa_topology
+    if host is None:
         pytest.skip("this machine reports no NUMA cells")
-    cpu = min(parse_cpus(cells[0]["pcpuset"]))
-    cell = {"id": 0, "cpuset": "", "pcpuset": "0", "memory_mib": 32, "pinning": [[0, cpu]], "page_size": 4}
-    guest = qemu.build(qemu.guest(numa_topology={"cells": [cell | {"host_cell": cells[0]["id"]}]}))
+    on = host.cells[0]
+    cell = {"id": 0, "cpuset": "", "pcpuset": "0", "memory_mib": 32, "pinning": [[0, min(on.pcpuset)]], "page_size": 4}
+    guest = qemu.build(qemu.guest(numa_topology=guest_from_dict({"cells": [cell | {"host_cell": on.id}]})))
 
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
 
@@ -154,7 +155,7 @@ def test_root_disk_is_as_large_as_the_flavor_says(qemu: Hypervisor) -> None:
 def test_guest_that_ignores_the_power_button_is_stopped_after_its_grace(qemu: Hypervisor) -> None:
     guest = qemu.build(qemu.guest())
 
-    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is GuestPowerState.SHUTDOWN
+    assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is PowerState.SHUTDOWN
 
 
 def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:

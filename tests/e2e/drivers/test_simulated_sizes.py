@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
-from computeagent.management.device_choice import device_choice
-from computeagent.protocol.conductor import GuestPowerState, GuestSpec
-from scheduling.topology.domain.numa.codec import host_from_dict
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.topology import CpuTopology
+from computeagent.protocol.topology_json import guest_from_dict
 
 pytestmark = pytest.mark.libvirt
 
@@ -29,23 +31,25 @@ PLACED = GuestSpec(
     image_size_bytes=0,
     image_disk_format="raw",
     extra_specs={"quota:cpu_shares": "512"},
-    numa_topology={
-        "cells": [
-            {"id": 0, "cpuset": "0", "pcpuset": "", "memory_mib": 64, "host_cell": 1},
-            {
-                "id": 1,
-                "cpuset": "",
-                "pcpuset": "1-2",
-                "memory_mib": 64,
-                "host_cell": 0,
-                "page_size": 2048,
-                "pinning": [[1, 0], [2, 1]],
-                "reserved": "2",
-            },
-        ],
-        "emulator_threads": "isolate",
-    },
-    cpu_topology={"sockets": 3, "cores": 1, "threads": 1},
+    numa_topology=guest_from_dict(
+        {
+            "cells": [
+                {"id": 0, "cpuset": "0", "pcpuset": "", "memory_mib": 64, "host_cell": 1},
+                {
+                    "id": 1,
+                    "cpuset": "",
+                    "pcpuset": "1-2",
+                    "memory_mib": 64,
+                    "host_cell": 0,
+                    "page_size": 2048,
+                    "pinning": [[1, 0], [2, 1]],
+                    "reserved": "2",
+                },
+            ],
+            "emulator_threads": "isolate",
+        }
+    ),
+    cpu_topology=CpuTopology(3, 1, 1),
     realtime_vcpus="2",
 )
 """Two cells, pins, huge pages, an isolated CPU, real time: all that a definition can say of a host."""
@@ -81,7 +85,7 @@ def test_simulated_host_has_the_cells_and_pages_of_its_file(tmp_path: Path) -> N
 
     report = driver.host_report()
     driver.close()
-    cells = host_from_dict(report.numa_topology or {}).cells
+    cells = report.numa_topology or ()
     assert [(len(cell.cpuset), cell.threads_per_core, cell.memory_mib) for cell in cells] == [(4, 2, 16384)] * 4
     assert [pages.total for cell in cells if (pages := cell.pages(2048))] == [100] * 4
 
@@ -92,7 +96,7 @@ def test_libvirts_own_simulated_host_reports_its_cells(tmp_path: Path) -> None:
 
     report = driver.host_report()
     driver.close()
-    assert [cell.pcpuset for cell in host_from_dict(report.numa_topology or {})] == [{0}, {8}]
+    assert [cell.pcpuset for cell in report.numa_topology or ()] == [{0}, {8}]
     assert (report.vcpus, report.dedicated_vcpus) == (0, 2)
 
 
@@ -113,11 +117,13 @@ def test_placed_guest_runs_on_a_simulated_host(tmp_path: Path) -> None:
 
     facts = driver.spawn(PLACED)
     driver.close()
-    assert facts.power_state is GuestPowerState.RUNNING
+    assert facts.power_state is PowerState.RUNNING
 
 
 def test_host_without_pci_devices_reports_none_whatever_the_specs(tmp_path: Path) -> None:
-    driver = LibvirtDriver("test:///default", tmp_path, "node", options=HostOptions(pci_choice=device_choice("{}")))
+    driver = LibvirtDriver(
+        "test:///default", tmp_path, "node", options=HostOptions(device_specs=device_specs_of_text("{}"))
+    )
     driver.open()
 
     assert driver.host_report().pci_devices == ()

@@ -11,12 +11,10 @@ from computeagent.drivers.fake_hardware import FakeSizes
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.guest_tuning import HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
-from computeagent.protocol.conductor import GuestSpec
-from computeagent.protocol.topology import host_cells_from_json
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.topology import GuestTopology
 from controlplane.kernel.cpu_list import parse_cpus
-from controlplane.kernel.reasons import Refusal
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import fit
 
@@ -55,7 +53,7 @@ def flavors(draw: st.DrawFn) -> FlavorSnapshot:
     return FlavorSnapshot("f", "f", vcpus=draw(st.sampled_from([2, 4])), memory_mib=MEMORY_MIB, extra_specs=specs)
 
 
-def guest_of(flavor: FlavorSnapshot, numa: dict[str, object]) -> GuestSpec:
+def guest_of(flavor: FlavorSnapshot, numa: GuestTopology) -> GuestSpec:
     return GuestSpec(
         uuid="f81d4fae-7dec-41d0-a765-00a0c91e6bf6",
         name="web-1",
@@ -82,12 +80,13 @@ def test_guest_that_fits_a_report_is_built_where_it_was_placed(
     wanted_value = guest_topology(flavor, ImageSnapshot())
     assert report.numa_topology is not None
     assert wanted_value is not None
-    placed = fit(host_from_dict(report.numa_topology), wanted_value)
-    assume(not isinstance(placed, Refusal))
-    guest = guest_of(flavor, guest_to_dict(placed))
+    placed = fit(report.numa_topology, wanted_value)
+    assume(isinstance(placed, GuestTopology))
+    assert isinstance(placed, GuestTopology)
+    guest = guest_of(flavor, placed)
 
     assert topology_complaints(guest, report) == []
-    view = HostView(host_cells_from_json(report.numa_topology), options.cpu_shared_set)
+    view = HostView(report.numa_topology.cells, options.cpu_shared_set)
     definition = GuestDefinition(
         guest_metadata(guest), "qemu", guest.vcpus, guest.memory_mib, tuning=guest_tuning(guest, view)
     )

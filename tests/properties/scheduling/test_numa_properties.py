@@ -5,21 +5,23 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from computeagent.protocol.topology import (
+    CpuPolicy,
+    EmulatorThreads,
+    GuestTopology,
+    HostTopology,
+    InstanceNUMACell,
+    NUMACell,
+    NUMAPages,
+    ThreadPolicy,
+)
+from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
-from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.guest import (
-    CpuPolicy,
-    EmulatorThreads,
-    GuestTopology,
-    InstanceNUMACell,
-    ThreadPolicy,
-)
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
 from scheduling.topology.domain.numa.usage import claim, free
 from scheduling.topology.domain.pci.asked import PciRequest

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound

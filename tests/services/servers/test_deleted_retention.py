@@ -12,7 +12,7 @@ from django.db.models import F
 from django.test import override_settings
 from django.utils import timezone
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.models import User
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.infra.db import now_plus

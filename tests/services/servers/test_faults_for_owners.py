@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from computeagent.protocol.conductor import BuildFailure, FailureClass, GuestPowerState, GuestReturn, WorkKind
+from computeagent.protocol.guests import GuestReturn
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.work.models import Work
@@ -152,7 +155,7 @@ def test_overdue_rescheduling_tells_its_owner_no_machine_of_a_conductor() -> Non
 def test_guest_that_could_not_be_brought_back_tells_operators_why() -> None:
     who = world.cloud("h1")
     instance = world.active(who.member)
-    returns = [GuestReturn(str(instance.pk), GuestPowerState.SHUTDOWN, TEXT)]
+    returns = [GuestReturn(str(instance.pk), PowerState.SHUTDOWN, TEXT)]
     conductor_connect().guests_returned(host="h1", returns=returns)
     assert (fault(instance).message, fault(instance).details) == (
         "The guest could not be started again after its host came back.",

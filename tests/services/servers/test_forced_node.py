@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import Forbidden, InvalidFields
 from servers.models import BuildRequest, RequestSpec
 from tests.worlds import cloud as world

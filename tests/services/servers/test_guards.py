@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import Work

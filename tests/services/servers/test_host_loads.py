@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
 from servers.instances.selectors.scheduling_facts import fleet_facts
-from servers.models import Instance, RequestSpec
+from servers.models import Instance
 from servers.states import TaskState, VmState
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ def instance(host: str, **values: Any) -> Instance:
 
 
 def counts() -> dict[str, tuple[int, int]]:
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts()
     return {host: (one.num_instances, one.num_io_ops) for host, one in facts.hosts.items()}
 
 
@@ -49,10 +49,10 @@ def test_instance_that_moves_leaves_its_host() -> None:
 def test_only_hosts_that_changed_are_counted_again() -> None:
     for host in ("h1", "h2", "h3"):
         instance(host)
-    before = fleet_facts(RequestSpec(body={})).hosts
+    before = fleet_facts().hosts
     instance("h2")
     with CaptureQueriesContext(connection) as queries:
-        after = fleet_facts(RequestSpec(body={})).hosts
+        after = fleet_facts().hosts
     assert len(queries) == 2
     assert after["h1"] is before["h1"]
     assert after["h2"].num_instances == 2
@@ -60,8 +60,8 @@ def test_only_hosts_that_changed_are_counted_again() -> None:
 
 def test_nothing_is_counted_while_nothing_changes() -> None:
     instance("h1")
-    before = fleet_facts(RequestSpec(body={})).hosts
+    before = fleet_facts().hosts
     with CaptureQueriesContext(connection) as queries:
-        after = fleet_facts(RequestSpec(body={})).hosts
+        after = fleet_facts().hosts
     assert after is before
     assert len(queries) == 1

@@ -6,7 +6,8 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.protocol.conductor import FailureClass, WorkKind
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.notifications.models import Notification
 from controlplane.notifications.outbox import events_wanted

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, Forbidden, InvalidFields, NotFound
 from controlplane.notifications.models import Notification

@@ -6,16 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from computeagent.protocol.conductor import (
-    AgentLease,
-    BuildFailure,
-    FailureClass,
-    GuestFacts,
-    GuestPowerState,
-    GuestReturn,
-    HostUsage,
-    ReportedOrphan,
-)
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
+from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, FailureClass
+from computeagent.protocol.work import AgentLease
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work.models import Heal, NamedLease, Work
@@ -109,14 +104,14 @@ def test_what_a_lost_agent_reports_changes_nothing() -> None:
     lost = agent()
     pass_host(str(instance.pk))
     uid = str(instance.pk)
-    lost.power_states(host="h1", facts={uid: GuestFacts(GuestPowerState.SHUTDOWN)})
+    lost.power_states(host="h1", facts={uid: GuestFacts(PowerState.SHUTDOWN)})
     lost.console_outputs(host="h1", outputs={uid: "old"})
     lost.usage(host="h1", usage=HostUsage(9, 9, 9, 9))
     for verb in (
         lambda: lost.register(host="h1", report=replace(world.REPORT, hypervisor_hostname="h1")),
-        lambda: lost.orphan_guests(host="h1", guests=[ReportedOrphan(str(uuid.uuid4()), "x", GuestPowerState.RUNNING)]),
+        lambda: lost.orphan_guests(host="h1", guests=[GuestOnHypervisor(str(uuid.uuid4()), "x", PowerState.RUNNING)]),
         lambda: lost.release_guest(host="h1", guest_uuid=str(uuid.uuid4())),
-        lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, GuestPowerState.SHUTDOWN)]),
+        lambda: lost.guests_returned(host="h1", returns=[GuestReturn(uid, PowerState.SHUTDOWN)]),
     ):
         with pytest.raises(Conflict, match="served by another agent"):
             verb()

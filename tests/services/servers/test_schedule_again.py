@@ -1,12 +1,13 @@
 """An instance that found no host is asked for again: same uuid, one transaction, one winner."""
 
 import uuid
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
@@ -14,6 +15,7 @@ from controlplane.work.models import Work
 from controlplane.work.reconcile import reconcile_once
 from placement.selectors import allocations_by_consumer
 from servers.catalog.selectors.quota import quota_usage
+from servers.instances.domain.bodies import InstanceBody
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.schedule_again import instance_schedule_again
@@ -255,3 +257,17 @@ def test_time_of_its_making_is_kept_through_many_rounds() -> None:
         again(who, old)
         world.pump()
     assert world.instance_of(old.pk).created_at == long_ago
+
+
+# What the next try writes anew, or the request has in another form; all other columns come back as they were.
+OF_THE_TRY_BEFORE = {
+    *("host", "node", "launched_on", "compute_node_uuid", "alternates", "hosts_tried"),
+    *("task_since", "power_state", "addresses", "console_socket"),
+    *("updated_at", "launched_at", "terminated_at", "deleted_at"),
+}
+
+
+def test_no_column_of_an_instance_is_forgotten_when_it_is_scheduled_again() -> None:
+    columns = {field.attname for field in Instance._meta.concrete_fields}
+    carried = {each.name for each in fields(InstanceBody)} - {"tags"}
+    assert columns == carried | OF_THE_TRY_BEFORE

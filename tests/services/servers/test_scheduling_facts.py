@@ -6,9 +6,11 @@ import pytest
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
+from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.policies.services.policies import policy_create
+from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.scheduling_facts import fleet_facts
-from servers.models import Instance, RequestSpec
+from servers.models import Instance
 
 pytestmark = pytest.mark.django_db
 SMALL, LARGE = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -39,7 +41,7 @@ def instances() -> None:
 
 def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
     policy_create(body={"filters": ["ComputeFilter", "TypeAffinityFilter"]}, activate=True)
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts()
     assert {host: one.flavor_ids for host, one in facts.hosts.items()} == {
         "h1": {str(SMALL), str(LARGE)},
         "h2": {str(LARGE)},
@@ -47,10 +49,10 @@ def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
 
 
 def test_flavors_are_not_read_for_other_policies() -> None:
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts()
     assert {one.flavor_ids for one in facts.hosts.values()} == {frozenset()}
 
 
 def test_trust_without_a_service_is_nobodys() -> None:
-    body = {"flavor": {"extra_specs": {"trust:trusted_host": "trusted"}}}
-    assert fleet_facts(RequestSpec(body=body)).trust_levels == {}
+    flavor = FlavorSnapshot("f", "m1", 1, 512, extra_specs={"trust:trusted_host": "trusted"})
+    assert fleet_facts(SpecBody(flavor, ImageSnapshot())).trust_levels == {}

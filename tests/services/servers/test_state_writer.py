@@ -6,11 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Conflict, NotFound
 from servers.instances.actions.table import CREATE
 from servers.instances.domain.transitions import task_can_become, vm_can_become
 from servers.instances.services.state import (
-    GuestState,
     built_set,
     instance_deleted_set,
     instances_insert,
@@ -22,7 +23,7 @@ from servers.states import DELETING_TASKS, TaskState, VmState
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
-GUEST = GuestState("running", {"default": ["10.0.0.5"]}, "/run/vnc.sock")
+GUEST = GuestFacts(PowerState.RUNNING, {"default": ("10.0.0.5",)}, "/run/vnc.sock")
 
 
 @pytest.fixture

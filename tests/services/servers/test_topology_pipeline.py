@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.topology_json import host_from_dict
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import InvalidFields
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ALIASES = '[{"name": "gpu", "vendor_id": "10de", "product_id": "1eb8"}]'
 HOST: dict[str, Any] = {
     "dedicated_vcpus": 4,
-    "numa_topology": {"cells": [{"id": 0, "cpuset": "4-7", "pcpuset": "0-3", "memory_mib": 8192}]},
+    "numa_topology": host_from_dict({"cells": [{"id": 0, "cpuset": "4-7", "pcpuset": "0-3", "memory_mib": 8192}]}),
     "pci_devices": (device("0000:81:00.0"),),
 }
 
@@ -75,8 +76,8 @@ def test_agent_is_told_what_was_claimed(people: People) -> None:
     pump()
     guest = order(hosts_with_work()[0], WorkKind.BUILD).guest
     assert guest.numa_topology is not None
-    assert guest.numa_topology["cells"][0]["pinning"] == [[0, 0], [1, 1]]  # type: ignore[index]
-    assert [each["address"] for each in guest.pci_devices] == ["0000:81:00.0"]
+    assert guest.numa_topology.cells[0].pinning == ((0, 0), (1, 1))
+    assert [each.address for each in guest.pci_devices] == ["0000:81:00.0"]
 
 
 def test_deleted_instance_gives_all_back(people: People) -> None:

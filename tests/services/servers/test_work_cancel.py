@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Conflict
 from controlplane.work.control import Operator, work_cancel_one
 from controlplane.work.models import Work

@@ -1,29 +1,34 @@
-"""CPU lists, and the JSON forms of hosts and placed guests; the scheduler reads and writes the same ones."""
+"""CPU lists, and hosts and placed guests as JSON."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.protocol.topology import (
-    PageStock,
-    ReportedNUMACell,
-    host_cells_from_json,
-    host_cells_to_json,
-    placed_guest_from_json,
+    CpuPolicy,
+    EmulatorThreads,
+    GuestTopology,
+    HostTopology,
+    InstanceNUMACell,
+    NUMACell,
+    NUMAPages,
 )
+from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from controlplane.kernel.cpu_list import format_cpus, parse_cpus
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.codec import guest_to_dict, host_from_dict, host_to_dict
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, GuestTopology, InstanceNUMACell
 
-CELL = ReportedNUMACell(
-    id=0,
-    shared=frozenset({0, 1}),
-    dedicated=frozenset({2, 3}),
-    memory_mib=2048,
-    socket=0,
-    siblings=(frozenset({0, 1}), frozenset({2, 3})),
-    pages=(PageStock(4, 1000), PageStock(2048, 500, reserved=20)),
+HOST = HostTopology(
+    (
+        NUMACell(
+            id=0,
+            cpuset=frozenset({0, 1}),
+            pcpuset=frozenset({2, 3}),
+            memory_mib=2048,
+            socket=0,
+            siblings=(frozenset({0, 1}), frozenset({2, 3})),
+            mempages=(NUMAPages(4, 1000), NUMAPages(2048, 500, reserved=20)),
+        ),
+    )
 )
 PLACED = GuestTopology(
     (
@@ -59,29 +64,33 @@ def test_cpu_list_written_is_cpu_list_read(cpus: frozenset[int]) -> None:
     assert parse_cpus(format_cpus(cpus)) == cpus
 
 
-def test_host_cells_are_read_by_the_scheduler_as_they_were_meant() -> None:
-    form = host_cells_to_json((CELL,))
-
-    assert form is not None
-    assert host_to_dict(host_from_dict(form)) == form
+def test_host_cells_are_written_as_rows_have_them() -> None:
+    assert host_to_dict(HOST) == {
+        "cells": [
+            {
+                "id": 0,
+                "cpuset": "0-1",
+                "pcpuset": "2-3",
+                "memory_mib": 2048,
+                "socket": 0,
+                "siblings": ["0-1", "2-3"],
+                "mempages": [[4, 1000, 0, 0], [2048, 500, 0, 20]],
+            }
+        ]
+    }
 
 
 def test_host_cells_written_are_host_cells_read() -> None:
-    assert host_cells_from_json(host_cells_to_json((CELL,))) == (CELL,)
-
-
-def test_host_without_cells_reports_no_topology() -> None:
-    assert host_cells_to_json(()) is None
-    assert host_cells_from_json(None) == ()
+    assert host_from_dict(host_to_dict(HOST)) == HOST
 
 
 def test_guest_that_the_scheduler_placed_is_read() -> None:
-    placed = placed_guest_from_json(guest_to_dict(PLACED))
+    placed = guest_from_dict(guest_to_dict(PLACED))
 
-    assert placed is not None
-    cell = placed.cells[0]
-    assert (cell.host_cell, cell.pins, cell.reserved, cell.page_kib) == (1, ((1, 7),), {6}, 2048)
-    assert (cell.vcpus, cell.floating, placed.emulator_threads) == ({0, 1}, {0}, "isolate")
+    placed.require_place()
+    (cell,) = placed
+    assert (cell.host_cell, cell.pinning, cell.reserved, cell.page_size) == (1, ((1, 7),), {6}, 2048)
+    assert (cell.vcpus, cell.cpuset, placed.emulator_threads) == ({0, 1}, {0}, "isolate")
 
 
 @pytest.mark.parametrize(
@@ -93,10 +102,16 @@ def test_guest_without_a_whole_place_is_refused(change: dict[str, object]) -> No
     form["cells"][0].update(change)
 
     with pytest.raises(Invalid):
-        placed_guest_from_json(form)
+        guest_from_dict(form).require_place()
 
 
 @pytest.mark.parametrize("form", [{}, {"cells": 3}, {"cells": [3]}])
 def test_form_that_is_no_topology_is_refused(form: dict[str, object]) -> None:
     with pytest.raises(Invalid, match="no topology"):
-        placed_guest_from_json(form)
+        guest_from_dict(form)
+
+
+@pytest.mark.parametrize("form", [{"nodes": []}, {"cells": 3}, {"cells": [3]}])
+def test_form_that_is_no_host_is_refused(form: dict[str, object]) -> None:
+    with pytest.raises(Invalid, match="not of the expected form"):
+        host_from_dict(form)

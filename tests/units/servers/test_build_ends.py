@@ -4,16 +4,15 @@ import pytest
 
 from computeagent.agent import failures
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.errors import KilonovaError
-from servers.instances.domain.build_ends import FAILURE_RULES, NOVA_CAUSES, BuildEnd, Failure, NovaCause, may_go_on
+from servers.instances.domain.build_ends import FAILURE_RULES, NOVA_CAUSES, BuildEnd, NovaCause, may_go_on
 
 ROWS = {row.cause: row for row in NOVA_CAUSES}
 
 
 def test_classes_are_those_that_agents_report() -> None:
-    assert {each.value for each in Failure} == {each.value for each in FailureClass}
-    assert set(FAILURE_RULES) == set(Failure)
+    assert set(FAILURE_RULES) == set(FailureClass)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,7 @@ def test_classes_are_those_that_agents_report() -> None:
     ],
 )
 def test_class_of_failure_ends_by_its_rule(failure: str, end: str, counts: bool) -> None:
-    rule = FAILURE_RULES[Failure(failure)]
+    rule = FAILURE_RULES[FailureClass(failure)]
     assert (rule.end, rule.counts_against_host) == (end, counts)
 
 
@@ -93,7 +92,7 @@ def test_agent_reports_the_class_of_its_row(error: DriverError | KilonovaError, 
 def test_next_host_is_tried_while_class_attempts_and_request_allow(
     failure: str, attempts: int, is_host_forced: bool, goes_on: bool
 ) -> None:
-    found = may_go_on(Failure(failure), attempts=attempts, attempts_allowed=3, is_host_forced=is_host_forced)
+    found = may_go_on(FailureClass(failure), attempts=attempts, attempts_allowed=3, is_host_forced=is_host_forced)
     assert found is goes_on
 
 

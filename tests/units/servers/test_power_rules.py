@@ -2,8 +2,9 @@
 
 import pytest
 
+from computeagent.protocol.power import PowerState
 from servers.repair.domain.power_rules import POWER_RULES, power_heal
-from servers.states import PowerState, VmState
+from servers.states import VmState
 
 IGNORED = ["building", "rescued", "resized", "suspended", "error", "soft-delete", "deleted", "shelved"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from servers.instances import work_kinds
 from servers.instances.actions.table import VERBS
 from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for

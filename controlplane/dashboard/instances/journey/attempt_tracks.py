@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.dashboard.instances.journey.labels import step_label
 from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
 from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes

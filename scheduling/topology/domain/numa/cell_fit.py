@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell, NUMACell, NUMAPages
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell
-from scheduling.topology.domain.numa.host import NUMACell, NUMAPages
 from scheduling.topology.domain.numa.packing import Unpacked, pack
 
 

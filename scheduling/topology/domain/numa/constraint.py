@@ -1,10 +1,10 @@
 """The guest topology that a flavor and an image ask for. Source: Nova's NUMA constraints."""
 
+from computeagent.protocol.topology import GuestTopology, InstanceNUMACell
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.cells import CellShare, node_count, shares
 from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
-from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell
 from scheduling.topology.domain.numa.memory_rules import locked_memory, page_size
 
 # Every key that can make a topology, or be wrong in making one, begins with one of these.

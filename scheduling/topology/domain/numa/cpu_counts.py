@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.constraint import says_anything
@@ -12,7 +13,6 @@ from scheduling.topology.domain.numa.cpu_rules import (
     explicit_cpu_counts,
     thread_policy,
 )
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ Source: Nova's rules of CPU pinning. Every error names the key to change.
 import re
 from dataclasses import dataclass
 
+from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from controlplane.kernel.cpu_list import format_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_choice, parse_flag
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
 

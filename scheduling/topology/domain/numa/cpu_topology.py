@@ -1,33 +1,14 @@
 """The sockets, cores and threads a guest sees. Source: Nova's rules of `cpu_sockets` and its like."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from computeagent.protocol.topology import CpuTopology
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 
 NO_LIMIT = 65536
 _PARTS = ("sockets", "cores", "threads")
-
-
-@dataclass(frozen=True, slots=True)
-class CpuTopology:
-    """Sockets, cores per socket, threads per core. In a preference 0 is no constraint; in a limit it is none."""
-
-    sockets: int
-    cores: int
-    threads: int
-
-    @property
-    def parts(self) -> tuple[int, int, int]:
-        """All three numbers."""
-        return self.sockets, self.cores, self.threads
-
-    @property
-    def text(self) -> str:
-        """For people: '2:4:1'."""
-        return ":".join(map(str, self.parts))
 
 
 def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_threads: bool = True) -> CpuTopology:

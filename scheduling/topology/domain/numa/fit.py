@@ -7,10 +7,9 @@ lead nowhere are not tried again: the search grows with the subsets of cells, no
 
 from dataclasses import dataclass, field
 
+from computeagent.protocol.topology import GuestTopology, HostTopology, InstanceNUMACell, NUMACell
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
-from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell
 from scheduling.topology.domain.numa.network import NetworkNeeds, refuse_far_networks
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import Pools, count_by_cell

@@ -2,9 +2,9 @@
 
 import re
 
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, PAGE_WORDS
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_flag
-from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, PAGE_WORDS
 
 PAGE_SIZE, LOCKED, ENCRYPTION = "hw:mem_page_size", "hw:locked_memory", "hw:mem_encryption"
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from computeagent.protocol.topology import HostTopology
 from controlplane.kernel.reasons import Refusal, RefusalReason
-from scheduling.topology.domain.numa.host import HostTopology
 
 TUNNEL = "tunneled"
 

@@ -4,8 +4,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell
+from computeagent.protocol.topology import GuestTopology, HostTopology, InstanceNUMACell, NUMACell
 from scheduling.topology.domain.numa.usage import PinningConflict, claim
 
 Key = TypeVar("Key", bound=Hashable)

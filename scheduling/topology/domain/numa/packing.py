@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from scheduling.topology.domain.numa.guest import InstanceNUMACell, ThreadPolicy
-from scheduling.topology.domain.numa.host import NUMACell
+from computeagent.protocol.topology import InstanceNUMACell, NUMACell, ThreadPolicy
 
 Core = list[int]
 

@@ -1,28 +1,22 @@
 """The cells of a host as it reports them: checked, and without the usage, which is not the host's to say."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from computeagent.protocol.topology import HostTopology, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.codec import host_from_dict
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell
 from scheduling.topology.domain.numa.occupancy import emptied
 
 FIELD = "numa_topology"
 
 
-def topology_reported(report: Mapping[str, Any] | None) -> HostTopology | None:
+def topology_reported(host: HostTopology | None) -> HostTopology | None:
     """The host's cells with nobody on them; None for a host without NUMA.
 
-    Raises Invalid for another form, a cell or a CPU that is named twice, and pages that cannot be.
+    Raises Invalid for a cell or a CPU that is named twice, and pages that cannot be.
     """
-    if not report:
+    if host is None:
         return None
-    try:
-        host = host_from_dict(report)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Invalid(f"numa_topology is not of the expected form: {error!r}.", field=FIELD) from error
     _check(host)
     return emptied(host)
 

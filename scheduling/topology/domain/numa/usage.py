@@ -2,10 +2,16 @@
 
 from dataclasses import replace
 
+from computeagent.protocol.topology import (
+    GuestTopology,
+    HostTopology,
+    InstanceNUMACell,
+    NUMACell,
+    NUMAPages,
+    ThreadPolicy,
+)
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Conflict
-from scheduling.topology.domain.numa.guest import GuestTopology, InstanceNUMACell, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 
 
 class PinningConflict(Conflict):

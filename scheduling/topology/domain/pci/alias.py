@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.flavor_keys import parse_choice, parse_flag
 from scheduling.topology.domain.pci.asked import Spec
-from scheduling.topology.domain.pci.pool import DeviceType, NumaPolicy
+from scheduling.topology.domain.pci.pool import NumaPolicy
 
 FIELD = "pci_alias"
 KEYS = frozenset(

@@ -1,13 +1,13 @@
-"""PCI devices one by one, as the host keeps them: their states, the pools they make, and claims of devices."""
+"""The pools that devices make, and claims of devices: which state each gets."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
+from computeagent.protocol.pci import DeviceState, DeviceType, PciDeviceRecord
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import DeviceType, PciPool, Pools
+from scheduling.topology.domain.pci.pool import PciPool, Pools
 from scheduling.topology.domain.pci.support import ANYWHERE, NumaPlace, consume
 
 # Only network functions can be managed by another machine; pools say so even where a spec does not.
@@ -16,70 +16,29 @@ _NETWORK_TYPES = (DeviceType.PF, DeviceType.VF, DeviceType.VDPA)
 _HIDDEN_TAGS = frozenset(("resource_class", "traits"))
 
 
-class DeviceState(StrEnum):
-    """available: free. claimed: promised to a guest. allocated: in a guest. unavailable: its card is in use whole, or
-    one of its functions is. unclaimable: its card is promised whole, or one of its functions is. removed: gone from
-    the host while in use. deleted: gone.
-    """
-
-    AVAILABLE = "available"
-    CLAIMED = "claimed"
-    ALLOCATED = "allocated"
-    REMOVED = "removed"
-    DELETED = "deleted"
-    UNAVAILABLE = "unavailable"
-    UNCLAIMABLE = "unclaimable"
-
-
-@dataclass(frozen=True, slots=True)
-class PciDeviceRecord:
-    """One device. `parent_address` is the card's of a virtual function; `owner` the guest that has it.
-
-    `tags` are those of the device spec that means it.
-    """
-
-    address: str
-    vendor_id: str
-    product_id: str
-    dev_type: str
-    numa_node: int | None = None
-    parent_address: str = ""
-    devname: str = ""
-    parent_devname: str = ""
-    provider: str = ""
-    tags: tuple[tuple[str, str], ...] = ()
-    state: DeviceState = DeviceState.AVAILABLE
-    owner: str = ""
-
-    @property
-    def card(self) -> str:
-        """The address of the card it is or belongs to."""
-        return self.parent_address or self.address
-
-    @property
-    def pool(self) -> PciPool:
-        """The pool it belongs to, empty."""
-        tags = {name: value for name, value in self.tags if name not in _HIDDEN_TAGS}
-        if self.dev_type in _NETWORK_TYPES:
-            tags.setdefault("remote_managed", "false")
-        return PciPool(
-            self.vendor_id,
-            self.product_id,
-            self.dev_type,
-            self.numa_node,
-            0,
-            self.card,
-            self.provider,
-            tuple(sorted(tags.items())),
-        )
-
-
 Devices = tuple[PciDeviceRecord, ...]
+
+
+def pool_of(device: PciDeviceRecord) -> PciPool:
+    """The pool that a device belongs to, empty."""
+    tags = {name: value for name, value in device.tags if name not in _HIDDEN_TAGS}
+    if device.dev_type in _NETWORK_TYPES:
+        tags.setdefault("remote_managed", "false")
+    return PciPool(
+        device.vendor_id,
+        device.product_id,
+        device.dev_type,
+        device.numa_node,
+        0,
+        device.card,
+        device.provider,
+        tuple(sorted(tags.items())),
+    )
 
 
 def pools_of(devices: Iterable[PciDeviceRecord]) -> Pools:
     """The pools of all available devices, in a fixed order."""
-    counts = Counter(device.pool for device in devices if device.state is DeviceState.AVAILABLE)
+    counts = Counter(pool_of(device) for device in devices if device.state is DeviceState.AVAILABLE)
     ordered = sorted(counts.items(), key=lambda item: (len(item[0].tags), item[0].address, str(item[0])))
     return tuple(replace(pool, count=count) for pool, count in ordered)
 
@@ -102,8 +61,8 @@ def claim(
     wanted = {replace(pools[at], count=0): count for at, count in taken.given}
     chosen: list[PciDeviceRecord] = []
     for device in sorted(devices, key=lambda each: each.address):
-        if device.state is DeviceState.AVAILABLE and wanted.get(device.pool, 0):
-            wanted[device.pool] -= 1
+        if device.state is DeviceState.AVAILABLE and wanted.get(pool := pool_of(device), 0):
+            wanted[pool] -= 1
             chosen.append(device)
     if any(wanted.values()):
         return Refusal(RefusalReason.PCI_SHORT, wanted=taken.count, available=len(chosen))

@@ -8,15 +8,6 @@ from enum import StrEnum
 from controlplane.kernel.booleans import is_true
 
 
-class DeviceType(StrEnum):
-    """What a device is: a plain one, a physical function, a virtual function, or a vDPA device."""
-
-    STANDARD = "type-PCI"
-    PF = "type-PF"
-    VF = "type-VF"
-    VDPA = "vdpa"
-
-
 class NumaPolicy(StrEnum):
     """How near a device must be to the guest's NUMA cells.
 

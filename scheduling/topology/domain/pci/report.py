@@ -1,20 +1,18 @@
 """Devices as a host reports them, laid over those that are known of it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
+from computeagent.protocol.pci import DeviceState, DeviceType, PciDeviceRecord, split_address
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.pci.address import split_address
-from scheduling.topology.domain.pci.devices import Devices, DeviceState, PciDeviceRecord, settled
-from scheduling.topology.domain.pci.pool import DeviceType
+from scheduling.topology.domain.pci.devices import Devices, settled
 
 FIELD = "pci_devices"
 _ID = re.compile(r"^[0-9a-f]{4}$")
 
 
-def devices_reported(report: Iterable[Mapping[str, Any]]) -> Devices:
+def devices_reported(report: Iterable[PciDeviceRecord]) -> Devices:
     """The devices of a report, free, in the order of addresses. Raises Invalid for one that cannot be."""
     found: dict[str, PciDeviceRecord] = {}
     for entry in report:
@@ -49,41 +47,32 @@ def _here(reported: PciDeviceRecord, known: PciDeviceRecord | None) -> PciDevice
     return replace(reported, owner=known.owner, state=state)
 
 
-def _device(entry: Mapping[str, Any]) -> PciDeviceRecord:
-    address, parent = str(entry.get("address", "")).lower(), str(entry.get("parent_address") or "").lower()
+def _device(reported: PciDeviceRecord) -> PciDeviceRecord:
+    """As rows keep it: names of network interfaces are the host's own, and who has it is not the host's to say."""
+    address, parent = reported.address.lower(), reported.parent_address.lower()
     for each in filter(None, (address or "no address", parent)):
-        _check_address(each)
-    ids = {name: str(entry.get(name, "")).lower() for name in ("vendor_id", "product_id")}
+        split_address(each, FIELD)
+    ids = {name: getattr(reported, name).lower() for name in ("vendor_id", "product_id")}
     for name, text in ids.items():
         if not _ID.match(text):
             raise Invalid(f"PCI device {address}: {name} {text!r} is not of four hexadecimal digits.", field=FIELD)
-    tags = entry.get("tags") or {}
-    if not isinstance(tags, Mapping):
-        raise Invalid(f"PCI device {address}: tags map names to text.", field=FIELD)
+    if reported.dev_type not in tuple(DeviceType):
+        known = ", ".join(DeviceType)
+        raise Invalid(f"PCI device {address}: dev_type {reported.dev_type!r} is none of {known}.", field=FIELD)
+    try:
+        tags = tuple(sorted((str(name), str(value)) for name, value in reported.tags))
+    except ValueError as error:
+        raise Invalid(f"PCI device {address}: tags map names to text.", field=FIELD) from error
     return PciDeviceRecord(
         address=address,
         vendor_id=ids["vendor_id"],
         product_id=ids["product_id"],
-        dev_type=_type(address, entry.get("dev_type")),
-        numa_node=_node(address, entry.get("numa_node")),
+        dev_type=DeviceType(reported.dev_type),
+        numa_node=_node(address, reported.numa_node),
         parent_address=parent,
-        devname=str(entry.get("label") or "")[:255],
-        tags=tuple(sorted((str(name), str(value)) for name, value in tags.items())),
+        label=reported.label[:255],
+        tags=tags,
     )
-
-
-def _check_address(text: str) -> None:
-    try:
-        split_address(text)
-    except Invalid as error:
-        raise Invalid(error.message, field=FIELD) from error
-
-
-def _type(address: str, value: object) -> str:
-    if value not in tuple(DeviceType):
-        known = ", ".join(DeviceType)
-        raise Invalid(f"PCI device {address}: dev_type {value!r} is none of {known}.", field=FIELD)
-    return str(value)
 
 
 def _node(address: str, value: object) -> int | None:

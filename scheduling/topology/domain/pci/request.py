@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 from scheduling.topology.domain.pci.alias import Alias
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import DeviceType, NumaPolicy
+from scheduling.topology.domain.pci.pool import NumaPolicy
 
 ALIAS_KEY = "pci_passthrough:alias"
 AFFINITY, IMAGE_AFFINITY = "hw:pci_numa_affinity_policy", "hw_pci_numa_affinity_policy"

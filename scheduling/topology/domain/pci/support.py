@@ -4,18 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.pci.alias import PLACEMENT_KEYS
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.pool import (
-    DeviceType,
-    NumaPolicy,
-    PciPool,
-    Pools,
-    TakenDevices,
-    count_free,
-    without,
-)
+from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool, Pools, TakenDevices, count_free, without
 
 At = tuple[int, PciPool]
 

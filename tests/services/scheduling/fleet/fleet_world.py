@@ -4,17 +4,17 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+from computeagent.protocol.hosts import HostReport
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.fleet.facts import FleetFacts
 from scheduling.fleet.services.hosts import host_register
-from scheduling.reports import HypervisorReport
 
 PROJECT = uuid.UUID("11111111-0000-4000-8000-000000000001")
 OTHER_PROJECT = uuid.UUID("11111111-0000-4000-8000-000000000002")
 USER = uuid.UUID("22222222-0000-4000-8000-000000000001")
 NO_FACTS = FleetFacts()
-REPORT = HypervisorReport(
+REPORT = HostReport(
     hypervisor_hostname="node",
     hypervisor_type="QEMU",
     hypervisor_version=9_000_000,
@@ -27,7 +27,7 @@ REPORT = HypervisorReport(
 )
 
 
-def report(name: str = "node", **changes: Any) -> HypervisorReport:
+def report(name: str = "node", **changes: Any) -> HostReport:
     """4 vCPUs, 4 GiB for guests after the 512 MiB that are reserved, 100 GiB of disk."""
     return replace(REPORT, hypervisor_hostname=name, **changes)
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from computeagent.protocol.conductor import FailureClass
+from computeagent.protocol.steps import FailureClass
 from controlplane.work.models import Heal
 from placement.selectors.providers import provider_traits_by_uuid
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset, build_failures_round

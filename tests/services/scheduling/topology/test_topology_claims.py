@@ -60,8 +60,8 @@ def test_placed_guest_says_where_it_is() -> None:
     (owner,) = taken_by(select(pinned()))
     found = topology_of_instance(owner)
     assert found is not None and found.numa is not None
-    assert found.numa["cells"][0]["pinning"] == [[0, 0], [1, 1]]
-    assert found.numa["cells"][0]["host_cell"] == 0
+    assert found.numa.cells[0].pinning == ((0, 0), (1, 1))
+    assert found.numa.cells[0].host_cell == 0
 
 
 def test_plain_guest_has_no_topology() -> None:
@@ -118,15 +118,16 @@ def test_device_is_claimed_near_the_guest() -> None:
     found = topology_of_instance(owner)
     assert found is not None and found.numa is not None
     near = {"0000:81:00.0": 0, "0000:82:00.0": 1}
-    assert found.numa["cells"][0]["host_cell"] == near[found.pci_addresses[0]]
-    assert found.pci_devices[0]["alias"] == "gpu"
+    assert found.numa.cells[0].host_cell == near[found.pci_devices[0].address]
+    assert found.pci_devices[0].alias == "gpu"
 
 
 def test_device_of_a_guest_without_cells_is_claimed() -> None:
     numa_host(vcpus=4, pci_devices=CARDS)
     found = topology_of_instance(taken_by(select(wanting(gpus=2)))[0])
     assert found is not None
-    assert (found.numa, found.pci_addresses) == (None, ("0000:81:00.0", "0000:82:00.0"))
+    assert found.numa is None
+    assert [each.address for each in found.pci_devices] == ["0000:81:00.0", "0000:82:00.0"]
 
 
 def test_device_taken_leaves_the_pools() -> None:

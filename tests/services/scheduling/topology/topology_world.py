@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from computeagent.protocol.pci import PciDeviceRecord
+from computeagent.protocol.topology_json import host_from_dict
 from scheduling.domain.hosts.topology_needs import topology_needs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot
@@ -25,17 +27,9 @@ def cell(at: int, cpus: str, memory_mib: int = 4096, **more: Any) -> dict[str, A
     return {"id": at, "cpuset": "", "pcpuset": cpus, "memory_mib": memory_mib, "socket": at, **more}
 
 
-def device(address: str, **more: Any) -> dict[str, Any]:
+def device(address: str, **more: Any) -> PciDeviceRecord:
     """A plain device with the ids of GPU."""
-    return {
-        "address": address,
-        "dev_type": "type-PCI",
-        "numa_node": 0,
-        "parent_address": None,
-        "tags": {},
-        **GPU,
-        **more,
-    }
+    return PciDeviceRecord(**{"address": address, "dev_type": "type-PCI", "numa_node": 0, **GPU, **more})
 
 
 TWO_CELLS = {"cells": [cell(0, "0-3"), cell(1, "4-7")]}
@@ -49,6 +43,8 @@ def numa_host(host: str = "cmp-00", **changes: Any) -> ComputeNode:
         "memory_mib": 8704,
         "numa_topology": TWO_CELLS,
     } | changes
+    if reported["numa_topology"] is not None:
+        reported["numa_topology"] = host_from_dict(reported["numa_topology"])
     host_register(host=host, report=report(host.replace("cmp", "node"), **reported))
     return ComputeNode.objects.get(host=host)
 

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from computeagent.agent.resource_tracker import ResourceTracker
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.host_options import HostOptions
-from computeagent.management.device_choice import device_choice
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.topology import CpuTopology
+from computeagent.protocol.topology_json import guest_from_dict
 from scheduling.models import ComputeNode, TopologyClaim
 from servers.agent_api import conductor_connect
 from servers.models import Instance
@@ -48,19 +50,19 @@ def claimed(instance: Instance, numa: dict[str, Any] | None, devices: list[dict[
 def test_guest_without_constraints_has_one_socket_for_each_vcpu_and_no_place() -> None:
     guest = guest_of()
 
-    assert guest.cpu_topology == {"sockets": 4, "cores": 1, "threads": 1}
+    assert guest.cpu_topology == CpuTopology(4, 1, 1)
     assert (guest.numa_topology, guest.pci_devices, guest.realtime_vcpus, guest.fault) == (None, (), "", "")
     assert not guest.has_locked_memory
 
 
 def test_guest_has_the_cpu_topology_of_its_flavor() -> None:
-    assert guest_of(cpu_sockets="1", cpu_cores="2").cpu_topology == {"sockets": 1, "cores": 2, "threads": 2}
+    assert guest_of(cpu_sockets="1", cpu_cores="2").cpu_topology == CpuTopology(1, 2, 2)
 
 
 def test_guest_has_the_limits_of_its_image() -> None:
     guest = guest_of(properties={"hw_cpu_max_sockets": "2"})
 
-    assert guest.cpu_topology == {"sockets": 2, "cores": 2, "threads": 1}
+    assert guest.cpu_topology == CpuTopology(2, 2, 1)
 
 
 def test_guest_has_its_realtime_vcpus() -> None:
@@ -91,8 +93,8 @@ def test_guest_is_where_its_claim_says() -> None:
     claimed(Instance.objects.get(), PLACED, DEVICES)
 
     guest = world.order("h1").guest
-    assert guest.numa_topology == PLACED
-    assert [device["address"] for device in guest.pci_devices] == ["0000:0a:00.0", "0000:81:00.0"]
+    assert guest.numa_topology == guest_from_dict(PLACED)
+    assert [device.address for device in guest.pci_devices] == ["0000:0a:00.0", "0000:81:00.0"]
 
 
 def test_places_of_all_instances_of_a_host_come_in_one_query(django_assert_num_queries: Any) -> None:
@@ -104,14 +106,16 @@ def test_places_of_all_instances_of_a_host_come_in_one_query(django_assert_num_q
     with django_assert_num_queries(4):
         found = conductor_connect().instances_on_host(host="h1")
     assert {each.uuid: each.guest.numa_topology for each in found} == {
-        str(made[0].pk): PLACED,
-        str(made[1].pk): PLACED,
+        str(made[0].pk): guest_from_dict(PLACED),
+        str(made[1].pk): guest_from_dict(PLACED),
         str(made[2].pk): None,
     }
 
 
 def test_host_is_registered_with_what_its_driver_found() -> None:
-    options = HostOptions(frozenset(range(8, 64)), frozenset(range(8)), (), device_choice('{"vendor_id": "10de"}'))
+    options = HostOptions(
+        frozenset(range(8, 64)), frozenset(range(8)), (), device_specs_of_text('{"vendor_id": "10de"}')
+    )
     report = FakeDriver("h1", options=options).host_report()
 
     conductor_connect().register(host="h1", report=report)
@@ -133,7 +137,7 @@ def test_pinned_guest_is_told_cpus_that_its_host_offers() -> None:
     guest = world.order("h1").guest
     assert guest.numa_topology is not None
     ResourceTracker().claim(guest, driver.host_report())
-    assert {cpu for _, cpu in guest.numa_topology["cells"][0]["pinning"]} <= set(range(8, 64))  # type: ignore[index]
+    assert {cpu for _, cpu in guest.numa_topology.cells[0].pinning} <= set(range(8, 64))
 
 
 def test_guest_has_its_place_in_its_batch() -> None:

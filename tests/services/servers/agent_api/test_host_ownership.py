@@ -4,12 +4,12 @@ import uuid
 
 import pytest
 
+from computeagent.protocol.hosts import HostReport
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict
 from controlplane.work.models import NamedLease
 from scheduling.fleet.services.hosts import host_register
 from scheduling.fleet.services.service_states import service_force_down
-from scheduling.reports import HypervisorReport
 from servers.agent_api.host_ownership import host_ownership_claim
 from servers.models import Instance
 
@@ -43,7 +43,7 @@ def silence() -> None:
 def register() -> None:
     host_register(
         host="h1",
-        report=HypervisorReport(
+        report=HostReport(
             hypervisor_hostname="h1",
             hypervisor_type="fake",
             hypervisor_version=1,

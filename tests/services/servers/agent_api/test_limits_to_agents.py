@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from scheduling.policies.services.policies import policy_create
 from tests.worlds import cloud as world
 

@@ -10,7 +10,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.protocol.conductor import HostUsage, StepEnd, WorkKind, WorkOrder
+from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.steps import StepEnd
+from computeagent.protocol.work import WorkKind, WorkOrder
 from controlplane.infra.db import db_now, now_plus
 from controlplane.kernel.errors import Fenced
 from controlplane.work.models import Work

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.work import jobs
 from controlplane.work.models import Work, WorkState
 from controlplane.work.reconcile import reconcile_once

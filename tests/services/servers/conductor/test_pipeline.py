@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from computeagent.protocol.conductor import FailureClass, WorkKind
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, QuotaExceeded
 from controlplane.work.models import Work
@@ -15,6 +16,7 @@ from placement.selectors import allocations_by_consumer, provider_views
 from placement.services import allocations_replace
 from scheduling.fleet.services.service_states import service_disable
 from servers.agent_api import conductor_connect
+from servers.instances.domain.bodies import InstanceBody
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
 from servers.models import (
@@ -165,8 +167,8 @@ def test_conductor_cut_off_after_its_claim_does_not_double_it() -> None:
 
 def _body_of(made: Instance) -> dict[str, object]:
     names = ("id", "project_id", "user_id", "reservation_id", "flavor_id", "image_id")
-    plain = ("name", "hostname", "flavor", "vcpus", "memory_mib", "root_gib", "image", "vm_state", "task_state")
-    return {name: str(getattr(made, name)) for name in names} | {name: getattr(made, name) for name in plain}
+    plain = ("name", "hostname", "flavor", "vcpus", "memory_mib", "root_gib", "image")
+    return InstanceBody(**{name: getattr(made, name) for name in (*names, *plain)}).to_dict()
 
 
 def test_delete_before_scheduling_leaves_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 from controlplane.identity.models import Project
 from scheduling.policies.services.policies import policy_create
 from servers.instances.selectors.scheduling_facts import fleet_facts
-from servers.models import Instance, RequestSpec
+from servers.models import Instance
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +34,7 @@ def instances() -> None:
 
 def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
     policy_create(body={"weighers": {"ImagePropertiesWeigher": 1.0}}, activate=True)
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts()
     assert facts.of("h1").image_properties == {
         ("os_type", "linux"): 1,
         ("hw_cpu_cores", "2"): 1,
@@ -43,4 +43,4 @@ def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
 
 
 def test_image_properties_are_not_read_while_the_weigher_is_off() -> None:
-    assert fleet_facts(RequestSpec(body={})).of("h1").image_properties == {}
+    assert fleet_facts().of("h1").image_properties == {}

@@ -9,7 +9,9 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestReturn, ReportedOrphan, WorkKind
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work.models import Heal, Work, WorkState
@@ -38,7 +40,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GUEST = str(uuid4())
-SEEN = ReportedOrphan(GUEST, "i-abc", GuestPowerState.RUNNING)
+SEEN = GuestOnHypervisor(GUEST, "i-abc", PowerState.RUNNING)
 
 
 def kinds() -> list[DriftKind]:
@@ -68,11 +70,11 @@ def lasted(seconds: float = 1000.0) -> None:
     StrangeRow.objects.update(first_seen_at=F("first_seen_at") - earlier)
 
 
-def report_power(instance: Instance, power_state: GuestPowerState) -> None:
+def report_power(instance: Instance, power_state: PowerState) -> None:
     conductor_connect().power_states(host=instance.host, facts={str(instance.pk): GuestFacts(power_state)})
 
 
-def report(*guests: ReportedOrphan, not_removed_because: str = "") -> list[str]:
+def report(*guests: GuestOnHypervisor, not_removed_because: str = "") -> list[str]:
     return conductor_connect().orphan_guests(host="h1", guests=guests, not_removed_because=not_removed_because)
 
 
@@ -150,7 +152,7 @@ def test_orphan_guest_that_its_agent_keeps_says_why_and_cannot_be_healed() -> No
 
 def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> None:
     instance = world.active(world.cloud().member)
-    mine = ReportedOrphan(str(instance.pk), "i-mine", GuestPowerState.RUNNING)
+    mine = GuestOnHypervisor(str(instance.pk), "i-mine", PowerState.RUNNING)
     report(mine)
     lasted()
     assert report(mine) == []
@@ -162,7 +164,7 @@ def test_guest_of_an_instance_that_lives_on_this_host_is_never_released() -> Non
 
 def test_active_instance_without_guest_is_started_once_it_lasts() -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     assert (one_drift().kind, one_drift().since) == (DriftKind.GUEST_MISSING, None)
     assert guest_drift_round() == 0
     assert one_drift().heals_at is not None
@@ -177,7 +179,7 @@ def test_active_instance_without_guest_is_started_once_it_lasts() -> None:
 
 def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     guest_drift_round()
     lasted()
     guest_drift_round()
@@ -190,7 +192,7 @@ def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
 
 def test_instance_whose_agent_is_silent_waits_for_it() -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     Service.objects.update(last_seen_up=now_plus(-3600))
     guest_drift_round()
     lasted()
@@ -201,7 +203,7 @@ def test_instance_whose_agent_is_silent_waits_for_it() -> None:
 def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts_it() -> None:
     who = world.cloud()
     instance = world.active(who.member)
-    report_power(instance, GuestPowerState.CRASHED)
+    report_power(instance, PowerState.CRASHED)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert not Heal.objects.exists()
     assert "crashed on h1" in InstanceFault.objects.get(instance_uuid=instance.pk).message
@@ -215,16 +217,16 @@ def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts
 
 def test_guest_that_went_off_by_itself_stops_its_instance_with_a_heal() -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.SHUTDOWN)
+    report_power(instance, PowerState.SHUTDOWN)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert Heal.objects.get().kind == "guest_off"
     assert drift_list() == []
 
 
-@pytest.mark.parametrize("power_state", [GuestPowerState.RUNNING, GuestPowerState.PAUSED, GuestPowerState.SUSPENDED])
-def test_guest_that_is_on_though_stopped_is_stopped_as_an_action(power_state: GuestPowerState) -> None:
+@pytest.mark.parametrize("power_state", [PowerState.RUNNING, PowerState.PAUSED, PowerState.SUSPENDED])
+def test_guest_that_is_on_though_stopped_is_stopped_as_an_action(power_state: PowerState) -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.SHUTDOWN)
+    report_power(instance, PowerState.SHUTDOWN)
     report_power(instance, power_state)
     assert open_kinds(instance) == ["stop"]
     assert InstanceAction.objects.filter(instance_uuid=instance.pk, action="stop", user_id=None).count() == 1
@@ -233,7 +235,7 @@ def test_guest_that_is_on_though_stopped_is_stopped_as_an_action(power_state: Gu
 
 def test_power_states_of_a_host_that_does_not_have_the_instance_change_nothing() -> None:
     instance = world.active(world.cloud().member)
-    conductor_connect().power_states(host="h2", facts={str(instance.pk): GuestFacts(GuestPowerState.SHUTDOWN)})
+    conductor_connect().power_states(host="h2", facts={str(instance.pk): GuestFacts(PowerState.SHUTDOWN)})
     assert world.instance_of(instance.pk).vm_state == "active"
 
 
@@ -247,9 +249,9 @@ def test_operator_heals_a_guest_that_runs_where_the_row_says_stopped() -> None:
 
 def test_drift_that_went_by_itself_is_not_found() -> None:
     instance = world.active(world.cloud().member)
-    report_power(instance, GuestPowerState.NOSTATE)
+    report_power(instance, PowerState.NOSTATE)
     key = one_drift().key
-    report_power(instance, GuestPowerState.RUNNING)
+    report_power(instance, PowerState.RUNNING)
     with pytest.raises(NotFound):
         drift_heal(key=key, actor="root")
 
@@ -258,8 +260,8 @@ def test_guest_that_an_agent_brought_back_is_booked_and_one_it_could_not_has_a_f
     who = world.cloud()
     back, lost = world.active(who.member, "a"), world.active(who.member, "b")
     returns = [
-        GuestReturn(str(back.pk), GuestPowerState.SHUTDOWN),
-        GuestReturn(str(lost.pk), GuestPowerState.NOSTATE, "the root disk is gone"),
+        GuestReturn(str(back.pk), PowerState.SHUTDOWN),
+        GuestReturn(str(lost.pk), PowerState.NOSTATE, "the root disk is gone"),
     ]
     conductor_connect().guests_returned(host="h1", returns=returns)
     assert Heal.objects.get(subject=back.pk).done == "The guest was started again."

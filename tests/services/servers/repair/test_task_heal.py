@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
 from controlplane.work.heals import heals_prune
 from controlplane.work.jobs import PERIODIC_TASKS

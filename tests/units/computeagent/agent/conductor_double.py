@@ -5,24 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from computeagent.protocol.conductor import (
-    AgentLease,
-    BuildFailure,
-    GroupVerdict,
-    GuestFacts,
-    GuestPowerState,
-    GuestReturn,
-    GuestSpec,
-    HostReport,
-    HostUsage,
-    InstanceOnHost,
-    Registration,
-    ReportedOrphan,
-    StepEnd,
-    WorkKind,
-    WorkOrder,
-    WorkWakeup,
-)
+from computeagent.protocol.conductor import GroupVerdict
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, GuestSpec, InstanceOnHost
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import BuildFailure, StepEnd
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Fenced, Unavailable
 
 
@@ -48,7 +36,7 @@ class InstanceRow:
     host: str
     vm_state: str = "building"
     task_state: str = ""
-    power_state: GuestPowerState = GuestPowerState.NOSTATE
+    power_state: PowerState = PowerState.NOSTATE
     steps: list[tuple[str, str]] = field(default_factory=list)
     failures: list[BuildFailure] = field(default_factory=list)
     action_failures: list[str] = field(default_factory=list)
@@ -183,7 +171,7 @@ class ConductorDouble:
                 work.kind,
                 guest,
                 f"req-{work_id}",
-                GuestPowerState.RUNNING,
+                PowerState.RUNNING,
                 dict(work.arguments),
                 is_grouped=self.is_grouped,
             )
@@ -236,7 +224,7 @@ class ConductorDouble:
     def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         self._end_steps(self._row(lease), ended)
-        vm_state = "active" if facts.power_state is GuestPowerState.RUNNING else "stopped"
+        vm_state = "active" if facts.power_state is PowerState.RUNNING else "stopped"
         self._close(lease, "done", vm_state=vm_state, power_state=facts.power_state)
 
     def action_failed(
@@ -295,7 +283,9 @@ class ConductorDouble:
             work.state, work.owner, work.lease_until = "waiting", "", 0.0
             self.given_back.append(lease.work_id)
 
-    def orphan_guests(self, *, host: str, guests: Sequence[ReportedOrphan], not_removed_because: str = "") -> list[str]:
+    def orphan_guests(
+        self, *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
+    ) -> list[str]:
         """See Conductor."""
         with self.changed:
             self._reach()
@@ -363,7 +353,7 @@ class ConductorDouble:
             return self.instances[work.instance_uuid]
 
     def _close(
-        self, lease: AgentLease, state: str, *, vm_state: str, power_state: GuestPowerState = GuestPowerState.NOSTATE
+        self, lease: AgentLease, state: str, *, vm_state: str, power_state: PowerState = PowerState.NOSTATE
     ) -> None:
         with self.changed:
             row = self._row(lease)

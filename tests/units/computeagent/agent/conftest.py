@@ -11,7 +11,7 @@ import pytest
 
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.memory_driver import MemoryDriver
 

@@ -3,8 +3,11 @@
 import threading
 from collections.abc import Callable
 
-from computeagent.drivers.base import DriverError, GuestOnHypervisor, ImageSource
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, GuestSpec, HostReport
+from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.topology import HostTopology
 
 
 class MemoryDriver:
@@ -12,8 +15,8 @@ class MemoryDriver:
 
     def __init__(self, *, memory_mib: int = 4096) -> None:
         self.memory_mib = memory_mib
-        self.numa_topology: dict[str, object] | None = None
-        self.running: dict[str, GuestPowerState] = {}
+        self.numa_topology: HostTopology | None = None
+        self.running: dict[str, PowerState] = {}
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}
         self.verbs: list[str] = []
@@ -74,7 +77,7 @@ class MemoryDriver:
     def spawn(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("spawn")
-        self.running[guest.uuid] = GuestPowerState.RUNNING
+        self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
 
     def destroy(self, guest_uuid: str) -> None:
@@ -87,19 +90,19 @@ class MemoryDriver:
     def start(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("start")
-        self.running[guest.uuid] = GuestPowerState.RUNNING
+        self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
 
     def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
         """See Driver."""
         self._begin("stop")
-        self.running[guest_uuid] = GuestPowerState.SHUTDOWN
+        self.running[guest_uuid] = PowerState.SHUTDOWN
         return self._facts(guest_uuid)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         self._begin("hard_reboot")
-        self.running[guest.uuid] = GuestPowerState.RUNNING
+        self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:

@@ -1,14 +1,15 @@
 """Delete, start, stop, reboot."""
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestPowerState, WorkKind
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
 def test_delete_leaves_nothing_on_the_host(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.driver.disks.add(guest.uuid)
     world.conductor.order(WorkKind.DELETE, guest)
     world.start()
@@ -59,7 +60,7 @@ def test_delete_does_not_wait_behind_builds_of_others(world: World) -> None:
 def test_stop_start_and_reboot_tell_the_power_state(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.start()
     for kind, vm_state in ((WorkKind.STOP, "stopped"), (WorkKind.START, "active"), (WorkKind.REBOOT, "active")):
         work = world.conductor.order(kind, guest)

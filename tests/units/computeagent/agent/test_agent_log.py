@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.infra.log_lines import ContextFilter
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

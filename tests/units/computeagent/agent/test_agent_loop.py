@@ -8,7 +8,7 @@ from computeagent.agent.instance_lock import AgentAlreadyRunning, instance_lock
 from computeagent.agent.loop import Agent
 from computeagent.agent.ownership import HostRefused
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import WorkKind
+from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import Conflict, NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 

@@ -10,7 +10,9 @@ from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.retry import Retry
 from computeagent.agent.threads import ThreadHeartbeats, ThreadSilent
 from computeagent.agent.work_queues import Inbox, WorkQueue
-from computeagent.protocol.conductor import AgentLease, GuestPowerState, HostReport, WorkKind, WorkOrder, WorkWakeup
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Invalid, Unavailable
 from tests.units.computeagent.agent.conftest import guest_spec
 
@@ -19,7 +21,7 @@ REPORT = HostReport("h1", "memory", 1, vcpus=2, memory_mib=1024, disk_gib=10)
 
 def hold_on(instance_uuid: str) -> HeldLease:
     lease = AgentLease("w", 1, "me", 30.0)
-    return HeldLease(WorkOrder(lease, WorkKind.BUILD, guest_spec(uuid=instance_uuid), "req", GuestPowerState.RUNNING))
+    return HeldLease(WorkOrder(lease, WorkKind.BUILD, guest_spec(uuid=instance_uuid), "req", PowerState.RUNNING))
 
 
 def test_claims_over_the_total_are_allowed_since_placement_overcommits() -> None:

@@ -3,7 +3,11 @@
 from dataclasses import replace
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import FailureClass, GuestPowerState, HostUsage, PortSpec, WorkKind
+from computeagent.protocol.guests import PortSpec
+from computeagent.protocol.hosts import HostUsage
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.work import WorkKind
 from controlplane.kernel.errors import NotFound
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
@@ -14,7 +18,7 @@ def test_ordered_build_ends_active_with_its_steps_recorded(world: World) -> None
     world.start()
     row = world.conductor.instances[guest.uuid]
     eventually(lambda: row.vm_state == "active")
-    assert row.power_state is GuestPowerState.RUNNING
+    assert row.power_state is PowerState.RUNNING
     names = ("claim", "group_check", "networking", "block_device_mapping", "spawning")
     assert row.steps == [(name, end) for name in names for end in ("started", "finished")]
 
@@ -142,7 +146,7 @@ def test_second_attempt_on_running_guest_leaves_its_disks_alone(world: World) ->
     guest = guest_spec()
     work = world.conductor.order(WorkKind.BUILD, guest)
     work.attempt = 1
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.start()
     row = world.conductor.instances[guest.uuid]
     eventually(lambda: row.vm_state == "active")

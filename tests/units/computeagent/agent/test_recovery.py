@@ -4,7 +4,9 @@ import time
 
 from computeagent.agent.loop import Agent
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestPowerState, GuestReturn, WorkKind
+from computeagent.protocol.guests import GuestReturn
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import QUICK, World, eventually, guest_spec
 
 STRANGER = "11111111-1111-1111-1111-111111111111"
@@ -20,41 +22,41 @@ def test_restart_adopts_what_runs(world: World) -> None:
     world.start()
     eventually(lambda: world.conductor.reports and world.conductor.reports[-1].memory_used_mib == 128)
     assert world.driver.verbs.count("spawn") == 1
-    assert world.driver.running == {guest.uuid: GuestPowerState.RUNNING}
+    assert world.driver.running == {guest.uuid: PowerState.RUNNING}
 
 
 def test_guest_lost_with_a_simulated_host_is_spawned_again(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     assert world.driver.verbs[:2] == ["open", "spawn"]
 
 
 def test_guest_that_is_off_though_active_is_started(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.SHUTDOWN
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     assert world.driver.verbs[:2] == ["open", "start"]
-    assert world.conductor.returns == [GuestReturn(guest.uuid, GuestPowerState.SHUTDOWN)]
+    assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.SHUTDOWN)]
 
 
 def test_stopped_instance_stays_off(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest, vm_state="stopped")
-    world.driver.running[guest.uuid] = GuestPowerState.SHUTDOWN
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.SHUTDOWN)
+    eventually(lambda: row.power_state is PowerState.SHUTDOWN)
     assert "start" not in world.driver.verbs
 
 
 def test_option_off_leaves_active_guests_off_and_tells_so(world: World) -> None:
     row = world.conductor.place(guest_spec())
-    row.power_state = GuestPowerState.RUNNING
+    row.power_state = PowerState.RUNNING
     world.start(resume_guests_state_on_host_boot=False)
-    eventually(lambda: row.power_state is GuestPowerState.NOSTATE)
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
     assert "spawn" not in world.driver.verbs
 
 
@@ -62,7 +64,7 @@ def test_one_guest_that_cannot_come_back_does_not_hold_up_the_others(world: Worl
     rows = [world.conductor.place(guest_spec()) for _ in range(3)]
     world.driver.failures["spawn"] = [DriverError("disk is gone")]
     world.start()
-    eventually(lambda: sum(row.power_state is GuestPowerState.RUNNING for row in rows) == 2)
+    eventually(lambda: sum(row.power_state is PowerState.RUNNING for row in rows) == 2)
     assert [one.error for one in world.conductor.returns] == ["disk is gone", "", ""]
 
 
@@ -109,7 +111,7 @@ def test_work_that_waits_for_its_instance_is_given_back(world: World) -> None:
 def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
     world.start()
     eventually((world.state_dir / "compute_id").exists)
-    world.driver.running[STRANGER] = GuestPowerState.RUNNING
+    world.driver.running[STRANGER] = PowerState.RUNNING
     began = time.monotonic()
     eventually(lambda: STRANGER not in world.driver.running)
     assert time.monotonic() - began >= 0.2
@@ -118,7 +120,7 @@ def test_orphan_is_removed_after_the_grace_period(world: World) -> None:
 def test_orphan_stays_during_the_grace_period(world: World) -> None:
     world.conductor.orphan_grace_s = 3600.0
     world.start()
-    world.driver.running[STRANGER] = GuestPowerState.RUNNING
+    world.driver.running[STRANGER] = PowerState.RUNNING
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running
@@ -128,7 +130,7 @@ def test_orphan_stays_when_reaping_is_off(world: World) -> None:
     world.conductor.orphan_grace_s = 0.0
     world.start(reap_orphans=False)
     eventually((world.state_dir / "compute_id").exists)
-    world.driver.running[STRANGER] = GuestPowerState.RUNNING
+    world.driver.running[STRANGER] = PowerState.RUNNING
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running
@@ -141,7 +143,7 @@ def test_orphan_that_became_an_instance_of_this_host_is_not_removed(world: World
     world.conductor.release_guest = lambda **_: False  # type: ignore[method-assign]
     world.start()
     eventually((world.state_dir / "compute_id").exists)
-    world.driver.running[STRANGER] = GuestPowerState.RUNNING
+    world.driver.running[STRANGER] = PowerState.RUNNING
     reports = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > reports + 4)
     assert STRANGER in world.driver.running
@@ -151,7 +153,7 @@ def test_control_plane_that_does_not_know_the_node_costs_no_guest(world: World) 
     world.start()
     eventually((world.state_dir / "compute_id").exists)
     world.agents[0].end()
-    world.driver.running[STRANGER] = GuestPowerState.RUNNING
+    world.driver.running[STRANGER] = PowerState.RUNNING
     world.conductor.node_uuid = "another database"
     world.conductor.orphan_grace_s = 0.0
     world.start()

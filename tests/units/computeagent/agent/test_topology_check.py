@@ -7,20 +7,27 @@ import pytest
 from computeagent.agent.failures import ComputeResourcesUnavailable, GuestContradicts, HostTopologyChanged
 from computeagent.agent.resource_tracker import ResourceTracker, Usage
 from computeagent.agent.topology_check import topology_complaints
-from computeagent.protocol.conductor import FailureClass, HostReport, WorkKind
+from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.pci import DeviceType, GivenDevice, PciDeviceRecord
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.topology import GuestTopology
+from computeagent.protocol.topology_json import guest_from_dict, host_from_dict
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
-CELLS = {
-    "cells": [
-        {
-            "id": 0,
-            "cpuset": "0-1",
-            "pcpuset": "2-3",
-            "memory_mib": 1024,
-            "mempages": [[4, 200000, 0, 0], [2048, 100, 0, 10]],
-        }
-    ]
-}
+CELLS = host_from_dict(
+    {
+        "cells": [
+            {
+                "id": 0,
+                "cpuset": "0-1",
+                "pcpuset": "2-3",
+                "memory_mib": 1024,
+                "mempages": [[4, 200000, 0, 0], [2048, 100, 0, 10]],
+            }
+        ]
+    }
+)
 REPORT = HostReport(
     hypervisor_hostname="n",
     hypervisor_type="test",
@@ -29,14 +36,14 @@ REPORT = HostReport(
     memory_mib=1024,
     disk_gib=10,
     numa_topology=CELLS,
-    pci_devices=({"address": "0000:0a:00.0"},),
+    pci_devices=(PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),),
     dedicated_vcpus=2,
 )
 CELL = {"id": 0, "cpuset": "0", "pcpuset": "1-2", "memory_mib": 128, "host_cell": 0, "pinning": [[1, 2], [2, 3]]}
 
 
-def placed(**changes: object) -> dict[str, object]:
-    return {"cells": [CELL | changes]}
+def placed(**changes: object) -> GuestTopology:
+    return guest_from_dict({"cells": [CELL | changes]})
 
 
 def complaint(**changes: object) -> str:
@@ -45,7 +52,7 @@ def complaint(**changes: object) -> str:
 
 def test_guest_that_fits_is_counted_whole() -> None:
     tracker = ResourceTracker()
-    tracker.claim(guest_spec(vcpus=3, numa_topology=placed(), pci_devices=({"address": "0000:0a:00.0"},)), REPORT)
+    tracker.claim(guest_spec(vcpus=3, numa_topology=placed(), pci_devices=(GivenDevice("0000:0a:00.0"),)), REPORT)
 
     # Three vCPUs on two shared CPUs: two of them are pinned, and take none of those.
     assert tracker.used() == Usage(vcpus=3, memory_mib=128, disk_gib=1)
@@ -83,14 +90,14 @@ def test_host_without_cells_refuses_a_placed_guest() -> None:
 
 
 def test_device_that_is_gone_is_named() -> None:
-    guest = guest_spec(pci_devices=({"address": "0000:0b:00.0"},))
+    guest = guest_spec(pci_devices=(GivenDevice("0000:0b:00.0"),))
 
     assert topology_complaints(guest, REPORT) == ["PCI device: wants 0000:0b:00.0, host offers 1 others"]
 
 
-def test_topology_that_cannot_be_read_is_refused() -> None:
+def test_topology_without_a_place_is_refused() -> None:
     with pytest.raises(HostTopologyChanged, match="no topology"):
-        ResourceTracker().claim(guest_spec(numa_topology={"cells": [{}]}), REPORT)
+        ResourceTracker().claim(guest_spec(numa_topology=placed(host_cell=None)), REPORT)
 
 
 def test_contradiction_of_flavor_and_image_is_the_users_fault() -> None:
@@ -100,7 +107,7 @@ def test_contradiction_of_flavor_and_image_is_the_users_fault() -> None:
 
 
 def test_guest_placed_on_what_is_gone_goes_to_another_host(world: World) -> None:
-    guest = guest_spec(numa_topology={"cells": [CELL | {"cpuset": "0", "pcpuset": "", "pinning": [], "host_cell": 9}]})
+    guest = guest_spec(numa_topology=placed(cpuset="0", pcpuset="", pinning=[], host_cell=9))
     row = world.conductor.place(guest, vm_state="building")
     world.conductor.order(WorkKind.BUILD, guest)
     world.start()

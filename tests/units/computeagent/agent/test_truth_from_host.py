@@ -4,7 +4,9 @@ import time
 
 from computeagent.agent.console import console_text
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.conductor import GuestFacts, GuestPowerState, WorkKind
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import WorkKind
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -12,7 +14,7 @@ def test_console_ships_only_what_changed(world: World) -> None:
     quiet, chatty = guest_spec(), guest_spec()
     for guest in (quiet, chatty):
         world.conductor.place(guest)
-        world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+        world.driver.running[guest.uuid] = PowerState.RUNNING
         world.driver.logs[guest.uuid] = b"boot"
     world.start()
     eventually(lambda: world.conductor.consoles)
@@ -36,7 +38,7 @@ def test_console_of_a_new_guest_is_shipped_at_once(world: World) -> None:
 def test_console_that_could_not_be_sent_is_sent_later(world: World) -> None:
     guest = guest_spec()
     world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
     eventually(lambda: world.conductor.reported)
     world.conductor.away = True
@@ -49,7 +51,7 @@ def test_console_that_could_not_be_sent_is_sent_later(world: World) -> None:
 def test_console_tail_is_bounded(world: World) -> None:
     guest = guest_spec()
     world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.driver.logs[guest.uuid] = b"x" * 10_000 + b"end"
     world.start(console_max_bytes=100)
     eventually(lambda: world.conductor.consoles)
@@ -63,31 +65,31 @@ def test_console_bytes_that_are_no_text_become_storable_text() -> None:
 def test_power_state_is_told_once_until_it_changes(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
-    world.driver.running[guest.uuid] = GuestPowerState.SHUTDOWN
-    eventually(lambda: row.power_state is GuestPowerState.SHUTDOWN)
-    off = {guest.uuid: GuestFacts(power_state=GuestPowerState.SHUTDOWN)}
+    eventually(lambda: row.power_state is PowerState.RUNNING)
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
+    eventually(lambda: row.power_state is PowerState.SHUTDOWN)
+    off = {guest.uuid: GuestFacts(power_state=PowerState.SHUTDOWN)}
     assert world.conductor.reported.count(off) == 1
 
 
 def test_guest_that_vanished_is_told_as_no_state(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     del world.driver.running[guest.uuid]
-    eventually(lambda: row.power_state is GuestPowerState.NOSTATE)
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
 
 
 def test_power_state_is_told_again_after_work_on_the_guest(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.failures["hard_reboot"] = [DriverError("no")]
     reported = len(world.conductor.reported)
     world.conductor.order(WorkKind.REBOOT, guest)
@@ -98,13 +100,13 @@ def test_power_state_is_told_again_after_work_on_the_guest(world: World) -> None
 def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> None:
     guest = guest_spec()
     world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     gate = world.driver.gate("hard_reboot")
     world.start()
     world.conductor.order(WorkKind.REBOOT, guest)
     assert world.driver.entered["hard_reboot"].wait(10)
     world.conductor.reported.clear()
-    world.driver.running[guest.uuid] = GuestPowerState.SHUTDOWN
+    world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     heartbeats = world.conductor.heartbeats
     eventually(lambda: world.conductor.heartbeats > heartbeats + 5)
     assert world.conductor.reported == []
@@ -114,52 +116,52 @@ def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> N
 def test_guest_that_no_listing_names_and_that_is_there_is_not_told_as_missing(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.unlisted.add(guest.uuid)
     registered = len(world.conductor.reports)
     eventually(lambda: len(world.conductor.reports) > registered + 3)
-    assert row.power_state is GuestPowerState.RUNNING
+    assert row.power_state is PowerState.RUNNING
     assert running.agent.context.counts["resources_failed"] == 0
 
 
 def test_guest_that_cannot_be_read_is_not_told_as_missing(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.sick.add(guest.uuid)
     world.driver.unlisted.add(guest.uuid)
     eventually(lambda: running.agent.context.counts["guest_unreadable"] > 2)
-    assert row.power_state is GuestPowerState.RUNNING
+    assert row.power_state is PowerState.RUNNING
 
 
 def test_listing_that_lost_many_guests_at_once_is_not_believed(world: World) -> None:
     guests = [guest_spec() for _ in range(4)]
     rows = [world.conductor.place(guest) for guest in guests]
     for guest in guests:
-        world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+        world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
-    eventually(lambda: all(row.power_state is GuestPowerState.RUNNING for row in rows))
+    eventually(lambda: all(row.power_state is PowerState.RUNNING for row in rows))
     world.driver.running.clear()
     eventually(lambda: running.agent.context.counts["listing_not_believed"] > 2)
-    assert {row.power_state for row in rows} == {GuestPowerState.RUNNING}
+    assert {row.power_state for row in rows} == {PowerState.RUNNING}
 
 
 def test_guest_that_was_told_as_missing_and_is_back_is_told_at_once(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+    world.driver.running[guest.uuid] = PowerState.RUNNING
     # The power sync reads no guest while this is listed away, and remembers what it told before.
     world.start(power_sync_interval_s=0.3)
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     reported = len(world.conductor.reported)
     del world.driver.running[guest.uuid]
-    eventually(lambda: row.power_state is GuestPowerState.NOSTATE)
-    world.driver.running[guest.uuid] = GuestPowerState.RUNNING
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING, within_s=5.0)
+    eventually(lambda: row.power_state is PowerState.NOSTATE)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    eventually(lambda: row.power_state is PowerState.RUNNING, within_s=5.0)
     assert len(world.conductor.reported) > reported + 1
 
 
@@ -168,19 +170,19 @@ def test_guest_that_cannot_be_read_does_not_keep_the_others_from_being_told(worl
     row = world.conductor.place(crashed)
     world.conductor.place(sick)
     for guest in (sick, crashed):
-        world.driver.running[guest.uuid] = GuestPowerState.RUNNING
+        world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
-    eventually(lambda: row.power_state is GuestPowerState.RUNNING)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.sick.add(sick.uuid)
-    world.driver.running[crashed.uuid] = GuestPowerState.CRASHED
-    eventually(lambda: row.power_state is GuestPowerState.CRASHED, within_s=5.0)
+    world.driver.running[crashed.uuid] = PowerState.CRASHED
+    eventually(lambda: row.power_state is PowerState.CRASHED, within_s=5.0)
     assert running.agent.context.counts["guest_unreadable"] > 0
 
 
 def test_log_that_changes_each_tick_is_shipped_ever_more_seldom(world: World) -> None:
     chatty = guest_spec()
     world.conductor.place(chatty)
-    world.driver.running[chatty.uuid] = GuestPowerState.RUNNING
+    world.driver.running[chatty.uuid] = PowerState.RUNNING
     world.driver.logs[chatty.uuid] = b"0"
     world.start()
     eventually(lambda: world.conductor.consoles)
@@ -195,7 +197,7 @@ def test_log_that_changes_each_tick_is_shipped_ever_more_seldom(world: World) ->
 def test_log_that_was_quiet_for_once_is_shipped_with_the_next_tick_again(world: World) -> None:
     chatty = guest_spec()
     world.conductor.place(chatty)
-    world.driver.running[chatty.uuid] = GuestPowerState.RUNNING
+    world.driver.running[chatty.uuid] = PowerState.RUNNING
     world.driver.logs[chatty.uuid] = b"0"
     running = world.start(console_max_interval_s=0.1)
     for _ in range(200):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from computeagent.protocol.conductor import GuestSpec
+from computeagent.protocol.guests import GuestSpec
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from computeagent.drivers.libvirt.config_drive import (
     meta_data,
     network_data,
 )
-from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.steps import FailureClass
 
 PORTS = (PortSpec(mac="52:54:00:00:00:01", network="default"),)
 SEED = b"s" * 16

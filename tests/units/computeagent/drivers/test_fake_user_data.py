@@ -6,7 +6,8 @@ import pytest
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.fake import FakeDriver
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 
 def test_user_data_with_line_breaks_is_taken(guest_spec: GuestSpec) -> None:

@@ -8,19 +8,23 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
-from computeagent.protocol.conductor import FailureClass, GuestSpec
-from computeagent.protocol.topology import PageStock, ReportedNUMACell
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.pci import DeviceType, GivenDevice, PciDeviceRecord
+from computeagent.protocol.steps import FailureClass
+from computeagent.protocol.topology import CpuTopology, NUMACell, NUMAPages
+from computeagent.protocol.topology_json import guest_from_dict
+from controlplane.kernel.errors import Invalid
 
-PAGES = (PageStock(4, 262144), PageStock(2048, 512), PageStock(1048576, 2))
+PAGES = (NUMAPages(4, 262144), NUMAPages(2048, 512), NUMAPages(1048576, 2))
 HOST = HostView(
     cells=(
-        ReportedNUMACell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, pages=PAGES),
-        ReportedNUMACell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, pages=PAGES),
+        NUMACell(0, frozenset({0, 1}), frozenset({2, 3}), 4096, socket=0, mempages=PAGES),
+        NUMACell(1, frozenset({4, 5}), frozenset({6, 7}), 4096, socket=1, mempages=PAGES),
     ),
     shared_set=frozenset({0, 1, 4, 5}),
     pci_devices=(
-        {"address": "0000:0a:00.0", "tags": {}},
-        {"address": "0000:81:1f.7", "tags": {"managed": "false"}},
+        PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD),
+        PciDeviceRecord("0000:81:1f.7", "8086", "154c", DeviceType.VF, tags=(("managed", "false"),)),
     ),
 )
 NO_SETS = replace(HOST, shared_set=frozenset())
@@ -38,7 +42,7 @@ def placed(guest: GuestSpec, *cells: dict[str, object], emulator: str = "", **ch
     topology: dict[str, object] = {"cells": list(cells)}
     if emulator:
         topology["emulator_threads"] = emulator
-    return replace(guest, vcpus=2, numa_topology=topology, **changes)  # type: ignore[arg-type]
+    return replace(guest, vcpus=2, numa_topology=guest_from_dict(topology), **changes)  # type: ignore[arg-type]
 
 
 def domain(guest: GuestSpec, host: HostView = HOST) -> ET.Element:
@@ -209,7 +213,7 @@ def test_quota_out_of_libvirts_range_is_the_users_fault(guest_spec: GuestSpec, k
 
 
 def test_cpu_topology_is_what_the_guest_sees(guest_spec: GuestSpec) -> None:
-    shape = {"sockets": 1, "cores": 2, "threads": 2}
+    shape = CpuTopology(1, 2, 2)
     root = domain(replace(guest_spec, vcpus=4, cpu_topology=shape))
 
     assert attributes(root, "cpu/topology") == {"sockets": "1", "cores": "2", "threads": "2"}
@@ -217,11 +221,11 @@ def test_cpu_topology_is_what_the_guest_sees(guest_spec: GuestSpec) -> None:
 
 def test_cpu_topology_of_other_vcpus_is_refused(guest_spec: GuestSpec) -> None:
     with pytest.raises(DriverError, match="are not 1 vCPUs"):
-        guest_tuning(replace(guest_spec, cpu_topology={"sockets": 1, "cores": 2, "threads": 1}), HOST)
+        guest_tuning(replace(guest_spec, cpu_topology=CpuTopology(1, 2, 1)), HOST)
 
 
 def test_device_is_handed_through_by_its_address(guest_spec: GuestSpec) -> None:
-    root = domain(replace(guest_spec, pci_devices=({"address": "0000:0a:00.0", "alias": "gpu"},)))
+    root = domain(replace(guest_spec, pci_devices=(GivenDevice("0000:0a:00.0", "gpu"),)))
 
     assert attributes(root, "devices/hostdev") == {"mode": "subsystem", "type": "pci", "managed": "yes"}
     assert attributes(root, "devices/hostdev/source/address") == {
@@ -233,7 +237,7 @@ def test_device_is_handed_through_by_its_address(guest_spec: GuestSpec) -> None:
 
 
 def test_device_that_its_spec_leaves_to_the_operator_is_not_managed(guest_spec: GuestSpec) -> None:
-    root = domain(replace(guest_spec, pci_devices=({"address": "0000:81:1f.7"},)))
+    root = domain(replace(guest_spec, pci_devices=(GivenDevice("0000:81:1f.7"),)))
 
     assert attributes(root, "devices/hostdev")["managed"] == "no"
 
@@ -241,7 +245,7 @@ def test_device_that_its_spec_leaves_to_the_operator_is_not_managed(guest_spec: 
 @pytest.mark.parametrize("address", ["0000:0b:00.0", "/etc/shadow", "", "0000:0a:00.0\n", "0000:0a:2f.0"])
 def test_device_that_the_host_does_not_offer_is_refused(guest_spec: GuestSpec, address: str) -> None:
     with pytest.raises(DriverError, match="PCI"):
-        guest_tuning(replace(guest_spec, pci_devices=({"address": address},)), HOST)
+        guest_tuning(replace(guest_spec, pci_devices=(GivenDevice(address),)), HOST)
 
 
 def test_cell_that_the_host_does_not_have_is_refused(guest_spec: GuestSpec) -> None:
@@ -250,13 +254,18 @@ def test_cell_that_the_host_does_not_have_is_refused(guest_spec: GuestSpec) -> N
 
 
 def test_floating_vcpu_on_a_cell_that_shares_nothing_is_refused(guest_spec: GuestSpec) -> None:
-    host = replace(HOST, cells=(replace(HOST.cells[0], shared=frozenset()),))
+    host = replace(HOST, cells=(replace(HOST.cells[0], cpuset=frozenset()),))
 
     with pytest.raises(DriverError, match="shares no CPU"):
         guest_tuning(placed(guest_spec, FLOATING), host)
 
 
-@pytest.mark.parametrize("changes", [{"numa_topology": {"cells": [{"id": HOSTILE}]}}, {"realtime_vcpus": HOSTILE}])
-def test_hostile_topology_is_refused(guest_spec: GuestSpec, changes: dict[str, object]) -> None:
+@pytest.mark.parametrize("part", ["id", "cpuset", "memory_mib", "host_cell", "page_size"])
+def test_hostile_topology_is_refused(guest_spec: GuestSpec, part: str) -> None:
+    with pytest.raises(Invalid):
+        placed(guest_spec, DEDICATED | {part: HOSTILE})
+
+
+def test_hostile_list_of_vcpus_is_refused(guest_spec: GuestSpec) -> None:
     with pytest.raises(DriverError):
-        guest_tuning(replace(guest_spec, **changes), HOST)  # type: ignore[arg-type]
+        guest_tuning(replace(guest_spec, realtime_vcpus=HOSTILE), HOST)

@@ -22,7 +22,8 @@ from computeagent.drivers.libvirt.guest_xml import (
     metadata_parse,
     xml_text,
 )
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 UUID = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"
 HOSTILE = "</name><devices><disk type='file'><source file='/etc/shadow'/></disk></devices>&lt;\"']]>"

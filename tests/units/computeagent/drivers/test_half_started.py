@@ -10,7 +10,7 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.domains import is_running, power_state
 from computeagent.drivers.libvirt.half_started import half_started_forget, settle
-from computeagent.protocol.conductor import GuestPowerState
+from computeagent.protocol.power import PowerState
 
 pytestmark = pytest.mark.libvirt
 HALF = "<domstatus state='paused' reason='starting up' pid='0'><domain/></domstatus>"
@@ -80,7 +80,7 @@ def test_nothing_is_forgotten_while_another_process_has_the_hypervisor_open(tmp_
 
 
 def test_half_started_guest_has_no_state_yet() -> None:
-    assert power_state(Domain(STARTING_UP)) is GuestPowerState.NOSTATE
+    assert power_state(Domain(STARTING_UP)) is PowerState.NOSTATE
 
 
 def test_half_started_guest_is_not_running_once_it_turned_out_to_be_off() -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.fake_hardware import FakeSizes, fake_devices
-from computeagent.drivers.host_cells import evenly, has_threads, host_cells, online_cpus
+from computeagent.drivers.host_cells import MachineCells, evenly, has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions, ReservedPages, reserved_pages_parse
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
-from computeagent.management.device_choice import device_choice
+from computeagent.protocol.topology import NUMACell
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.codec import host_from_dict
 
 TWO_CELLS = evenly(2, cpus=8, threads=2, memory_mib=4096, huge_pages=((2048, 512),))
 CAPABILITIES = """
@@ -25,6 +25,16 @@ CAPABILITIES = """
 <cell id='1'><memory unit='KiB'>2097152</memory><cpus num='1'>
 <cpu id='3' socket_id='1' die_id='0' core_id='0' siblings='3'/></cpus></cell>
 </cells></topology></host></capabilities>"""
+
+
+def host_cells(cells: MachineCells, options: HostOptions) -> tuple[NUMACell, ...]:
+    topology = host_topology(cells, options)
+    assert topology is not None
+    return topology.cells
+
+
+def test_machine_without_cells_reports_no_topology() -> None:
+    assert host_topology((), HostOptions()) is None
 
 
 def test_capabilities_give_cells_with_memory_pages_and_siblings() -> None:
@@ -53,14 +63,14 @@ def test_threads_are_a_trait() -> None:
 def test_host_without_cpu_sets_offers_all_cpus_for_both() -> None:
     cell = host_cells(TWO_CELLS, HostOptions())[0]
 
-    assert cell.shared == cell.dedicated == {0, 1, 2, 3}
+    assert cell.cpuset == cell.pcpuset == {0, 1, 2, 3}
     assert cell.siblings == ({0, 1}, {2, 3})
 
 
 def test_dedicated_set_alone_leaves_nothing_to_share() -> None:
     options = HostOptions(cpu_dedicated_set=frozenset({2, 3}))
 
-    assert [(cell.shared, cell.dedicated) for cell in host_cells(TWO_CELLS, options)] == [
+    assert [(cell.cpuset, cell.pcpuset) for cell in host_cells(TWO_CELLS, options)] == [
         (set(), {2, 3}),
         (set(), set()),
     ]
@@ -69,7 +79,7 @@ def test_dedicated_set_alone_leaves_nothing_to_share() -> None:
 def test_shared_set_alone_leaves_nothing_to_pin_to() -> None:
     options = HostOptions(cpu_shared_set=frozenset({0, 4}))
 
-    assert [(cell.shared, cell.dedicated) for cell in host_cells(TWO_CELLS, options)] == [({0}, set()), ({4}, set())]
+    assert [(cell.cpuset, cell.pcpuset) for cell in host_cells(TWO_CELLS, options)] == [({0}, set()), ({4}, set())]
 
 
 def test_threads_that_are_not_offered_are_no_siblings() -> None:
@@ -100,8 +110,8 @@ def test_cell_that_spans_sockets_has_none() -> None:
 def test_reserved_pages_are_kept_from_guests() -> None:
     first, second = host_cells(TWO_CELLS, HostOptions(reserved_pages=(ReservedPages(1, 2048, 64),)))
 
-    assert [stock.reserved for stock in first.pages] == [0, 0]
-    assert [(stock.size_kib, stock.reserved) for stock in second.pages] == [(4, 0), (2048, 64)]
+    assert [stock.reserved for stock in first.mempages] == [0, 0]
+    assert [(stock.size_kib, stock.reserved) for stock in second.mempages] == [(4, 0), (2048, 64)]
 
 
 @pytest.mark.parametrize("reserved", [ReservedPages(2, 2048, 1), ReservedPages(0, 1048576, 1)])
@@ -143,7 +153,7 @@ def test_fake_host_reports_cells_that_the_scheduler_reads() -> None:
     report = FakeDriver("n").host_report()
 
     assert report.numa_topology is not None
-    topology = host_from_dict(report.numa_topology)
+    topology = report.numa_topology
     assert sum(len(cell.cpuset) for cell in topology) == report.vcpus == 64
     assert topology.has_threads
     assert [[pages.size_kib for pages in cell.mempages] for cell in topology] == [[4, 2048, 1048576]] * 2
@@ -161,10 +171,10 @@ def test_fake_host_gives_away_no_device_without_specs() -> None:
 
 
 def test_fake_host_gives_away_the_devices_of_the_specs() -> None:
-    driver = FakeDriver("n", options=HostOptions(pci_choice=device_choice('{"vendor_id": "10de"}')))
+    driver = FakeDriver("n", options=HostOptions(device_specs=device_specs_of_text('{"vendor_id": "10de"}')))
 
     found = driver.host_report().pci_devices
-    assert [(device["address"], device["numa_node"]) for device in found] == [("0000:10:00.0", 0), ("0000:11:00.0", 1)]
+    assert [(device.address, device.numa_node) for device in found] == [("0000:10:00.0", 0), ("0000:11:00.0", 1)]
 
 
 def test_fake_network_card_has_functions() -> None:
@@ -177,7 +187,8 @@ def test_fake_network_card_has_functions() -> None:
 def test_fake_uri_makes_another_machine(tmp_path: Path) -> None:
     driver = driver_open("fake:///h?memory=1&numa_cells=4&threads=1", tmp_path, "h", vcpus=8)
 
-    topology = host_from_dict(driver.host_report().numa_topology or {})
+    topology = driver.host_report().numa_topology
+    assert topology is not None
     assert [len(cell.cpuset) for cell in topology] == [2, 2, 2, 2]
     assert not topology.has_threads
 

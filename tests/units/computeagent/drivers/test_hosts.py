@@ -21,7 +21,8 @@ from computeagent.drivers.libvirt.embedded import (
 )
 from computeagent.drivers.libvirt.guest_hardware import disk_bus, mac_of, machine_type, ports_of
 from computeagent.drivers.libvirt.networks import guest_network, nat_network_xml, network_by_mac
-from computeagent.protocol.conductor import FailureClass, GuestSpec, PortSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
+from computeagent.protocol.steps import FailureClass
 
 CAPABILITIES = """
 <capabilities><host><cpu><arch>x86_64</arch><model>EPYC</model><vendor>AMD</vendor>

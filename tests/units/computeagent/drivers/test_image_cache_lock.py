@@ -8,7 +8,8 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.files import locked
 from computeagent.drivers.libvirt.image_cache import ImageCache
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 
 def test_download_of_another_build_that_takes_too_long_is_not_the_hosts_fault(

@@ -12,7 +12,8 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.image_cache import ImageCache, sha256_of
 from computeagent.drivers.libvirt.qemu_img import image_inspect, overlay_create
-from computeagent.protocol.conductor import FailureClass, GuestSpec
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.steps import FailureClass
 
 CONTENT = b"an image" * 1000
 

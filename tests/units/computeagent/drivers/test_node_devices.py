@@ -1,7 +1,7 @@
 """From libvirt's node devices to PCI devices."""
 
-from computeagent.drivers.host_options import PciFound
 from computeagent.drivers.libvirt.node_devices import NodeDevices, pci_found
+from computeagent.protocol.pci import PciDeviceRecord
 
 GPU = """
 <device><name>pci_0000_0a_00_0</name><parent>computer</parent><capability type='pci'><class>0x030200</class>
@@ -25,12 +25,12 @@ CARD_NET = """
 VDPA = "<device><name>vdpa_vdpa0</name><parent>pci_0000_81_02_1</parent><capability type='vdpa'/></device>"
 
 
-def found(*pci: str, net: tuple[str, ...] = (), vdpa: tuple[str, ...] = ()) -> tuple[PciFound, ...]:
+def found(*pci: str, net: tuple[str, ...] = (), vdpa: tuple[str, ...] = ()) -> tuple[PciDeviceRecord, ...]:
     return pci_found(NodeDevices(pci, net, vdpa))
 
 
 def test_plain_device_has_address_ids_and_numa_node() -> None:
-    assert found(GPU) == (PciFound("0000:0a:00.0", "10de", "1db6", "type-PCI", numa_node=1),)
+    assert found(GPU) == (PciDeviceRecord("0000:0a:00.0", "10de", "1db6", "type-PCI", numa_node=1),)
 
 
 def test_device_of_unknown_place_has_no_numa_node() -> None:

@@ -1,10 +1,13 @@
 """What an operator sets aside: from options, settings and device specs."""
 
+from dataclasses import replace
+
 import pytest
 
-from computeagent.drivers.host_options import PciFound, ReservedPages
-from computeagent.management.device_choice import device_choice
+from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
+from computeagent.drivers.host_options import ReservedPages
 from computeagent.management.host_settings import host_options
+from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 
 NOTHING = {
@@ -14,22 +17,21 @@ NOTHING = {
     "PCI_DEVICE_SPEC": "",
     "IMAGE_CACHE_UNUSED_S": 3600.0,
 }
-CARD = PciFound("0000:81:00.0", "8086", "1572", "type-PF", devname="ens1f0")
-FUNCTION = PciFound("0000:81:02.1", "8086", "154c", "type-VF", 1, CARD.address, "", "ens1f0")
-GPU = PciFound("0000:0a:00.0", "10de", "1db6", "type-PCI", 0)
+CARD = PciDeviceRecord("0000:81:00.0", "8086", "1572", DeviceType.PF, devname="ens1f0")
+FUNCTION = PciDeviceRecord("0000:81:02.1", "8086", "154c", DeviceType.VF, 1, CARD.address, "", "ens1f0")
+GPU = PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD, 0)
 ALL = (GPU, CARD, FUNCTION)
 
 
 def addresses(specs: str) -> list[object]:
-    choice = device_choice(specs)
-    return [] if choice is None else [device["address"] for device in choice(ALL)]
+    return [device.address for device in devices_chosen(ALL, device_specs_of_text(specs))]
 
 
 def test_nothing_set_aside_by_default() -> None:
     options = host_options({}, NOTHING)
 
     assert not options.has_cpu_sets
-    assert (options.reserved_pages, options.pci_choice, options.unused_images_s) == ((), None, 3600.0)
+    assert (options.reserved_pages, options.device_specs, options.unused_images_s) == ((), (), 3600.0)
 
 
 def test_settings_are_read() -> None:
@@ -71,25 +73,16 @@ def test_network_name_of_a_card_means_its_functions_too() -> None:
 
 @pytest.mark.parametrize("specs", ["", "  ", "[]"])
 def test_no_spec_chooses_nothing(specs: str) -> None:
-    assert device_choice(specs) is None
+    assert device_specs_of_text(specs) == ()
+    assert addresses(specs) == []
 
 
 def test_chosen_device_is_reported_with_the_tags_of_its_spec() -> None:
-    choice = device_choice('{"product_id": "154c", "physical_network": "physnet1", "trusted": "yes"}')
+    specs = device_specs_of_text('{"product_id": "154c", "physical_network": "physnet1", "trusted": "yes"}')
 
-    assert choice is not None
-    assert choice(ALL) == (
-        {
-            "address": "0000:81:02.1",
-            "vendor_id": "8086",
-            "product_id": "154c",
-            "dev_type": "type-VF",
-            "numa_node": 1,
-            "parent_address": "0000:81:00.0",
-            "label": "label_8086_154c",
-            "tags": {"physical_network": "physnet1", "trusted": "yes"},
-        },
-    )
+    tags = (("physical_network", "physnet1"), ("trusted", "yes"))
+    assert devices_chosen(ALL, specs) == (replace(FUNCTION, label="label_8086_154c", tags=tags),)
+    assert (FUNCTION.dev_type, FUNCTION.numa_node, FUNCTION.parent_address) == (DeviceType.VF, 1, "0000:81:00.0")
 
 
 @pytest.mark.parametrize(
@@ -97,4 +90,4 @@ def test_chosen_device_is_reported_with_the_tags_of_its_spec() -> None:
 )
 def test_specs_that_are_none_are_refused(specs: str) -> None:
     with pytest.raises(Invalid):
-        device_choice(specs)
+        device_specs_of_text(specs)

@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import replace
 
+from computeagent.protocol.pci import PciDeviceRecord
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.topology_needs import (
     CPU_LIMIT,
@@ -21,7 +22,6 @@ from scheduling.topology.domain.numa.cell_fit import Limits
 from scheduling.topology.domain.numa.fit import FitNeeds
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
-from scheduling.topology.domain.pci.devices import PciDeviceRecord
 from scheduling.topology.domain.pci.pool import NumaPolicy
 from tests.units.scheduling.topology.numa.topologies import cell, guest, host, part
 from tests.units.scheduling.worlds import request

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from computeagent.protocol.topology_json import host_to_dict
 from placement.candidates import CandidateQuery
 from scheduling.domain.hosts.host_rows import InventoryRow
 from scheduling.domain.hosts.topologies import consume_topology
@@ -13,7 +14,6 @@ from scheduling.domain.policy import policy_from_dict
 from scheduling.domain.request.candidate_query import candidate_query, without_tree
 from scheduling.domain.request.resources import derive_resources, resource_request
 from scheduling.domain.snapshots import ImageSnapshot
-from scheduling.topology.domain.numa.codec import host_to_dict
 from tests.units.scheduling import worlds
 from tests.units.scheduling.topology.numa.topologies import cell, host
 from tests.units.scheduling.worlds import chosen, flavor, policy, request, run, table

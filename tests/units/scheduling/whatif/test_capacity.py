@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
+from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.errors import Invalid
 from scheduling.engine import HostRow, InventoryRow, PolicyOptions
-from scheduling.topology.domain.numa.codec import host_to_dict
 from scheduling.whatif.domain.capacity import MAX_BY_RUN, ZoneCapacity, capacity
 from scheduling.whatif.domain.world import World
 from tests.units.scheduling.answer_worlds import world

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import NUMACell
+from computeagent.protocol.topology_json import host_to_dict
 from scheduling.engine import HostRow, InventoryRow
-from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.host import NUMACell
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list
 from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool

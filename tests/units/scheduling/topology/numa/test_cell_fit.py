@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.cell_fit import Limits, fit_cell
-from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, InstanceNUMACell
 from tests.units.scheduling.topology.numa.topologies import REQUIRE, cell, pages, part
 
 PAGED = (pages(4, 262144), pages(2048, 512), pages(1048576, 2))

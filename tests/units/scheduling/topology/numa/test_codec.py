@@ -2,9 +2,9 @@
 
 import json
 
-from scheduling.topology.domain.numa.codec import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
+from computeagent.protocol.topology import EmulatorThreads, GuestTopology
+from computeagent.protocol.topology_json import guest_from_dict, guest_to_dict, host_from_dict, host_to_dict
 from scheduling.topology.domain.numa.fit import fit
-from scheduling.topology.domain.numa.guest import EmulatorThreads, GuestTopology
 from tests.units.scheduling.topology.numa.topologies import cell, guest, host, pages, part
 
 BUSY = cell(

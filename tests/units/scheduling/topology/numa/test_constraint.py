@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, CpuPolicy, EmulatorThreads
 from controlplane.kernel.errors import Invalid
-from scheduling.topology.domain.numa.guest import ANY_PAGES, LARGE_PAGES, SMALL_PAGES, CpuPolicy, EmulatorThreads
 from scheduling.topology.domain.numa.memory_rules import locked_memory
 from tests.units.scheduling.topology.numa.topologies import hw_request, wanted
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.numa.cpu_rules import CpuRules, cpu_rules
-from scheduling.topology.domain.numa.guest import CpuPolicy, EmulatorThreads, ThreadPolicy
 from tests.units.scheduling.topology.numa.topologies import hw_request
 
 DEDICATED = {"cpu_policy": "dedicated"}

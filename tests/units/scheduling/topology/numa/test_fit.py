@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import EmulatorThreads, GuestTopology
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.topology.domain.numa.fit import FitNeeds, fit
-from scheduling.topology.domain.numa.guest import EmulatorThreads, GuestTopology
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import NumaPolicy, PciPool

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.topology import NUMACell
+from computeagent.protocol.topology_json import host_to_dict
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.hosts.host_rows import InventoryRow
@@ -15,8 +17,6 @@ from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.engine import schedule
 from scheduling.filters.numa_topology import NUMATopologyFilter
 from scheduling.filters.registry import filter_get
-from scheduling.topology.domain.numa.codec import host_to_dict
-from scheduling.topology.domain.numa.host import NUMACell
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import pools_to_list

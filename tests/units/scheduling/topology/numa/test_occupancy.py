@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from computeagent.protocol.topology import GuestTopology, ThreadPolicy
 from scheduling.topology.domain.numa.fit import fit
-from scheduling.topology.domain.numa.guest import GuestTopology, ThreadPolicy
 from scheduling.topology.domain.numa.occupancy import emptied, occupied
 from tests.units.scheduling.topology.numa.topologies import cell, guest, host, pages, part
 

@@ -2,9 +2,8 @@
 
 import pytest
 
+from computeagent.protocol.topology import GuestTopology, HostTopology
 from scheduling.topology.domain.numa.fit import fit
-from scheduling.topology.domain.numa.guest import GuestTopology
-from scheduling.topology.domain.numa.host import HostTopology
 from scheduling.topology.domain.numa.usage import PinningConflict, claim, free
 from tests.units.scheduling.topology.numa.topologies import ISOLATE, cell, guest, host, pages, part
 

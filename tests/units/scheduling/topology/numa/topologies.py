@@ -2,11 +2,18 @@
 
 from typing import Any
 
+from computeagent.protocol.topology import (
+    CpuPolicy,
+    GuestTopology,
+    HostTopology,
+    InstanceNUMACell,
+    NUMACell,
+    NUMAPages,
+    ThreadPolicy,
+)
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.numa.guest import CpuPolicy, GuestTopology, InstanceNUMACell, ThreadPolicy
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
 
 
 def hw_request(

@@ -1,9 +1,11 @@
 """Devices of a report, laid over those that are known."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from computeagent.protocol.pci import DeviceState, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.devices import Devices, claim, free
@@ -12,8 +14,10 @@ from scheduling.topology.domain.pci.report import devices_merged, devices_report
 GPU = PciRequest(1, ((("vendor_id", "10de"),),), "gpu")
 
 
-def entry(address: str = "0000:81:00.0", **more: Any) -> dict[str, Any]:
-    return {"address": address, "vendor_id": "10DE", "product_id": "1eb8", "dev_type": "type-PCI", **more}
+def entry(address: str = "0000:81:00.0", **more: Any) -> PciDeviceRecord:
+    return PciDeviceRecord(
+        **{"address": address, "vendor_id": "10DE", "product_id": "1eb8", "dev_type": "type-PCI", **more}
+    )
 
 
 def owned() -> Devices:
@@ -27,9 +31,14 @@ def states(devices: Devices) -> dict[str, tuple[str, str]]:
 
 
 def test_ids_are_lower_case_and_unknown_places_none() -> None:
-    (found,) = devices_reported([entry(numa_node=-1, label="card", tags={"trusted": "true"})])
-    assert (found.vendor_id, found.numa_node, found.devname) == ("10de", None, "card")
+    (found,) = devices_reported([entry(numa_node=-1, label="card", tags=(("trusted", "true"),))])
+    assert (found.vendor_id, found.numa_node, found.label) == ("10de", None, "card")
     assert found.tags == (("trusted", "true"),)
+
+
+def test_host_does_not_say_who_has_a_device() -> None:
+    (found,) = devices_reported([entry(state=DeviceState.ALLOCATED, owner="guest", devname="ens1")])
+    assert (found.state, found.owner, found.devname) == ("available", "", "")
 
 
 def test_report_keeps_the_owner_we_know() -> None:
@@ -71,9 +80,9 @@ def test_new_function_of_a_card_in_use_is_unclaimable() -> None:
         ({"dev_type": "gpu"}, "dev_type 'gpu'"),
         ({"numa_node": "0"}, "numa_node '0'"),
         ({"parent_address": "x"}, "no PCI address"),
-        ({"tags": ["a"]}, "tags map"),
+        ({"tags": ("a",)}, "tags map"),
     ],
 )
 def test_device_that_cannot_be_is_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(Invalid, match=words):
-        devices_reported([entry() | wrong])
+        devices_reported([replace(entry(), **wrong)])

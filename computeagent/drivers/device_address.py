@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from computeagent.protocol.pci import split_address
 from controlplane.kernel.errors import Invalid
 
 FIELD = "device_spec"
 PARTS = ("domain", "bus", "slot", "function")
 _MAX = {"domain": 0xFFFF, "bus": 0xFF, "slot": 0x1F, "function": 0x7}
 _WIDTH = {"domain": 4, "bus": 2, "slot": 2, "function": 1}
-_ADDRESS = re.compile(r"^([\da-fA-F]{4}):([\da-fA-F]{2}):([\da-fA-F]{2})\.([0-7])$")
 ANY = "*"
 
 
@@ -29,18 +29,10 @@ class AddressPattern:
 
     def matches(self, address: str) -> bool:
         """Whether an address such as 0000:0a:00.1 fits. Raises Invalid for text that is no address."""
-        pairs = zip(split_address(address), self.parts, strict=True)
+        pairs = zip(split_address(address, FIELD), self.parts, strict=True)
         if self.is_regex:
             return all(re.match(pattern, part) for part, pattern in pairs)
         return all(fnmatchcase(part, pattern) for part, pattern in pairs)
-
-
-def split_address(address: str) -> tuple[str, str, str, str]:
-    """Domain, bus, slot and function in lower case. Raises Invalid."""
-    found = _ADDRESS.match(address)
-    if found is None:
-        raise Invalid(f"{address!r} is no PCI address such as 0000:0a:00.1", field=FIELD)
-    return found[1].lower(), found[2].lower(), found[3].lower(), found[4]
 
 
 def parse_pattern(value: str | Mapping[str, str] | None) -> AddressPattern:

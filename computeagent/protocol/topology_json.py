@@ -1,4 +1,4 @@
-"""Host and guest topologies as JSON values, to be stored in rows and sent to agents. CPU sets are text ('0-3,8').
+"""Host and guest topologies as JSON values, as they are stored in rows. CPU sets are text ('0-3,8').
 
 What is zero, empty or unknown is left out, so that rows stay small.
 """
@@ -6,18 +6,22 @@ What is zero, empty or unknown is left out, so that rows stay small.
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from controlplane.kernel.cpu_list import format_cpus, parse_cpus
-from scheduling.topology.domain.numa.guest import (
+from computeagent.protocol.topology import (
     CpuPolicy,
     EmulatorThreads,
     GuestTopology,
+    HostTopology,
     InstanceNUMACell,
+    NUMACell,
+    NUMAPages,
     ThreadPolicy,
 )
-from scheduling.topology.domain.numa.host import HostTopology, NUMACell, NUMAPages
+from controlplane.kernel.cpu_list import format_cpus, parse_cpus
+from controlplane.kernel.errors import Invalid
 
 Json = dict[str, Any]
 T = TypeVar("T")
+WRONG_FORM = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def host_to_dict(topology: HostTopology) -> Json:
@@ -26,8 +30,11 @@ def host_to_dict(topology: HostTopology) -> Json:
 
 
 def host_from_dict(data: Mapping[str, Any]) -> HostTopology:
-    """The inverse of `host_to_dict`. Raises KeyError or Invalid for another form."""
-    return HostTopology(tuple(_read_host_cell(cell) for cell in data["cells"]))
+    """The inverse of `host_to_dict`. Raises Invalid for another form."""
+    try:
+        return HostTopology(tuple(_read_host_cell(cell) for cell in data["cells"]))
+    except WRONG_FORM as error:
+        raise Invalid(f"numa_topology is not of the expected form: {error!r}.", field="numa_topology") from error
 
 
 def guest_to_dict(topology: GuestTopology) -> Json:
@@ -37,10 +44,13 @@ def guest_to_dict(topology: GuestTopology) -> Json:
 
 
 def guest_from_dict(data: Mapping[str, Any]) -> GuestTopology:
-    """The inverse of `guest_to_dict`."""
-    emulator = data.get("emulator_threads")
-    cells = tuple(_read_guest_cell(cell) for cell in data["cells"])
-    return GuestTopology(cells, EmulatorThreads(emulator) if emulator else None)
+    """The inverse of `guest_to_dict`. Raises Invalid for another form."""
+    try:
+        emulator = data.get("emulator_threads")
+        cells = tuple(_read_guest_cell(cell) for cell in data["cells"])
+        return GuestTopology(cells, EmulatorThreads(emulator) if emulator else None)
+    except WRONG_FORM as error:
+        raise Invalid(f"this is no topology of a guest: {error!r}") from error
 
 
 def _host_cell(cell: NUMACell) -> Json:
@@ -108,21 +118,25 @@ def _guest_cell(cell: InstanceNUMACell) -> Json:
 def _read_guest_cell(data: Mapping[str, Any]) -> InstanceNUMACell:
     policy, threads = data.get("cpu_policy"), data.get("thread_policy")
     return InstanceNUMACell(
-        id=data["id"],
+        id=int(data["id"]),
         cpuset=parse_cpus(data["cpuset"]),
         pcpuset=parse_cpus(data["pcpuset"]),
-        memory_mib=data["memory_mib"],
-        page_size=data.get("page_size"),
+        memory_mib=int(data["memory_mib"]),
+        page_size=_whole(data.get("page_size")),
         cpu_policy=CpuPolicy(policy) if policy else None,
         thread_policy=ThreadPolicy(threads) if threads else None,
-        host_cell=data.get("host_cell"),
+        host_cell=_whole(data.get("host_cell")),
         pinning=_pairs(data.get("pinning", ())),
         reserved=parse_cpus(data.get("reserved", "")),
     )
 
 
 def _pairs(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    return tuple((vcpu, cpu) for vcpu, cpu in pairs)
+    return tuple((int(vcpu), int(cpu)) for vcpu, cpu in pairs)
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _set(values: Mapping[str, T | None]) -> dict[str, T]:

@@ -1,15 +1,18 @@
-"""What a hypervisor tells about itself when it registers."""
+"""What a hypervisor says of itself, and what it is told when it registers. Memory is MiB, disk GiB."""
 
 from dataclasses import dataclass, field
 
+from computeagent.protocol.pci import PciDeviceRecord
+from computeagent.protocol.topology import HostTopology
+
 
 @dataclass(frozen=True, slots=True)
-class HypervisorReport:
-    """One hypervisor as its driver sees it. Memory MiB, disk GiB; traits by their standard names.
+class HostReport:
+    """What a hypervisor is and has, as its driver sees it.
 
-    `vcpus` are the CPUs that guests share, `dedicated_vcpus` those they get pinned. `numa_topology` has the form of
-    `scheduling.topology.domain.numa.codec.host_to_dict`, without usage. Each of `pci_devices` has address, vendor_id,
-    product_id, dev_type, numa_node, parent_address and, where the device spec says more, label and tags.
+    `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
+    `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
+    may have. `cpu_info`, `stats` and `metrics` are JSON objects of the driver's own choice.
     """
 
     hypervisor_hostname: str
@@ -31,14 +34,14 @@ class HypervisorReport:
     traits: tuple[str, ...] = ()
     stats: dict[str, object] = field(default_factory=dict)
     metrics: dict[str, object] = field(default_factory=dict)
-    numa_topology: dict[str, object] | None = None
-    pci_devices: tuple[dict[str, object], ...] = ()
+    numa_topology: HostTopology | None = None
+    pci_devices: tuple[PciDeviceRecord, ...] = ()
     dedicated_vcpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class UsageReport:
-    """What a host's instances take of it, as its agent counts them. Memory MiB, disk GiB."""
+class HostUsage:
+    """How much of a host its instances take, as the agent counts them: what was asked for, off or running."""
 
     vcpus: int
     memory_mib: int
@@ -47,12 +50,12 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class HostRegistration:
-    """The answer to a registration or heartbeat."""
+class Registration:
+    """The control plane's answer to a registration."""
 
     service_id: str
-    host: str
     compute_node_uuid: str
     disabled: bool
-    disabled_reason: str
     report_interval_s: float
+    lease_s: float
+    disabled_reason: str = ""

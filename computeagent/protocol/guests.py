@@ -1,0 +1,93 @@
+"""A guest: what it is made from, what its hypervisor says of it, and what became of it."""
+
+from dataclasses import dataclass, field
+
+from computeagent.protocol.pci import GivenDevice
+from computeagent.protocol.power import PowerState
+from computeagent.protocol.topology import CpuTopology, GuestTopology
+
+
+@dataclass(frozen=True, slots=True)
+class PortSpec:
+    """A network interface of the guest; `network` is the hypervisor's own network name."""
+
+    mac: str
+    network: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuestSpec:
+    """All a driver needs to make one guest. Strings in it come from users: treat them as hostile.
+
+    `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes. `realtime_vcpus` is a CPU list.
+    `fault` says why flavor and image contradict: nothing can be built. `launch_index` is the guest's place in the batch
+    that it was asked for with.
+    """
+
+    uuid: str
+    name: str
+    project_id: str
+    vcpus: int
+    memory_mib: int
+    root_gib: int
+    ephemeral_gib: int
+    swap_mib: int
+    image_id: str
+    image_checksum: str
+    image_size_bytes: int
+    image_disk_format: str
+    image_properties: dict[str, str] = field(default_factory=dict)
+    extra_specs: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+    user_data_base64: str = ""
+    key_name: str = ""
+    public_key: str = ""
+    availability_zone: str = ""
+    ports: tuple[PortSpec, ...] = ()
+    numa_topology: GuestTopology | None = None
+    pci_devices: tuple[GivenDevice, ...] = ()
+    cpu_topology: CpuTopology | None = None
+    realtime_vcpus: str = ""
+    has_locked_memory: bool = False
+    fault: str = ""
+    launch_index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GuestFacts:
+    """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host."""
+
+    power_state: PowerState
+    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    vnc_socket: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GuestOnHypervisor:
+    """One guest that the hypervisor knows and that bears our mark, whether an instance explains it or not."""
+
+    uuid: str
+    name: str
+    power_state: PowerState
+
+
+@dataclass(frozen=True, slots=True)
+class GuestReturn:
+    """An instance that should run, what its guest was when the agent started, and the error if it did not come back."""
+
+    uuid: str
+    found: PowerState
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOnHost:
+    """An instance that the control plane places on the asking host."""
+
+    uuid: str
+    name: str
+    vm_state: str
+    task_state: str
+    power_state: PowerState
+    has_open_work: bool
+    guest: GuestSpec

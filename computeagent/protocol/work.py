@@ -1,0 +1,74 @@
+"""Work that agents take: what it is, the lease on it, and the order that comes with it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.power import PowerState
+
+
+class WorkKind(StrEnum):
+    """What an agent can be asked to do to one instance. Wakeups carry nothing outside this list."""
+
+    BUILD = "build"
+    DELETE = "delete"
+    START = "start"
+    STOP = "stop"
+    REBOOT = "reboot"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkWakeup:
+    """A wake-up: look at this work. Says nothing else; may be late, lost or doubled."""
+
+    kind: WorkKind
+    work_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkContext:
+    """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
+
+    `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
+    tried for the instance, `action_id` is the row that steps are written under (0: none is open).
+    """
+
+    kind: str = ""
+    instance_uuid: str = ""
+    host: str = ""
+    number: int = 1
+    action_id: int = 0
+    has_devices: bool = False
+
+
+NO_WORK_CONTEXT = WorkContext()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLease:
+    """The right to act on one piece of work; `attempt` is the fencing token."""
+
+    work_id: str
+    attempt: int
+    owner: str
+    lease_s: float
+    work_context: WorkContext = NO_WORK_CONTEXT
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOrder:
+    """A taken piece of work. `lease.attempt` > 1 means an earlier attempt was cut off somewhere.
+
+    `limits` came with the choice of this host: how much all of its instances may take together, as the filters wrote
+    them (`memory_mb` MiB, `vcpu`, `disk_gb` GiB; names of others' plug-ins mean nothing here). `is_grouped`: the
+    instance is in a server group, so a build has to ask for the late group check.
+    """
+
+    lease: AgentLease
+    kind: WorkKind
+    guest: GuestSpec
+    request_id: str
+    power_state_wanted: PowerState
+    arguments: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
+    is_grouped: bool = True
