@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Concatenate, ParamSpec, TypeVar
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
 from computeagent.protocol.conductor import (
@@ -29,6 +28,7 @@ from computeagent.protocol.conductor import (
     WorkWakeup,
 )
 from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from controlplane.work.conf import work_options
 from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import WakeupWaiter, waiter_open
 from controlplane.work.work import WorkLease as RowLease
@@ -183,7 +183,7 @@ class DatabaseConductor:
             compute_node_uuid=answer.compute_node_uuid,
             disabled=answer.disabled,
             report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
+            lease_s=work_options().lease_s,
         )
 
     @_reaching
@@ -195,7 +195,7 @@ class DatabaseConductor:
             compute_node_uuid=answer.compute_node_uuid,
             disabled=answer.disabled,
             report_interval_s=answer.report_interval_s,
-            lease_s=settings.KILONOVA["LEASE_S"],
+            lease_s=work_options().lease_s,
         )
 
     @_reaching

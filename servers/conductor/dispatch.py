@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Mapping, Sequence
 
-from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
+from servers.conf import server_options
 from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import first_asked_at, instance_from_body
 from servers.instances.services.journal import attempt_open
@@ -143,7 +143,7 @@ def _build_work(
     chosen: Mapping[uuid.UUID, Sequence[Selection]],
     request_ids: Mapping[uuid.UUID, str],
 ) -> dict[uuid.UUID, uuid.UUID]:
-    deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
+    deadline_s = server_options().build_deadline_s
     rows = works_create(
         [
             NewWork(
