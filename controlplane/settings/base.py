@@ -184,7 +184,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-# django-q2 carries doorbells only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
+# django-q2 carries wake-ups only (controlplane.work.wakeups): no result is kept, nothing is retried by it,
 # because the work row is the truth. `retry` stays above every wait that `timeout` and the read-ahead can add up to.
 Q_CLUSTER = {
     "name": "kilonova",
