@@ -1,32 +1,45 @@
-"""Placement's settings, as a frozen value."""
+"""Settings of Placement."""
 
 from dataclasses import dataclass
 
-from django.conf import settings
+from controlplane.infra.conf import options_now
+from controlplane.kernel.settings import setting
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementOptions:
-    """`test_identity`: '' (off), 'legacy', 'secure' or 'open', see `openstack.access`; never in production.
+    """Who may call, and Placement's own options of candidate search. `test_identity`: see `openstack.access`."""
 
-    `randomize_candidates`, `max_candidates` (-1: no cap) and `candidates_strategy` are Placement's options of the
-    same meaning.
-    """
-
-    test_identity: str
-    cors_origins: frozenset[str]
-    randomize_candidates: bool
-    max_candidates: int
-    candidates_strategy: str
+    test_identity: str = setting(
+        "",
+        "For Placement's published test suite: believe any X-Auth-Token, under these rules. Refused in production.",
+        env="PLACEMENT_TEST_IDENTITY",
+        choices=("", "legacy", "secure", "open"),
+    )
+    cors_origins: tuple[str, ...] = setting(
+        (),
+        "Origins (https://name) whose pages may call the Placement API from a browser.",
+        env="PLACEMENT_CORS_ORIGINS",
+    )
+    randomize_candidates: bool = setting(
+        False,
+        "Whether a limited answer is a random sample of the candidates instead of the first ones.",
+        env="RANDOMIZE_ALLOCATION_CANDIDATES",
+    )
+    max_candidates: int = setting(
+        -1,
+        "Candidates made for one request at most; -1: no such cap.",
+        env="MAX_ALLOCATION_CANDIDATES",
+        min_value=-1,
+    )
+    candidates_strategy: str = setting(
+        "depth-first",
+        "Under that cap: all candidates of one tree after the other, or one of each tree in turn.",
+        env="ALLOCATION_CANDIDATES_STRATEGY",
+        choices=("depth-first", "breadth-first"),
+    )
 
 
 def placement_options() -> PlacementOptions:
-    """The options as settings have them now (tests override settings, so nothing is kept)."""
-    own = settings.KILONOVA
-    return PlacementOptions(
-        test_identity=own["PLACEMENT_TEST_IDENTITY"],
-        cors_origins=frozenset(own["PLACEMENT_CORS_ORIGINS"]),
-        randomize_candidates=own["RANDOMIZE_ALLOCATION_CANDIDATES"],
-        max_candidates=own["MAX_ALLOCATION_CANDIDATES"],
-        candidates_strategy=own["ALLOCATION_CANDIDATES_STRATEGY"],
-    )
+    """The options as settings have them now."""
+    return options_now(PlacementOptions)

@@ -1,4 +1,7 @@
-"""System checks: option values that would make every host look dead or unusable."""
+"""System checks: option values that would make every host look dead or unusable.
+
+The bounds of one value are those of its declaration, for settings that a module of Python sets and no environment.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +10,11 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.settings import bound_problems
 from scheduling.conf import SchedulingOptions, scheduling_options
-from scheduling.domain.policy import MAX_ATTEMPTS
 from scheduling.topology.domain.pci.alias import aliases_of_text
+
+RATIOS = ("INITIAL_CPU_ALLOCATION_RATIO", "INITIAL_RAM_ALLOCATION_RATIO", "INITIAL_DISK_ALLOCATION_RATIO")
 
 
 def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
@@ -31,19 +36,11 @@ def options_problems(options: SchedulingOptions) -> list[CheckMessage]:
                 id="scheduling.W001",
             )
         )
-    ratios = (
-        options.initial_cpu_allocation_ratio,
-        options.initial_ram_allocation_ratio,
-        options.initial_disk_allocation_ratio,
-    )
-    if min(ratios) <= 0:
-        problems.append(Error("Initial allocation ratios must be above 0.", id="scheduling.E002"))
+    for setting, text in bound_problems(options):
+        problems.append(Error(text, id="scheduling.E002" if setting.name in RATIOS else "scheduling.E003"))
     if options.attestation_url and not options.attestation_url.startswith(("https://", "http://")):
         problems.append(Error("ATTESTATION_URL must begin with https:// or http://.", id="scheduling.E004"))
     problems += _alias_problems(options.pci_aliases)
-    if not 1 <= options.max_attempts <= MAX_ATTEMPTS or options.claim_rounds < 1:
-        text = f"MAX_ATTEMPTS must be from 1 to {MAX_ATTEMPTS}, as in a policy, and CLAIM_ROUNDS at least 1."
-        problems.append(Error(text, id="scheduling.E003"))
     return problems
 
 

@@ -1,36 +1,56 @@
-"""Settings of this app as one frozen object, read when asked so that tests can change them."""
+"""Settings of what users own: instances, images, key pairs and server groups, and of what puts drift right."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from django.conf import settings
+from controlplane.infra.conf import options_now
+from controlplane.kernel.settings import setting
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     """Limits are those of Nova's quota defaults unless set."""
 
-    image_dir: Path
-    image_max_bytes: int
-    key_pairs_per_user: int
-    server_groups_per_project: int
-    server_group_members: int
-    upload_stale_s: float
-    image_unknown_days: float
-    image_reserve_bytes: int
+    build_deadline_s: float = setting(
+        1800.0, "Seconds after which a build that has not ended becomes ERROR.", min_value=10
+    )
+    deleted_retention_days: float = setting(
+        30.0,
+        "Days for which a deleted instance, with all that happened to it, and the record of a deleted image are kept; "
+        "0: for ever.",
+    )
+    key_pairs_per_user: int = setting(100, "Key pairs a user may have.", env="QUOTA_KEY_PAIRS")
+    server_groups_per_project: int = setting(10, "Server groups a project may have.", env="QUOTA_SERVER_GROUPS")
+    server_group_members: int = setting(10, "Instances a server group may have.", env="QUOTA_SERVER_GROUP_MEMBERS")
+    quota_recheck: bool = setting(
+        True, "Whether a batch that found hosts ends in ERROR if its project is over quota by then."
+    )
+    image_dir: Path = setting(Path("$KILONOVA_STATE/images"), "Directory that holds uploaded images.")
+    image_max_bytes: int = setting(64 * 2**30, "Largest image that may be uploaded.", min_value=1)
+    image_reserve_bytes: int = setting(2**30, "Free bytes that uploads leave on the file system of IMAGE_DIR; 0: none.")
+    upload_stale_s: float = setting(
+        3600.0, "Seconds after which the file of a cut-off image upload is removed.", min_value=1
+    )
+    image_unknown_days: float = setting(
+        7.0,
+        "Days after which a whole file in IMAGE_DIR that no image explains (the database was restored from an older "
+        "backup) is moved to its directory trash; 0: never.",
+    )
+    orphan_guest_grace_s: float = setting(
+        60.0, "Seconds that a guest which no instance explains is listed before its host's agent removes it."
+    )
+    drift_grace_s: float = setting(
+        60.0,
+        "Seconds that other drift between instances, guests and allocations must last before it is put right by "
+        "itself.",
+    )
+    drift_max_findings: int = setting(
+        10000,
+        "Findings at which one look for drift stops; those are listed, and the page says that there are more.",
+        min_value=1,
+    )
 
 
 def server_options() -> ServerOptions:
-    """The options as they are set now."""
-    ours: dict[str, Any] = settings.KILONOVA
-    return ServerOptions(
-        image_dir=Path(ours["IMAGE_DIR"]),
-        image_max_bytes=ours["IMAGE_MAX_BYTES"],
-        key_pairs_per_user=ours.get("QUOTA_KEY_PAIRS", 100),
-        server_groups_per_project=ours.get("QUOTA_SERVER_GROUPS", 10),
-        server_group_members=ours.get("QUOTA_SERVER_GROUP_MEMBERS", 10),
-        upload_stale_s=ours.get("UPLOAD_STALE_S", 3600.0),
-        image_unknown_days=ours["IMAGE_UNKNOWN_DAYS"],
-        image_reserve_bytes=ours["IMAGE_RESERVE_BYTES"],
-    )
+    """The options as settings have them now."""
+    return options_now(ServerOptions)

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
+from computeagent.conf import HostSettings
 from computeagent.drivers.device_spec import device_specs_of_text
 from computeagent.drivers.host_options import HostOptions, reserved_pages_parse
 from controlplane.kernel.cpu_list import parse_cpus
@@ -24,19 +25,19 @@ def host_arguments_add(parser: ArgumentParser) -> None:
     )
 
 
-def host_options(arguments: Mapping[str, Any], settings: Mapping[str, Any]) -> HostOptions:
+def host_options(arguments: Mapping[str, Any], settings: HostSettings) -> HostOptions:
     """Raises Invalid for a text that is not what its option takes."""
 
-    def given(name: str) -> str:
+    def given(name: str, otherwise: str) -> str:
         value = arguments.get(name)
-        return str(settings[name.upper()] if value is None else value)
+        return otherwise if value is None else str(value)
 
     pages = arguments.get("reserved_huge_pages")
-    texts = str(settings["RESERVED_HUGE_PAGES"]).split(";") if pages is None else pages
+    texts = settings.reserved_huge_pages.split(";") if pages is None else pages
     return HostOptions(
-        cpu_dedicated_set=parse_cpus(given("cpu_dedicated_set"), "cpu_dedicated_set"),
-        cpu_shared_set=parse_cpus(given("cpu_shared_set"), "cpu_shared_set"),
+        cpu_dedicated_set=parse_cpus(given("cpu_dedicated_set", settings.cpu_dedicated_set), "cpu_dedicated_set"),
+        cpu_shared_set=parse_cpus(given("cpu_shared_set", settings.cpu_shared_set), "cpu_shared_set"),
         reserved_pages=tuple(reserved_pages_parse(text) for text in texts if text.strip()),
-        device_specs=device_specs_of_text(given("pci_device_spec")),
-        unused_images_s=float(settings["IMAGE_CACHE_UNUSED_S"]),
+        device_specs=device_specs_of_text(given("pci_device_spec", settings.pci_device_spec)),
+        unused_images_s=settings.image_cache_unused_s,
     )

@@ -1,32 +1,49 @@
-"""Options of notifications: settings.KILONOVA read once into a frozen object."""
+"""Settings of notifications and of the webhooks that get them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
-from django.conf import settings
-
-PREFIX = "NOTIFICATION_"
+from controlplane.infra.conf import options_now
+from controlplane.kernel.settings import networks_problem, setting
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationOptions:
-    """Names in settings.KILONOVA are NOTIFICATION_ and these in capitals."""
+    """Which events are written, and how long and where webhooks are tried."""
 
-    format: str = "versioned"
-    events: tuple[str, ...] = ()
-    log: bool = True
-    timeout_s: float = 10.0
-    attempts: int = 12
-    deadline_s: float = 86400.0
-    retention_days: float = 7.0
-    allowed_networks: tuple[str, ...] = ()
+    format: str = setting(
+        "versioned",
+        "Form of notifications: Nova's versioned payloads, or none at all.",
+        env="NOTIFICATION_FORMAT",
+        choices=("versioned", "none"),
+    )
+    events: tuple[str, ...] = setting(
+        (),
+        "Patterns of events (scheduler.*) that are always written and logged; others only while a webhook wants them.",
+        env="NOTIFICATION_EVENTS",
+    )
+    log: bool = setting(
+        True, "Whether each notification that is written goes to the log as well.", env="NOTIFICATION_LOG"
+    )
+    timeout_s: float = setting(
+        10.0, "Seconds that a webhook's receiver may take to answer.", env="NOTIFICATION_TIMEOUT_S", min_value=0.1
+    )
+    attempts: int = setting(
+        12, "How often an event is sent to a webhook before it is given up.", env="NOTIFICATION_ATTEMPTS", min_value=1
+    )
+    deadline_s: float = setting(
+        86400.0, "Seconds after which an event is not sent any more.", env="NOTIFICATION_DEADLINE_S", min_value=1
+    )
+    retention_days: float = setting(
+        7.0, "Days for which notifications are kept; 0: for ever.", env="NOTIFICATION_RETENTION_DAYS"
+    )
+    allowed_networks: tuple[str, ...] = setting(
+        (),
+        "Addresses and networks (10.0.0.0/8) that webhooks may reach though they are loopback, link-local or private.",
+        env="NOTIFICATION_ALLOWED_NETWORKS",
+        problem=networks_problem,
+    )
 
 
 def notification_options() -> NotificationOptions:
-    """The options as settings have them now (tests override settings, so nothing is kept)."""
-    given: Mapping[str, Any] = settings.KILONOVA
-    names = (field.name for field in fields(NotificationOptions))
-    return NotificationOptions(
-        **{name: given[PREFIX + name.upper()] for name in names if PREFIX + name.upper() in given}
-    )
+    """The options as settings have them now."""
+    return options_now(NotificationOptions)

@@ -1,4 +1,4 @@
-"""What every way of running shares. Values come from the environment through `env`."""
+"""What every way of running shares. What differs between installations comes from the environment through `env`."""
 
 from pathlib import Path
 from typing import Any
@@ -7,27 +7,28 @@ import dj_database_url
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
-from controlplane.settings import env, watching
-from controlplane.settings.hosts import HOST_SETTINGS
-from controlplane.settings.limits import LIMIT_SETTINGS
-from controlplane.settings.plugins import PLUGIN_SETTINGS
+from controlplane.settings import env
+from controlplane.settings.installation import InstallationOptions
 
 # Lets classes of Django that are generic for the type checker only be written as such.
 django_stubs_ext.monkeypatch()
 
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
-STATE_DIR = Path(
-    env.text("KILONOVA_STATE", str(BASE_DIR / "state"), "Directory for all that a laptop installation writes.")
-).resolve()
+# Lower case, so that Django takes it for no setting: it holds the secret key.
+installation = env.options_of_environment(InstallationOptions)
+KILONOVA: dict[str, Any] = {
+    name: value for options in env.APP_OPTIONS for name, value in env.values_of(options).items()
+}
+"""Our own settings by environment name. Code reads them through the `conf.py` of its app."""
 
-SECRET_KEY = env.text("SECRET_KEY", "", "Signs sessions and the queue's packages. At least 50 random characters.")
+BASE_DIR = env.BASE_DIR
+STATE_DIR = Path(installation.state).resolve()
+
+SECRET_KEY = installation.secret_key
 DEBUG = False
-ALLOWED_HOSTS = list(
-    env.words("ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"), "Host names the web server answers to.")
-)
-CSRF_TRUSTED_ORIGINS = list(
-    env.words("CSRF_TRUSTED_ORIGINS", (), "Origins (https://name) whose forms are accepted, when behind a proxy.")
-)
+ALLOWED_HOSTS = list(installation.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = list(installation.csrf_trusted_origins)
+DATABASE_URL = installation.database_url
+REDIS_URL = installation.redis_url
 
 INSTALLED_APPS = [
     "controlplane.identity",
@@ -94,13 +95,6 @@ TEMPLATES = [
         },
     }
 ]
-
-DATABASE_URL = env.text(
-    "DATABASE_URL",
-    f"sqlite:///{STATE_DIR / 'kilonova.sqlite3'}",
-    "The database: sqlite:///FILE or postgres://...",
-)
-REDIS_URL = env.text("REDIS_URL", "", "Redis for wake-ups (redis://...). Empty: wake-ups go through the database.")
 
 
 def database(url: str) -> dict[str, Any]:
@@ -197,7 +191,7 @@ Q_CLUSTER = {
     "ALT_CLUSTERS": {},
     "orm": "default",
     "broker_class": "controlplane.work.queue_broker.WakeupBroker",
-    "workers": env.integer("CONDUCTOR_WORKERS", 2, "Processes of the conductor that do work.", minimum=1),
+    "workers": KILONOVA["CONDUCTOR_WORKERS"],
     "queue_limit": 1,
     "bulk": 1,
     "timeout": 300,
@@ -212,187 +206,20 @@ Q_CLUSTER = {
     "log_level": "WARNING",
 }
 
-LOGGING = watching.LOGGING
-
-KILONOVA: dict[str, Any] = {
-    "REPORT_INTERVAL_S": env.number("REPORT_INTERVAL_S", 10.0, "Seconds between heartbeats of an agent.", minimum=0.1),
-    "SERVICE_DOWN_TIME_S": env.number(
-        "SERVICE_DOWN_TIME_S",
-        60.0,
-        "An agent silent for longer than this many seconds counts as down.",
-        minimum=0.5,
-    ),
-    "MAX_ATTEMPTS": env.integer(
-        "MAX_ATTEMPTS", 3, "Hosts tried for one instance, the first included, where no policy is active.", minimum=1
-    ),
-    "LEASE_S": env.number("LEASE_S", 30.0, "Seconds a worker owns a piece of work before it must renew.", minimum=1.0),
-    "RECONCILE_INTERVAL_S": env.number(
-        "RECONCILE_INTERVAL_S", 2.0, "Seconds between looks for work that stood still.", minimum=0.1
-    ),
-    "BUILD_DEADLINE_S": env.number(
-        "BUILD_DEADLINE_S",
-        1800.0,
-        "Seconds after which a build that has not ended becomes ERROR.",
-        minimum=10.0,
-    ),
-    "TOKEN_LIFETIME_S": env.number("TOKEN_LIFETIME_S", 86400.0, "Seconds an API token is good for.", minimum=60.0),
-    "IMAGE_DIR": Path(env.text("IMAGE_DIR", str(STATE_DIR / "images"), "Directory that holds uploaded images.")),
-    "IMAGE_MAX_BYTES": env.integer("IMAGE_MAX_BYTES", 64 * 2**30, "Largest image that may be uploaded.", minimum=1),
-    "TRUSTED_PROXIES": env.integer(
-        "TRUSTED_PROXIES", 0, "Proxies before the web server whose X-Forwarded-For is believed."
-    ),
-    "INITIAL_CPU_ALLOCATION_RATIO": env.number(
-        "INITIAL_CPU_ALLOCATION_RATIO",
-        4.0,
-        "vCPUs promised per physical one, for hosts that register anew.",
-        minimum=0.1,
-    ),
-    "INITIAL_RAM_ALLOCATION_RATIO": env.number(
-        "INITIAL_RAM_ALLOCATION_RATIO",
-        1.0,
-        "Memory promised per MiB there is, for new hosts.",
-        minimum=0.1,
-    ),
-    "INITIAL_DISK_ALLOCATION_RATIO": env.number(
-        "INITIAL_DISK_ALLOCATION_RATIO",
-        1.0,
-        "Disk promised per GiB there is, for hosts that register anew.",
-        minimum=0.1,
-    ),
-    "RESERVED_HOST_CPUS": env.integer("RESERVED_HOST_CPUS", 0, "vCPUs of each host that instances never get."),
-    "RESERVED_HOST_MEMORY_MIB": env.integer(
-        "RESERVED_HOST_MEMORY_MIB", 512, "Memory of each host, in MiB, that instances never get."
-    ),
-    "RESERVED_HOST_DISK_GIB": env.integer(
-        "RESERVED_HOST_DISK_GIB", 0, "Disk of each host, in GiB, that instances never get."
-    ),
-    "LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE": env.boolean(
-        "LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE",
-        False,
-        "Whether a project named in an aggregate's filter_tenant_id gets hosts of such aggregates only.",
-    ),
-    "PLACEMENT_AGGREGATE_REQUIRED_FOR_TENANTS": env.boolean(
-        "PLACEMENT_AGGREGATE_REQUIRED_FOR_TENANTS",
-        False,
-        "With the one above: whether a project that no aggregate names gets no host at all.",
-    ),
-    "QUERY_PLACEMENT_FOR_IMAGE_TYPE_SUPPORT": env.boolean(
-        "QUERY_PLACEMENT_FOR_IMAGE_TYPE_SUPPORT",
-        False,
-        "Whether only hosts with the trait of the image's disk format are asked for.",
-    ),
-    "ENABLE_ISOLATED_AGGREGATE_FILTERING": env.boolean(
-        "ENABLE_ISOLATED_AGGREGATE_FILTERING",
-        False,
-        "Whether an aggregate with trait:X=required is kept for flavors and images that require X.",
-    ),
-    "IMAGE_METADATA_PREFILTER": env.boolean(
-        "IMAGE_METADATA_PREFILTER",
-        False,
-        "Whether only hosts with the traits of the devices that the image's properties name are asked for.",
-    ),
-    "QUERY_PLACEMENT_FOR_ROUTED_NETWORK_AGGREGATES": env.boolean(
-        "QUERY_PLACEMENT_FOR_ROUTED_NETWORK_AGGREGATES",
-        False,
-        "Whether only hosts in the aggregates of a routed network's segments are asked for.",
-    ),
-    "QUOTA_KEY_PAIRS": env.integer("QUOTA_KEY_PAIRS", 100, "Key pairs a user may have."),
-    "QUOTA_SERVER_GROUPS": env.integer("QUOTA_SERVER_GROUPS", 10, "Server groups a project may have."),
-    "QUOTA_SERVER_GROUP_MEMBERS": env.integer("QUOTA_SERVER_GROUP_MEMBERS", 10, "Instances a server group may have."),
-    "QUOTA_RECHECK": env.boolean(
-        "QUOTA_RECHECK", True, "Whether a batch that found hosts ends in ERROR if its project is over quota by then."
-    ),
-    "UPLOAD_STALE_S": env.number(
-        "UPLOAD_STALE_S", 3600.0, "Seconds after which the file of a cut-off image upload is removed.", minimum=1.0
-    ),
-    "CLAIM_ROUNDS": env.integer(
-        "CLAIM_ROUNDS", 10, "How often a batch is scheduled anew when others take the room first.", minimum=1
-    ),
-    "DECISION_MAX_BYTES": env.integer(
-        "DECISION_MAX_BYTES",
-        8192,
-        "Bytes that the stored trace of one decision may take; above it the trace is cut to what matters most.",
-        minimum=1024,
-    ),
-    "DECISION_SNAPSHOT_BYTES": env.integer(
-        "DECISION_SNAPSHOT_BYTES",
-        2048,
-        "Bytes that one decision may add for the fleet it saw, before a new base is written; 0: fleets are not kept.",
-    ),
-    "DECISION_SNAPSHOT_DAYS": env.number(
-        "DECISION_SNAPSHOT_DAYS",
-        7.0,
-        "Days for which the fleets that decisions saw are kept, for replays; 0: as long as the decisions.",
-        minimum=0.0,
-    ),
-    "DECISION_RETENTION_DAYS": env.number(
-        "DECISION_RETENTION_DAYS", 30.0, "Days for which decisions are kept; 0: for ever.", minimum=0.0
-    ),
-    "DECISION_RETENTION_COUNT": env.integer(
-        "DECISION_RETENTION_COUNT", 100_000, "How many of the newest decisions are kept; 0: any number."
-    ),
-    "PCI_ALIASES": env.text(
-        "PCI_ALIASES",
-        "",
-        "Names for kinds of PCI devices, for flavors to ask for by pci_passthrough:alias: JSON, the form of "
-        'Nova\'s [pci]alias: [{"name": "gpu", "vendor_id": "10de", "product_id": "1eb8"}].',
-    ),
-    "ATTESTATION_URL": env.text(
-        "ATTESTATION_URL", "", "Attestation service (https://host:port/path) that TrustedFilter believes; empty: none."
-    ),
-    "ATTESTATION_AUTH_BLOB": env.text("ATTESTATION_AUTH_BLOB", "", "What the attestation service knows us by."),
-    "ATTESTATION_CA_FILE": env.text(
-        "ATTESTATION_CA_FILE", "", "Certificates that vouch for the attestation service; empty: the system's."
-    ),
-    "ATTESTATION_LIFETIME_S": env.number(
-        "ATTESTATION_LIFETIME_S", 60.0, "Seconds for which what the attestation service found counts.", minimum=0.0
-    ),
-    "ATTESTATION_TIMEOUT_S": env.number(
-        "ATTESTATION_TIMEOUT_S", 5.0, "Seconds that the attestation service may take to answer.", minimum=0.1
-    ),
-    "PLACEMENT_TEST_IDENTITY": env.choice(
-        "PLACEMENT_TEST_IDENTITY",
-        ("", "legacy", "secure", "open"),
-        "For Placement's published test suite: believe any X-Auth-Token, under these rules. Refused in production.",
-    ),
-    "PLACEMENT_CORS_ORIGINS": env.words(
-        "PLACEMENT_CORS_ORIGINS", (), "Origins (https://name) whose pages may call the Placement API from a browser."
-    ),
-    "RANDOMIZE_ALLOCATION_CANDIDATES": env.boolean(
-        "RANDOMIZE_ALLOCATION_CANDIDATES",
-        False,
-        "Whether a limited answer is a random sample of the candidates instead of the first ones.",
-    ),
-    "MAX_ALLOCATION_CANDIDATES": env.integer(
-        "MAX_ALLOCATION_CANDIDATES", -1, "Candidates made for one request at most; -1: no such cap.", minimum=-1
-    ),
-    "ALLOCATION_CANDIDATES_STRATEGY": env.choice(
-        "ALLOCATION_CANDIDATES_STRATEGY",
-        ("depth-first", "breadth-first"),
-        "Under that cap: all candidates of one tree after the other, or one of each tree in turn.",
-    ),
-    "NOTIFICATION_FORMAT": env.choice(
-        "NOTIFICATION_FORMAT",
-        ("versioned", "none"),
-        "Form of notifications: Nova's versioned payloads, or none at all.",
-    ),
-    "NOTIFICATION_EVENTS": env.words(
-        "NOTIFICATION_EVENTS",
-        (),
-        "Patterns of events (scheduler.*) that are always written and logged; others only while a webhook wants them.",
-    ),
-    "NOTIFICATION_LOG": env.boolean(
-        "NOTIFICATION_LOG", True, "Whether each notification that is written goes to the log as well."
-    ),
-    "NOTIFICATION_TIMEOUT_S": env.number(
-        "NOTIFICATION_TIMEOUT_S", 10.0, "Seconds that a webhook's receiver may take to answer.", minimum=0.1
-    ),
-    "NOTIFICATION_ATTEMPTS": env.integer(
-        "NOTIFICATION_ATTEMPTS", 12, "How often an event is sent to a webhook before it is given up.", minimum=1
-    ),
-    "DEFAULT_ZONE": env.text("DEFAULT_ZONE", "nova", "Zone of hosts that are in no aggregate with a zone."),
-    **HOST_SETTINGS,
-    **LIMIT_SETTINGS,
-    **PLUGIN_SETTINGS,
-    **watching.WATCH_SETTINGS,
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"context": {"()": "controlplane.infra.log_lines.ContextFilter"}},
+    "formatters": {
+        "line": {
+            "()": "controlplane.infra.log_lines.PlainLines",
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+        },
+        "json": {"()": "controlplane.infra.log_lines.JsonLines"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": installation.log_format, "filters": ["context"]},
+    },
+    "root": {"handlers": ["stderr"], "level": installation.log_level},
+    "loggers": {"django.request": {"level": "ERROR"}, "django-q": {"level": "WARNING"}},
 }

@@ -5,7 +5,7 @@ A proxy that speaks TLS is named by TRUSTED_PROXIES=1; where that is 0, the web 
 
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane.settings import env, limits
+from controlplane.settings import env
 from controlplane.settings.base import *
 
 if len(SECRET_KEY) < 50:
@@ -20,9 +20,9 @@ if KILONOVA["TRUSTED_PROXIES"]:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = True
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
-SECURE_HSTS_SECONDS = limits.HSTS_SECONDS
-SECURE_HSTS_INCLUDE_SUBDOMAINS = limits.HSTS_INCLUDE_SUBDOMAINS
-SECURE_HSTS_PRELOAD = limits.HSTS_PRELOAD
+SECURE_HSTS_SECONDS = installation.hsts_seconds
+SECURE_HSTS_INCLUDE_SUBDOMAINS = installation.hsts_include_subdomains
+SECURE_HSTS_PRELOAD = installation.hsts_preload
 # Both promises are made for other names too, so whoever runs those decides.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = True

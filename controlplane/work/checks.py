@@ -14,13 +14,16 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004 - Django's name for it
 
-from controlplane.work.conf import HEARTBEAT_LIMIT_S
+from controlplane.infra.conf import settings_by_name
+from controlplane.kernel.settings import settings_of
+from controlplane.work.conf import HEARTBEAT_LIMIT_S, WorkOptions
 
 BROKER = "controlplane.work.queue_broker.WakeupBroker"
 HARD_KILL_S = 3  # django-q2 ends a worker so many seconds after its timeout
 REDIS_SCHEMES = ("redis", "rediss", "unix")
 ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
 MIN_SQLITE_TIMEOUT_S = 5
+WORKERS = settings_of(WorkOptions)["conductor_workers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +214,12 @@ RULES: tuple[SettingRule, ...] = (
     ),
     SettingRule(
         "queue.E005",
-        _key("workers", wrong=lambda v: not isinstance(v, int) or v < 1, because="nobody would work."),
-        _write("Set CONDUCTOR_WORKERS to 1 or more."),
+        _key(
+            "workers",
+            wrong=lambda v: not isinstance(v, int) or bool(WORKERS.out_of_bounds(v)),
+            because="nobody would work.",
+        ),
+        _write(f"Set {WORKERS.name} to {WORKERS.min_value:g} or more."),
     ),
     SettingRule(
         "queue.E006",
@@ -305,7 +312,7 @@ def queue_settings() -> QueueSettings:
         cluster=getattr(settings, "Q_CLUSTER", {}),
         redis_url=settings.REDIS_URL,
         database=settings.DATABASES["default"],
-        ours=settings.KILONOVA,
+        ours=settings_by_name(),
     )
 
 

@@ -4,10 +4,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
-
 from controlplane.infra.request_id import current_request_id
 from controlplane.infra.retention import rows_prune
+from controlplane.work.conf import work_options
 from controlplane.work.models import Heal
 
 TEXT_MAX_CHARS = 2000
@@ -34,4 +33,4 @@ def heal_record(*, kind: str, subject: uuid.UUID | None, found: str, done: str, 
 
 def heals_prune() -> int:
     """Remove what is older than HEAL_RETENTION_DAYS (0: nothing). Returns how many."""
-    return rows_prune(Heal, by="created_at", days=settings.KILONOVA["HEAL_RETENTION_DAYS"])
+    return rows_prune(Heal, by="created_at", days=work_options().heal_retention_days)

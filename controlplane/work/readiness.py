@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from controlplane.infra.db import now_plus
+from controlplane.work.conf import work_options
 from controlplane.work.jobs import CANARY_LEASE, RECONCILE_LEASE
 from controlplane.work.metrics import conductor_queue_age_s
 from controlplane.work.models import NamedLease
@@ -109,7 +110,7 @@ def _reconciler_missing() -> str:
 
 
 def _queue_too_old() -> str:
-    limit, age = float(settings.KILONOVA["READY_QUEUE_AGE_S"]), conductor_queue_age_s()
+    limit, age = work_options().ready_queue_age_s, conductor_queue_age_s()
     return f"work of the conductor has waited for {age:.0f} s, the limit is {limit:g} s" if age > limit else ""
 
 

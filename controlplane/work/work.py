@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
@@ -16,6 +15,7 @@ from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.kernel.ids import parse_uuid
+from controlplane.work.conf import work_options
 from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
@@ -112,7 +112,7 @@ def works_take(
     Ids that are none are left out, as whoever can ring a wake-up can write nonsense.
     """
     ids = [found for one in work_ids if (found := _uuid(one)) is not None]
-    rows = rows_take(ids, owner=owner, lease_s=settings.KILONOVA["LEASE_S"], queue=queue, ownership=ownership)
+    rows = rows_take(ids, owner=owner, lease_s=work_options().lease_s, queue=queue, ownership=ownership)
     oldest_first = sorted(rows, key=lambda row: (row.created_at, row.pk))
     return [(row, WorkLease(row.pk, row.attempt, row.kind, row.subject, ownership)) for row in oldest_first]
 
@@ -122,7 +122,7 @@ def work_fence(*, lease: WorkLease, step: str | None = None) -> None:
 
     On PostgreSQL it also locks the row until the transaction ends, so no other attempt begins meanwhile.
     """
-    held = rows_fence([_attempt(lease)], lease_s=settings.KILONOVA["LEASE_S"], step=step, ownership=lease.ownership)
+    held = rows_fence([_attempt(lease)], lease_s=work_options().lease_s, step=step, ownership=lease.ownership)
     if not held:
         raise _fenced(lease)
 
@@ -131,7 +131,7 @@ def works_fence(*, leases: Iterable[WorkLease], step: str | None = None) -> set[
     """The same for many of the conductor's: the ids of the work whose lease still holds. Nothing may be done for the
     others.
     """
-    return rows_fence(map(_attempt, leases), lease_s=settings.KILONOVA["LEASE_S"], step=step)
+    return rows_fence(map(_attempt, leases), lease_s=work_options().lease_s, step=step)
 
 
 def work_finish(*, lease: WorkLease, state: WorkState = WorkState.DONE, outcome: dict[str, Any] | None = None) -> None:
@@ -224,11 +224,11 @@ class Package:
     @property
     def is_over(self) -> bool:
         """Whether no further piece may be begun."""
-        return time.monotonic() - self._began_at >= float(settings.KILONOVA["LEASE_S"]) / 3
+        return time.monotonic() - self._began_at >= work_options().lease_s / 3
 
     def renew(self) -> None:
         """Prolong the leases that still hold, when the last time was a while ago. Call it outside a transaction."""
-        if time.monotonic() - self._renewed_at < settings.KILONOVA["LEASE_S"] / 6:
+        if time.monotonic() - self._renewed_at < work_options().lease_s / 6:
             return
         self._renewed_at = time.monotonic()
         works_fence(leases=self.leases)

@@ -19,7 +19,7 @@ DOOR = Door(
     require_access=require_access,
     call_of=PlacementCall,
     fault_response=fault_response,
-    origins=lambda: placement_options().cors_origins,
+    origins=lambda: frozenset(placement_options().cors_origins),
 )
 
 serve = csrf_exempt(DOOR.serve)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Subquery
 
 from computeagent.protocol.work import AgentLease, WorkContext, WorkKind, WorkOrder
 from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
+from controlplane.work.conf import work_options
 from controlplane.work.models import Work
 from controlplane.work.work import WorkLease as RowLease
 from scheduling.topology.selectors.claims import topology_of_instance
@@ -46,7 +46,7 @@ def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
         has_devices=bool(guest.pci_devices),
     )
     return WorkOrder(
-        lease=AgentLease(str(work.pk), lease.attempt, owner, settings.KILONOVA["LEASE_S"], work_context),
+        lease=AgentLease(str(work.pk), lease.attempt, owner, work_options().lease_s, work_context),
         kind=WorkKind(work.kind),
         guest=guest,
         request_id=work.request_id,

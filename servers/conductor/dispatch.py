@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Mapping, Sequence
 
-from django.conf import settings
 from django.db.models.functions import Now
 
 from computeagent.protocol.work import WorkKind
@@ -11,6 +10,7 @@ from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.work import NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
+from servers.conf import server_options
 from servers.instances.actions.table import CREATE
 from servers.instances.domain.instance_rules import new_mac
 from servers.instances.selectors.pending import instance_from_body
@@ -144,7 +144,7 @@ def _build_work(
     chosen: Mapping[uuid.UUID, Sequence[Selection]],
     request_ids: Mapping[uuid.UUID, str],
 ) -> dict[uuid.UUID, uuid.UUID]:
-    deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
+    deadline_s = server_options().build_deadline_s
     rows = works_create(
         [
             NewWork(

@@ -9,7 +9,7 @@ from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
-from controlplane.work.conf import answer_seconds_a_minute
+from controlplane.work.conf import work_options
 from scheduling.decisions.selectors.decisions import decision_content, decision_get
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
 from scheduling.domain.snapshots import FlavorSnapshot
@@ -38,7 +38,7 @@ def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = 
     stored = request_from_dict(decision_content(decision=decision).request)
     asked = _asked(stored)
     rows = flavors_visible(caller=caller).filter(disabled=False)
-    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
         answer = schedule_explain(
             request=_asked_again(stored, asked),
             fleet_facts=fleet_facts(asked),

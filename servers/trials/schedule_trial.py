@@ -13,7 +13,7 @@ from controlplane.identity.policy import require
 from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
-from controlplane.work.conf import answer_seconds_a_minute
+from controlplane.work.conf import work_options
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -85,7 +85,7 @@ def trial_explain(
     if host is not None:
         require(caller, "schedule:explain:host")
     asked, request = _request(caller, wanted)
-    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
         answer = schedule_explain(
             request=request,
             fleet_facts=fleet_facts(asked),

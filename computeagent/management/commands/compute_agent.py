@@ -18,10 +18,12 @@ from computeagent.agent.instance_lock import AgentAlreadyRunning
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.ownership import HostRefused
+from computeagent.conf import HostSettings
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.drivers.factory import driver_open
 from computeagent.drivers.host_options import HostOptions
 from computeagent.management.host_settings import host_arguments_add, host_options
+from controlplane.infra.conf import options_now
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.errors import Invalid
 from controlplane.work.work import compute_queue, leases_void
@@ -103,7 +105,7 @@ def _run(agent: Agent) -> int:
 
 def _set_aside(options: dict[str, Any]) -> HostOptions:
     try:
-        return host_options(options, settings.KILONOVA)
+        return host_options(options, options_now(HostSettings))
     except Invalid as error:
         raise CommandError(error.message) from error
 

@@ -5,7 +5,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from controlplane.infra.ttl_cache import TtlCache
-from controlplane.work.conf import ready_cache_s
+from controlplane.work.conf import work_options
 from controlplane.work.readiness import Check
 from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
@@ -24,7 +24,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 when a VM can be created, else 503 with the reasons; always with the state of each check."""
-    checks = _cached.get(readiness_checks, fresh_s=ready_cache_s())
+    checks = _cached.get(readiness_checks, fresh_s=work_options().ready_cache_s)
     reasons = readiness_reasons(checks)
     answer = {
         "ready": not reasons,

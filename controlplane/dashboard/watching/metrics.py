@@ -1,12 +1,12 @@
 """`/metrics`: the installation in numbers, for Prometheus. Made from rows, so every web process tells the same."""
 
-from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.watching.metrics_access import Denial, metrics_denial
+from controlplane.infra.conf import metrics_options
 from controlplane.infra.ttl_cache import TtlCache
 from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gauge
 from controlplane.work.metrics import work_families
@@ -25,7 +25,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if denial is not None:
         return _denied(denial)
     try:
-        text = _cache.get(metrics_text, fresh_s=float(settings.KILONOVA["METRICS_CACHE_S"]))
+        text = _cache.get(metrics_text, fresh_s=metrics_options().metrics_cache_s)
     except DatabaseFailure as error:
         return _quiet(HttpResponse(f"The database does not answer: {type(error).__name__}\n", _PLAIN, 503))
     return HttpResponse(text, CONTENT_TYPE)
@@ -33,7 +33,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def metrics_text() -> str:
     """The page as it is now. Nine queries."""
-    window_s = float(settings.KILONOVA["METRICS_WINDOW_S"])
+    window_s = metrics_options().metrics_window_s
     window = gauge(
         "kilonova_window_seconds",
         "The window: what is said to have ended or been made within it is of so many seconds back.",

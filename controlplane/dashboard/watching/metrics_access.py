@@ -4,11 +4,11 @@ import hmac
 import ipaddress
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.http import HttpRequest
 
 from controlplane.identity.addresses import address_of
 from controlplane.identity.conf import identity_options
+from controlplane.infra.conf import metrics_options
 
 BEARER = "bearer"
 
@@ -23,7 +23,7 @@ class Denial:
 
 def metrics_denial(request: HttpRequest) -> Denial | None:
     """None when the request may read the metrics."""
-    token = str(settings.KILONOVA["METRICS_TOKEN"])
+    token = metrics_options().metrics_token
     sent = _sent_token(request)
     if (token and sent and _is_same(sent, token)) or _is_from_allowed_address(request):
         return None
@@ -45,7 +45,7 @@ def _is_same(sent: str, token: str) -> bool:
 
 def _is_from_allowed_address(request: HttpRequest) -> bool:
     """Not believed where a proxy stands in front that this installation was not told of: it would look like it."""
-    networks = settings.KILONOVA["METRICS_ALLOW"]
+    networks = metrics_options().metrics_allow
     is_forwarded = "X-Forwarded-For" in request.headers or "Forwarded" in request.headers
     if not networks or (is_forwarded and not identity_options().trusted_proxies):
         return False

@@ -5,6 +5,7 @@ from importlib import import_module
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 
+from controlplane.identity.conf import identity_options
 from controlplane.infra.retention import rows_prune
 
 
@@ -15,4 +16,4 @@ def sessions_prune() -> None:
 
 def admin_log_prune() -> int:
     """Remove what is older than ADMIN_LOG_RETENTION_DAYS (0: nothing). Returns how many."""
-    return rows_prune(LogEntry, by="action_time", days=settings.KILONOVA["ADMIN_LOG_RETENTION_DAYS"])
+    return rows_prune(LogEntry, by="action_time", days=identity_options().admin_log_retention_days)

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from controlplane.identity.domain import Caller
 from controlplane.infra.answer_budget import RecentResults, answer_budget
 from controlplane.kernel.errors import NotFound, Throttled
-from controlplane.work.conf import answer_seconds_a_minute
+from controlplane.work.conf import work_options
 from scheduling.decisions.ledger.trace_content import times_of, with_times
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.selectors.store import decision_record_of
@@ -91,7 +91,9 @@ def _replayed_trace(decision: SchedulingDecision) -> Trace | None:
     if rows_stored is not None:
         return rows_stored
     try:
-        with answer_budget.spend(f"replay:{decision.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+        with answer_budget.spend(
+            f"replay:{decision.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute
+        ):
             replay = replay_of(decision=decision)
     except Throttled:
         return None

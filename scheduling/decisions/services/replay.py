@@ -6,7 +6,7 @@ from uuid import UUID
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.answer_budget import answer_budget
-from controlplane.work.conf import answer_seconds_a_minute
+from controlplane.work.conf import work_options
 from scheduling.decisions.ledger.difference import TraceDifference
 from scheduling.decisions.selectors.decisions import decision_get
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
@@ -31,7 +31,7 @@ def decision_replay(*, caller: Caller, decision_id: UUID) -> ReplayReport:
     Compares all that was decided, to the bit; times are not compared. Raises NotFound, also for another project's.
     """
     decision = decision_get(caller=caller, decision_id=decision_id)
-    with answer_budget.spend(f"replay:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
+    with answer_budget.spend(f"replay:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
         replay = replay_of(decision=decision)
     if replay.state in (ReplayState.DIFFERENT, ReplayState.FAILED):
         log.warning("decision=%s %s", decision_id, replay.sentence)

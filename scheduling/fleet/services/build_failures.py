@@ -7,13 +7,13 @@ the choice altogether, says why in the service's reason, and is taken back when 
 import logging
 from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
 from controlplane.work.heals import HOST_DISABLED, HOST_ENABLED, heal_record
+from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.build_failures import HostDisableRule
 from scheduling.fleet.services.service_switch import service_switch
 from scheduling.models import COMPUTE_BINARY, BuildFailures, ComputeNode, Service
@@ -62,8 +62,8 @@ def operator_spoke(*, host: str, disabled: bool) -> None:
 
 def failure_rule() -> HostDisableRule:
     """As the settings have it."""
-    options = settings.KILONOVA
-    return HostDisableRule(int(options["BUILD_FAILURES_DISABLE"]), float(options["BUILD_FAILURES_HALF_LIFE_S"]))
+    options = scheduling_options()
+    return HostDisableRule(options.build_failures_disable, options.build_failures_half_life_s)
 
 
 def _judge_quietly(host: str) -> bool:

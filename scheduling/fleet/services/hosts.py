@@ -3,13 +3,13 @@
 from dataclasses import fields
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.conf import work_options
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.errors import HostInUse
@@ -160,6 +160,6 @@ def _registration(service: Service, node: ComputeNode) -> Registration:
         compute_node_uuid=str(node.id),
         disabled=service.disabled,
         report_interval_s=scheduling_options().report_interval_s,
-        lease_s=settings.KILONOVA["LEASE_S"],
+        lease_s=work_options().lease_s,
         disabled_reason=service.disabled_reason,
     )

@@ -6,13 +6,13 @@ same project wait until the first one's rows can be counted, so together they ca
 
 import uuid
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
 from controlplane.kernel.errors import QuotaExceeded
 from servers.catalog.domain.quota import ImageAmounts, QuotaAmounts, Shortfall, count_that_fits, overruns, shortfalls
 from servers.catalog.selectors.quota import image_quota_limits, image_quota_usage, quota_limit_amounts, quota_usage
+from servers.conf import server_options
 from servers.models import ProjectQuotaLock
 
 
@@ -45,7 +45,7 @@ def quota_recheck(*, project_id: uuid.UUID) -> None:
     Creates are counted under a lock, so together they never go over: what this finds is a limit that was lowered
     after a request was taken. The setting QUOTA_RECHECK, Nova's `[quota]recheck_quota`, switches it off.
     """
-    if settings.KILONOVA["QUOTA_RECHECK"]:
+    if server_options().quota_recheck:
         used, limits = quota_usage(project_id=project_id), quota_limit_amounts(project_id=project_id)
         _raise_for(overruns(used=used, limits=limits))
 

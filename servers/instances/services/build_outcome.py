@@ -1,6 +1,5 @@
 """What an agent reports of a build: it runs, or it failed and the host holds nothing of it any more."""
 
-from django.conf import settings
 from django.db import transaction
 
 from computeagent.protocol.guests import GuestFacts
@@ -10,6 +9,7 @@ from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_cre
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
+from servers.conf import server_options
 from servers.instances.actions.table import CREATE
 from servers.instances.domain.build_ends import FAILURE_RULES, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
@@ -91,7 +91,7 @@ def _hand_back(instance: Instance, reason: str, details: str) -> None:
         compute_node_uuid=None,
         hosts_tried=[*instance.hosts_tried, instance.host],
     )
-    work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
+    work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, server_options().build_deadline_s))
 
 
 def _end_in_error(instance: Instance, failure: BuildFailure) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from controlplane.identity.domain import Caller
@@ -18,6 +17,7 @@ from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapsho
 from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.catalog.services.server_group import server_group_members_add
+from servers.conf import server_options
 from servers.images.selectors import image_asked, image_for_instance, image_snapshot
 from servers.instances.domain.bodies import InstanceBody, SpecBody
 from servers.instances.domain.instance_rules import (
@@ -97,7 +97,7 @@ def instances_create(*, caller: Caller, wanted: InstanceCreate) -> list[Instance
         if parts.group is not None:
             parts = replace(parts, group=legacy_group_store(caller=caller, group=parts.group))
         requests = _rows_write(caller, wanted, parts, count)
-        deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
+        deadline_s = server_options().build_deadline_s
         work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, requests[0].reservation_id, deadline_s))
     return [pending_instance(request) for request in requests]
 

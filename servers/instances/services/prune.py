@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from controlplane.infra.db import now_plus
 from controlplane.infra.retention import BATCH, DAY_S
+from servers.conf import server_options
 from servers.images.domain.images import ImageStatus
 from servers.models import (
     AttemptRecord,
@@ -47,7 +47,7 @@ def deleted_instances_prune() -> int:
 
     The row of an instance goes last: cut off anywhere, the next round finds it again and goes on.
     """
-    days = settings.KILONOVA["DELETED_RETENTION_DAYS"]
+    days = server_options().deleted_retention_days
     removed = 0
     while days:
         old = Instance.objects.filter(deleted_at__lt=now_plus(-days * DAY_S)).order_by("deleted_at")
@@ -68,7 +68,7 @@ def deleted_images_prune() -> int:
 
     Those of the installation stay: by its row `up` knows that somebody deleted the demo image and does not want it.
     """
-    days = settings.KILONOVA["DELETED_RETENTION_DAYS"]
+    days = server_options().deleted_retention_days
     if not days:
         return 0
     gone = Image.objects.filter(status=ImageStatus.DELETED, project__isnull=False)

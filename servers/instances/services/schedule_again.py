@@ -3,7 +3,6 @@
 import uuid
 from dataclasses import fields
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
@@ -15,6 +14,7 @@ from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, open_work_subjects, work_create
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_lock, quota_recheck
+from servers.conf import server_options
 from servers.images.domain.images import ImageStatus
 from servers.instances.actions.table import SCHEDULE_AGAIN
 from servers.instances.domain.bodies import InstanceBody
@@ -54,7 +54,7 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
         claims_free([before.pk])  # it should hold nothing; what it may have kept must not double
         request = _request_from(before, spec)
         _row_replace(before, request, spec)
-        deadline_s = settings.KILONOVA["BUILD_DEADLINE_S"]
+        deadline_s = server_options().build_deadline_s
         work = work_create(NewWork(CONDUCTOR_QUEUE, SCHEDULE_AND_BUILD, request.reservation_id, deadline_s))
         _write_down(before, request, caller, work)
     return work

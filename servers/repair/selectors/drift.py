@@ -15,7 +15,6 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from computeagent.protocol.power import PowerState
@@ -24,6 +23,7 @@ from controlplane.kernel.errors import NotFound
 from controlplane.work.work import open_work_subjects
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.selectors.liveness import hosts_up
+from servers.conf import server_options
 from servers.instances.domain.task_rules import TASK_RULES, task_heal_for
 from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, GUEST_DRIFTS, Drift, DriftKind, drift_key
@@ -115,8 +115,8 @@ def drift_get(*, key: str) -> Drift:
 
 def grace_s(kind: DriftKind) -> float:
     """Seconds that a drift of this kind must last before it is put right without being asked for."""
-    name = "ORPHAN_GUEST_GRACE_S" if kind is DriftKind.ORPHAN_GUEST else "DRIFT_GRACE_S"
-    return float(settings.KILONOVA[name])
+    options = server_options()
+    return options.orphan_guest_grace_s if kind is DriftKind.ORPHAN_GUEST else options.drift_grace_s
 
 
 def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:

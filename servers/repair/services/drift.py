@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
@@ -18,6 +17,7 @@ from controlplane.work.heals import heal_record
 from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, Package, WorkLease, work_create, work_finish
 from scheduling.fleet.services.inventory_drift import inventory_restore
+from servers.conf import server_options
 from servers.instances.work_kinds import DRIFT_CHECK
 from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
@@ -126,7 +126,7 @@ def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) 
     later one counts; a row that only the earlier one saw comes back with the next.
     """
     kinds, began_at = LOOKS[name], db_now()
-    limit = int(settings.KILONOVA["DRIFT_MAX_FINDINGS"])
+    limit = server_options().drift_max_findings
     walk, counts = islice(drift_find(kinds), limit + 1), Counter[str]()
     is_cut = False
     while part := list(islice(walk, TOGETHER)):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from controlplane.infra.db import db_now
@@ -15,6 +14,7 @@ from controlplane.work.heals import LOST_TASK, OVERDUE_TASK, heal_record
 from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
 from scheduling.topology.services.claims import claims_free
+from servers.conf import server_options
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
 from servers.instances.services.delete import deletion_take_up
@@ -125,7 +125,7 @@ def _retry(stuck: _Stuck) -> None:
     instance, kind = stuck.instance, TASK_RULES[stuck.task].work
     if kind == RESCHEDULE:
         _state(stuck, task_state=TaskState.SCHEDULING)
-        work_create(NewWork(CONDUCTOR_QUEUE, kind, instance.pk, settings.KILONOVA["BUILD_DEADLINE_S"]))
+        work_create(NewWork(CONDUCTOR_QUEUE, kind, instance.pk, server_options().build_deadline_s))
         return
     rule = ACTION_OF_WORK[kind]
     _state(stuck, task_state=rule.task)

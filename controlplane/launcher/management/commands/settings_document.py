@@ -1,21 +1,21 @@
 """`manage.py settings_document`: writes docs/settings.md from the settings as they are declared."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.settings import base, env
+from controlplane.kernel.settings import Setting, settings_of
+from controlplane.settings import env
 
 DOCUMENT = Path("docs/settings.md")
-STATE_SETTING = "KILONOVA_STATE"
-YES_OR_NO = {"True": "yes", "False": "no"}
 
 INTRODUCTION = """\
 # Settings
 
-<!-- Written by `manage.py settings_document`; edit the declarations in controlplane/settings, not this page. -->
+<!-- Written by `manage.py settings_document`; edit the declarations in the conf.py of each app, not this page. -->
 
 Every setting is an environment variable, read once when a process starts. One that is empty counts as not set; one
 that does not parse stops the process with a sentence that names it. All processes of an installation (web server,
@@ -27,6 +27,9 @@ stands behind a proxy that speaks TLS: it demands `SECRET_KEY`, sends plain HTTP
 `manage.py collectstatic` left them.
 
 A default that begins with `$KILONOVA_STATE` lies in that directory, one that begins with `./` in the checkout.
+
+| name | value | default | meaning |
+| --- | --- | --- | --- |
 """
 
 
@@ -42,7 +45,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write or compare."""
-        page, text = base.BASE_DIR / DOCUMENT, settings_document()
+        page, text = env.BASE_DIR / DOCUMENT, settings_document()
         if not options["check"]:
             page.write_text(text, encoding="utf-8")
         elif not page.exists() or page.read_text(encoding="utf-8") != text:
@@ -51,19 +54,16 @@ class Command(BaseCommand):
 
 def settings_document() -> str:
     """The page. It is the same on every machine and in every way of running."""
-    rows = [_row(setting) for setting in env.DECLARED.values()]
-    return "\n".join([INTRODUCTION, "| name | value | default | meaning |", "| --- | --- | --- | --- |", *rows, ""])
+    return INTRODUCTION + "".join(_rows())
 
 
-def _row(setting: env.EnvSetting) -> str:
-    default = f"`{_portable(setting)}`" if setting.default else "(empty)"
+def _rows() -> Iterator[str]:
+    for options in env.ALL_OPTIONS:
+        for setting in settings_of(options).values():
+            yield _row(setting)
+
+
+def _row(setting: Setting) -> str:
+    default = f"`{setting.default_text}`" if setting.default_text else "(empty)"
     cells = (f"`{setting.name}`", setting.kind, default, setting.help)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _portable(setting: env.EnvSetting) -> str:
-    """The default without this machine's paths."""
-    text = YES_OR_NO.get(setting.default, setting.default)
-    if setting.name != STATE_SETTING:
-        text = text.replace(str(base.STATE_DIR), f"${STATE_SETTING}")
-    return text.replace(str(base.BASE_DIR), ".")
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"

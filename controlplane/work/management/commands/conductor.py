@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane.work.cluster import CrashOnlyCluster
+from controlplane.work.conf import work_options
 from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
 from controlplane.work.named_leases import lease_renew
 from controlplane.work.reconcile import reconcile_round
@@ -24,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start the cluster and its periodic work."""
-        owner, interval = worker_name(), settings.KILONOVA["RECONCILE_INTERVAL_S"]
+        owner, interval = worker_name(), work_options().reconcile_interval_s
         cluster = CrashOnlyCluster(queue=CONDUCTOR_QUEUE, workers=options["workers"])
 
         def speak_for_the_busy() -> None:

@@ -4,19 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from computeagent.conf import HostSettings
 from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
 from computeagent.drivers.host_options import ReservedPages
 from computeagent.management.host_settings import host_options
 from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 
-NOTHING = {
-    "CPU_DEDICATED_SET": "",
-    "CPU_SHARED_SET": "",
-    "RESERVED_HUGE_PAGES": "",
-    "PCI_DEVICE_SPEC": "",
-    "IMAGE_CACHE_UNUSED_S": 3600.0,
-}
+NOTHING = HostSettings(image_cache_unused_s=3600.0)
 CARD = PciDeviceRecord("0000:81:00.0", "8086", "1572", DeviceType.PF, devname="ens1f0")
 FUNCTION = PciDeviceRecord("0000:81:02.1", "8086", "154c", DeviceType.VF, 1, CARD.address, "", "ens1f0")
 GPU = PciDeviceRecord("0000:0a:00.0", "10de", "1db6", DeviceType.STANDARD, 0)
@@ -37,12 +32,12 @@ def test_nothing_set_aside_by_default() -> None:
 def test_settings_are_read() -> None:
     options = host_options(
         {},
-        NOTHING
-        | {
-            "CPU_DEDICATED_SET": "2-3",
-            "CPU_SHARED_SET": "0",
-            "RESERVED_HUGE_PAGES": "node:0,size:2048,count:1; node:1,size:2048,count:2",
-        },
+        replace(
+            NOTHING,
+            cpu_dedicated_set="2-3",
+            cpu_shared_set="0",
+            reserved_huge_pages="node:0,size:2048,count:1; node:1,size:2048,count:2",
+        ),
     )
 
     assert (options.cpu_dedicated_set, options.cpu_shared_set) == ({2, 3}, {0})
@@ -52,7 +47,7 @@ def test_settings_are_read() -> None:
 def test_option_overrides_its_setting() -> None:
     options = host_options(
         {"cpu_dedicated_set": "5", "cpu_shared_set": "", "reserved_huge_pages": ["node:0,size:4,count:9"]},
-        NOTHING | {"CPU_DEDICATED_SET": "2-3", "CPU_SHARED_SET": "0", "RESERVED_HUGE_PAGES": "nonsense"},
+        replace(NOTHING, cpu_dedicated_set="2-3", cpu_shared_set="0", reserved_huge_pages="nonsense"),
     )
 
     assert (options.cpu_dedicated_set, options.cpu_shared_set) == ({5}, set())

@@ -1,0 +1,83 @@
+"""How settings come out of the environment: defaults in the state directory, values that stop a process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import override_settings
+
+from controlplane.work.conf import work_options
+
+ROOT = Path(__file__).resolve().parents[3]
+SHOWN = """
+import json
+from controlplane.settings import base
+named = {name: base.KILONOVA[name] for name in ("LEASE_S", "QUOTA_RECHECK", "NOTIFICATION_EVENTS")}
+named["IMAGE_DIR"] = str(base.KILONOVA["IMAGE_DIR"])
+print(json.dumps({**named, "DATABASE_URL": base.DATABASE_URL, "STATE_DIR": str(base.STATE_DIR)}))
+"""
+
+
+def run(directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", SHOWN], cwd=directory, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_nothing_given_means_the_defaults_and_the_checkout(tmp_path: Path) -> None:
+    assert json.loads(run(tmp_path, LEASE_S="").stdout) == {
+        "LEASE_S": 30.0,
+        "QUOTA_RECHECK": True,
+        "NOTIFICATION_EVENTS": [],
+        "IMAGE_DIR": f"{ROOT}/state/images",
+        "DATABASE_URL": f"sqlite:///{ROOT}/state/kilonova.sqlite3",
+        "STATE_DIR": f"{ROOT}/state",
+    }
+
+
+def test_state_directory_moves_what_lies_in_it(tmp_path: Path) -> None:
+    """One that is relative lies where the process was started."""
+    shown = json.loads(run(tmp_path, KILONOVA_STATE="here").stdout)
+    assert shown["STATE_DIR"] == f"{tmp_path}/here"
+    assert shown["IMAGE_DIR"] == f"{tmp_path}/here/images"
+    assert shown["DATABASE_URL"] == f"sqlite:///{tmp_path}/here/kilonova.sqlite3"
+
+
+def test_values_are_taken(tmp_path: Path) -> None:
+    shown = json.loads(
+        run(tmp_path, LEASE_S="5", QUOTA_RECHECK="no", NOTIFICATION_EVENTS="a.*, b", IMAGE_DIR="/srv/images").stdout
+    )
+    assert (shown["LEASE_S"], shown["QUOTA_RECHECK"]) == (5.0, False)
+    assert (shown["NOTIFICATION_EVENTS"], shown["IMAGE_DIR"]) == (["a.*", "b"], "/srv/images")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("LEASE_S", "soon", "LEASE_S must be a number >= 1, not 'soon'"),
+        ("LEASE_S", "0.5", "LEASE_S must be a number >= 1, not '0.5': below 1"),
+        ("MAX_ATTEMPTS", "101", "MAX_ATTEMPTS must be a whole number from 1 to 100, not '101': above 100"),
+        ("QUOTA_RECHECK", "perhaps", "QUOTA_RECHECK must be yes or no, not 'perhaps'"),
+        ("NOTIFICATION_FORMAT", "nova", "NOTIFICATION_FORMAT must be one of versioned, none, not 'nova': unknown"),
+        ("METRICS_TOKEN", "short", "METRICS_TOKEN must be at least 16 characters of ASCII"),
+    ],
+)
+def test_value_that_makes_no_sense_stops_the_process_by_name(
+    tmp_path: Path, name: str, value: str, sentence: str
+) -> None:
+    done = run(tmp_path, **{name: value})
+    assert done.returncode == 1
+    assert f"ImproperlyConfigured: {sentence}" in done.stderr
+
+
+def test_options_follow_the_settings_that_a_test_puts_in_their_place() -> None:
+    before = work_options()
+    assert work_options() is before
+    with override_settings(KILONOVA={**django_settings.KILONOVA, "LEASE_S": 1.5}):
+        assert work_options().lease_s == 1.5
+    assert work_options() == before
