@@ -9,7 +9,7 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 
@@ -19,11 +19,10 @@ from controlplane.kernel.log_context import log_scope
 from controlplane.notifications.outbox import events_wanted
 from controlplane.work.models import Work
 from controlplane.work.work import Package, WorkLease, works_fence, works_finish
+from scheduling.destinations.selectors.inputs import SchedulingInputs, scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.destinations.services.selections import Destinations
 from scheduling.errors import NoValidHost
-from scheduling.fleet.cache.changes import ChangePoll
-from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.topology.services.claims import claims_free
 from servers.conductor.build import SELECT, move_to_cell0, over_quota
 from servers.conductor.dispatch import build_requests_dispatch
@@ -63,15 +62,15 @@ class _Job:
 
 def schedule_and_build_many(taken: Sequence[TakenWork]) -> list[TakenWork]:
     """Kind `schedule_and_build`, for several. Those that must be done by themselves are given back, untouched."""
-    change_poll = fleet_cache().poll_changes()
-    jobs = [] if events_wanted(BATCH_EVENTS) or not may_share_facts(change_poll) else _jobs(taken)
+    inputs = scheduling_inputs()
+    jobs = [] if events_wanted(BATCH_EVENTS) or not may_share_facts(inputs.policies.policy()) else _jobs(taken)
     if len(jobs) < 2:
         return list(taken)
     # Those that are left to be done by themselves wait as long as the others, so their leases are renewed as well.
     package = Package(lease for _, lease in taken)
     held = works_fence(leases=[job.lease for job in jobs], step=SELECT)
     ours = [job for job in jobs if job.work.pk in held]
-    failed, not_begun = _select(ours, change_poll, package)
+    failed, not_begun = _select(ours, inputs, package)
     package.renew()
     undone = failed + _dispatch([job for job in ours if job.found is not None])
     _claims_free(undone)
@@ -103,11 +102,11 @@ def _jobs(taken: Sequence[TakenWork]) -> list[_Job]:
     ]
 
 
-def _select(jobs: Sequence[_Job], change_poll: ChangePoll, package: Package) -> tuple[list[_Job], list[_Job]]:
+def _select(jobs: Sequence[_Job], inputs: SchedulingInputs, package: Package) -> tuple[list[_Job], list[_Job]]:
     """Hosts for each, one after the other; who has none is buried. Those for which it failed otherwise, and those that
     were not begun, since the package is over: what is chosen has to be dispatched before its lease ends.
     """
-    shared = SharedFacts(change_poll)
+    shared = SharedFacts()
     failed: list[_Job] = []
     for at, job in enumerate(jobs):
         if package.is_over:
@@ -115,7 +114,7 @@ def _select(jobs: Sequence[_Job], change_poll: ChangePoll, package: Package) -> 
         package.renew()
         with request_id_scope(job.work.request_id), log_scope(work_id=job.work.pk, subject=job.work.subject):
             try:
-                job.found = _selected(job, shared, change_poll)
+                job.found = _selected(job, shared, inputs)
                 shared.placed(one.selected.host for one in job.found.instances)
             except NoValidHost as error:
                 _in_cell0(job, error)
@@ -125,13 +124,11 @@ def _select(jobs: Sequence[_Job], change_poll: ChangePoll, package: Package) -> 
     return failed, []
 
 
-def _selected(job: _Job, shared: SharedFacts, change_poll: ChangePoll) -> Destinations:
+def _selected(job: _Job, shared: SharedFacts, inputs: SchedulingInputs) -> Destinations:
     return destinations_select(
-        request=schedule_request(job.spec, job.uuids, job.work.request_id, change_poll=change_poll),
-        fleet_facts=shared.facts(),
+        request=schedule_request(job.spec, job.uuids, job.work.request_id, attempts=inputs.policies.attempts_allowed()),
+        inputs=replace(inputs, facts=shared.facts(), is_retry=False),
         subject=job.work.subject,
-        change_poll=change_poll,
-        may_hold=False,
     )
 
 

@@ -2,16 +2,17 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db import transaction
 
 from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
 from controlplane.work.models import Work
 from controlplane.work.work import WorkLease, work_fence, work_finish, work_history
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json
 from scheduling.errors import NoValidHost
-from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.domain.cells import CELL0_ID
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free
@@ -44,14 +45,12 @@ def schedule_and_build(work: Work, lease: WorkLease) -> None:
         work_finish(lease=lease, outcome={"note": "nothing left to build"})
         return
     uuids = [request.instance_uuid for request in requests]
-    change_poll = fleet_cache().poll_changes()
+    inputs = scheduling_inputs()
     try:
         found = destinations_select(
-            request=schedule_request(spec, uuids, work.request_id, change_poll=change_poll),
-            fleet_facts=fleet_facts(spec, change_poll=change_poll),
+            request=schedule_request(spec, uuids, work.request_id, attempts=inputs.policies.attempts_allowed()),
+            inputs=replace(inputs, facts=fleet_facts(spec, inputs), is_retry=lease.attempt > 1),
             subject=work.subject,
-            change_poll=change_poll,
-            may_hold=lease.attempt > 1,
         )
     except NoValidHost as error:
         move_to_cell0(lease, requests, error, decision_id=error.decision_id)
@@ -159,9 +158,13 @@ def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
 
 def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> None:
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
-    request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
+    inputs = scheduling_inputs()
+    asked = schedule_request(spec, [instance.pk], request_id, attempts=inputs.policies.attempts_allowed())
+    request = not_again_on(asked, instance.hosts_tried, inputs.policies.policy())
     try:
-        found = destinations_select(request=request, fleet_facts=fleet_facts(spec))
+        # Its claims were freed when this work began.
+        inputs = replace(inputs, facts=fleet_facts(spec, inputs), is_retry=False)
+        found = destinations_select(request=request, inputs=inputs)
     except NoValidHost as error:
         _give_up(instance, lease, error)
         return

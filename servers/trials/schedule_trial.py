@@ -14,8 +14,10 @@ from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
 from controlplane.work.conf import answer_seconds_a_minute
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
 from scheduling.whatif.services.capacity import capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
@@ -67,7 +69,7 @@ def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     spec, request = _request(caller, wanted)
     simulation = schedule_simulate(
         request=request,
-        fleet_facts=fleet_facts(spec),
+        fleet_facts=fleet_facts(spec, scheduling_inputs()),
         policy=policy_wanted(wanted.policy),
         edits=wanted.edits,
         seed=wanted.seed,
@@ -86,7 +88,7 @@ def trial_explain(
     with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=answer_seconds_a_minute()):
         answer = schedule_explain(
             request=request,
-            fleet_facts=fleet_facts(spec),
+            fleet_facts=fleet_facts(spec, scheduling_inputs()),
             offers=_offers(caller),
             host=host,
             every_rule=every_rule,
@@ -113,7 +115,7 @@ def capacity_matrix(
     named = [_flavor_named(caller, reference) for reference in flavors]
     report = capacity_count(
         flavors=named or _offers(caller, name_part),
-        fleet_facts=fleet_facts(RequestSpec(body={})),
+        fleet_facts=fleet_facts(RequestSpec(body={}), scheduling_inputs()),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
     )
@@ -137,7 +139,8 @@ def _request(caller: Caller, wanted: TrialWanted) -> tuple[RequestSpec, Schedule
     if not 1 <= wanted.count <= MAX_INSTANCES:
         raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
     spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=_body(caller, wanted))
-    return spec, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
+    uuids = [uuid.uuid4() for _ in range(wanted.count)]
+    return spec, schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
 
 
 def _is_operators(wanted: TrialWanted) -> bool:

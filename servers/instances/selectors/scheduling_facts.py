@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
+from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.image_property_names import present_properties
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
@@ -16,10 +17,8 @@ from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
-from scheduling.fleet.cache.changes import ChangePoll, change_feed
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
 from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
-from scheduling.policies.selectors.policies import attempts_allowed, policy_active
 from scheduling.topology.domain.pci.codec import requests_from_list
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
@@ -43,10 +42,11 @@ def schedule_request(
     uuids: Sequence[uuid.UUID],
     request_id: str,
     *,
-    ignore_hosts: tuple[str, ...] = (),
-    change_poll: ChangePoll | None = None,
+    attempts: int,
 ) -> ScheduleRequest:
-    """The scheduler's request for these instances, from the spec that they share. `change_poll`: see `fleet_facts`."""
+    """The scheduler's request for these instances, from the spec that they share. `attempts`: how many hosts may be
+    tried, the first included.
+    """
     body: dict[str, Any] = spec.body
     force_host, force_node = body.get("force_host") or "", body.get("force_node") or ""
     return ScheduleRequest(
@@ -57,13 +57,12 @@ def schedule_request(
         flavor=FlavorSnapshot(**body["flavor"]),
         image=ImageSnapshot(**body["image"]),
         availability_zone=body.get("availability_zone") or None,
-        ignore_hosts=ignore_hosts,
         force_hosts=(force_host,) if force_host else (),
         force_nodes=(force_node,) if force_node else (),
         pci_requests=requests_from_list(body.get("pci_requests", ())),
         hints={key: tuple(values) for key, values in body.get("hints", {}).items()},
         group=_group(body.get("group_id"), uuids),
-        num_alternates=attempts_allowed(change_poll=change_poll) - 1,
+        num_alternates=attempts - 1,
         min_count=_min_count(body, len(uuids)),
     )
 
@@ -92,17 +91,15 @@ def _group(group_id: str | None, uuids: Sequence[uuid.UUID]) -> GroupSnapshot | 
     )
 
 
-def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> FleetFacts:
+def fleet_facts(spec: RequestSpec, inputs: SchedulingInputs) -> FleetFacts:
     """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of.
 
-    One small query for most requests, however large the fleet: hosts are counted again only where that changed. Naming
-    every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group names
-    are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their images
-    only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `change_poll`: what the fleet
-    was just heard to say (`fleet_cache().listen()`), which saves that query.
+    No query for most requests, however large the fleet: hosts are counted again only where `inputs` polled a change.
+    Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
+    names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
+    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
     """
-    change_poll = change_poll or change_feed().read()
-    hosts, policy = host_loads().read(_loads, change_poll=change_poll), policy_active(change_poll=change_poll)
+    hosts, policy = host_loads().read(_loads), inputs.policies.policy()
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
     on_host = _named_by_host(spec)
@@ -124,11 +121,12 @@ def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> 
 class SharedFacts:
     """Facts for several requests that are scheduled one after the other before the rows of the first are written.
 
-    Each sees those before it on their hosts, as if the rows were there: `placed` counts them in.
+    Each sees those before it on their hosts, as if the rows were there: `placed` counts them in. They are as of the
+    last poll of the change feed.
     """
 
-    def __init__(self, change_poll: ChangePoll) -> None:
-        self._hosts = host_loads().read(_loads, change_poll=change_poll)
+    def __init__(self) -> None:
+        self._hosts = host_loads().read(_loads)
 
     def facts(self) -> FleetFacts:
         """As of now."""
@@ -143,9 +141,8 @@ class SharedFacts:
         self._hosts = {**self._hosts, **more}
 
 
-def may_share_facts(change_poll: ChangePoll) -> bool:
+def may_share_facts(policy: Policy) -> bool:
     """Whether the policy looks at no more of others' instances than how many there are."""
-    policy = policy_active(change_poll=change_poll)
     return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.policies.services.policies import policy_create
 from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance, RequestSpec
@@ -39,7 +40,7 @@ def instances() -> None:
 
 def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
     policy_create(body={"filters": ["ComputeFilter", "TypeAffinityFilter"]}, activate=True)
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts(RequestSpec(body={}), scheduling_inputs())
     assert {host: one.flavor_ids for host, one in facts.hosts.items()} == {
         "h1": {str(SMALL), str(LARGE)},
         "h2": {str(LARGE)},
@@ -47,10 +48,10 @@ def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
 
 
 def test_flavors_are_not_read_for_other_policies() -> None:
-    facts = fleet_facts(RequestSpec(body={}))
+    facts = fleet_facts(RequestSpec(body={}), scheduling_inputs())
     assert {one.flavor_ids for one in facts.hosts.values()} == {frozenset()}
 
 
 def test_trust_without_a_service_is_nobodys() -> None:
     body = {"flavor": {"extra_specs": {"trust:trusted_host": "trusted"}}}
-    assert fleet_facts(RequestSpec(body=body)).trust_levels == {}
+    assert fleet_facts(RequestSpec(body=body), scheduling_inputs()).trust_levels == {}
