@@ -118,27 +118,13 @@ def fleet_facts(spec: RequestSpec, inputs: SchedulingInputs) -> FleetFacts:
     )
 
 
-class SharedFacts:
-    """Facts for several requests that are scheduled one after the other before the rows of the first are written.
-
-    Each sees those before it on their hosts, as if the rows were there: `placed` counts them in. They are as of the
-    last poll of the change feed.
-    """
-
-    def __init__(self) -> None:
-        self._hosts = host_loads().read(_loads)
-
-    def facts(self) -> FleetFacts:
-        """As of now."""
-        return FleetFacts(hosts=self._hosts)
-
-    def placed(self, hosts: Iterable[str]) -> None:
-        """Instances were placed on these, one for each time that a host is named; all of them are being built."""
-        more = {}
-        for host, count in Counter(hosts).items():
-            old = self._hosts.get(host, NOTHING)
-            more[host] = replace(old, num_instances=old.num_instances + count, num_io_ops=old.num_io_ops + count)
-        self._hosts = {**self._hosts, **more}
+def facts_with_placed(facts: FleetFacts, hosts: Iterable[str]) -> FleetFacts:
+    """The facts as if instances had been placed on these, one for each time that a host is named: all being built."""
+    more = {}
+    for host, count in Counter(hosts).items():
+        old = facts.of(host)
+        more[host] = replace(old, num_instances=old.num_instances + count, num_io_ops=old.num_io_ops + count)
+    return replace(facts, hosts={**facts.hosts, **more})
 
 
 def may_share_facts(policy: Policy) -> bool:
