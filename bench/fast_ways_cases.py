@@ -1,21 +1,18 @@
 """The operations of bench.fast_ways, and how each fast way is taken away. Imported once Django is set up."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from itertools import cycle
 from typing import Any
 from unittest.mock import patch
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-from django.db.models.functions import Now
 from django.test import Client, override_settings
 
 from bench.select_destinations_fleet import HELD, Requests
 from computeagent.protocol.conductor import StepEnd
 from controlplane.identity.services import token_issue
-from controlplane.infra.db import now_plus
-from controlplane.infra.prepared import ByUuid
 from controlplane.work import jobs, reconcile
 from controlplane.work.models import Work
 from controlplane.work.named_leases import lease_renew
@@ -24,7 +21,6 @@ from scheduling.fleet.cache.fleet_cache import FleetCache, FleetRead
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.instances.work_kinds import BUILD, SCHEDULE_AND_BUILD
-from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent
 from tests.worlds import cloud as world
 
 Run = Callable[[], None]
@@ -112,54 +108,10 @@ def _plain_table(cache: FleetCache, view: Any, facts: Any) -> FleetRead:
 _KEPT_TABLE = FleetCache.table
 
 
-def _plain_action_close(*, instance_id: UUID, actions: tuple[str, ...], result: str, message: str = "") -> None:
-    rows = InstanceAction.objects.filter(instance_uuid=instance_id, action__in=actions, finished_at__isnull=True)
-    if message:
-        rows.filter(message="").update(message=message)
-    rows.update(finished_at=Now(), result=result)
-
-
-def _plain_attempt_close(*, instance_id: UUID, outcome: str, reason: str = "") -> None:
-    rows = AttemptRecord.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
-    rows.update(finished_at=Now(), outcome=outcome, reason=reason[:4000])
-
-
-def _plain_steps_write(track: Any, *, ended: Sequence[Any] = (), begins: str = "") -> None:
-    named = {"action_id": track.action_id, "attempt": track.attempt, "host": track.host}
-    rows = [
-        InstanceActionEvent(
-            **named,
-            name=step.name,
-            result="error" if step.error else "success",
-            details=step.error[:4000],
-            started_at=now_plus(-max(step.began_ago_s, step.ended_ago_s)),
-            finished_at=now_plus(-step.ended_ago_s),
-        )
-        for step in ended
-        if step.name != begins
-    ]
-    if begins:
-        rows.append(InstanceActionEvent(**named, name=begins, result="", details="", started_at=Now()))
-    InstanceActionEvent.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["action", "name", "attempt", "host"],
-        update_fields=["result", "details", "finished_at"],
-    )
-
-
 def _plain_due(owner: str, seconds: float) -> Any:
     if not lease_renew(name=reconcile.RECONCILE_LEASE, owner=owner, seconds=seconds):
         return None
-    return reconcile._Due(True, True, tuple(reconcile.PERIODIC_TASKS.values()))
-
-
-def _journal() -> Iterable[AbstractContextManager[Any]]:
-    outcome, services = "servers.instances.services.build_outcome", "servers.instances.services.journal"
-    yield patch(f"{outcome}.action_close", _plain_action_close)
-    yield patch(f"{outcome}.attempt_close", _plain_attempt_close)
-    yield patch(f"{services}.steps_write", _plain_steps_write)
-    yield patch("servers.agent_api.connection.steps_write", _plain_steps_write)
+    return reconcile.Due(True, True, tuple(reconcile.PERIODIC_TASKS.values()))
 
 
 WAYS: dict[str, tuple[tuple[str, ...], Plain]] = {
@@ -174,7 +126,5 @@ WAYS: dict[str, tuple[tuple[str, ...], Plain]] = {
         lambda: [patch("scheduling.decisions.services.rows._written_shortly", lambda _: False)],
     ),
     "incremental host table": (("select", "create"), lambda: [patch.object(FleetCache, "table", _plain_table)]),
-    "journal in SQL": (("create",), _journal),
-    "prepared queries": (("create",), lambda: [patch.object(ByUuid, "rows", lambda one, key: list(one._build(key)))]),
-    "round in one statement": (("idle",), lambda: [patch.object(reconcile, "_due", _plain_due)]),
+    "round in one statement": (("idle",), lambda: [patch.object(reconcile, "round_due", _plain_due)]),
 }

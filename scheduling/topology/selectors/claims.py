@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from controlplane.infra.db import now_plus
-from controlplane.infra.prepared import ByUuid
 from scheduling.models import TopologyClaim
 
 
@@ -22,15 +21,13 @@ class PlacedTopology:
     pci_devices: tuple[dict[str, str], ...] = ()
 
 
-_CLAIM = ByUuid(TopologyClaim, lambda key: TopologyClaim.objects.filter(pk=key))
-
-
 def topology_of_instance(instance_uuid: UUID) -> PlacedTopology | None:
     """What this instance was given; None for one that asked for nothing of the kind. One query."""
-    for row in _CLAIM.rows(instance_uuid):
-        devices = tuple(sorted(row.pci_devices, key=lambda each: str(each["address"])))
-        return PlacedTopology(row.numa, tuple(each["address"] for each in devices), devices)
-    return None
+    row = TopologyClaim.objects.filter(pk=instance_uuid).first()
+    if row is None:
+        return None
+    devices = tuple(sorted(row.pci_devices, key=lambda each: str(each["address"])))
+    return PlacedTopology(row.numa, tuple(each["address"] for each in devices), devices)
 
 
 def topology_owners_older_than(*, seconds: float) -> list[UUID]:
