@@ -148,16 +148,16 @@ def main() -> None:
     parser.add_argument("--as-worker", choices=["speed", "memory"], help="used by this script for its children")
     options = parser.parse_args()
     if options.as_worker:
-        _set_up()
+        set_up()
         print(json.dumps(worker(options.seconds) if options.as_worker == "speed" else memory()))
         return
     with DurablePostgres() as server:
         os.environ["DATABASE_URL"] = server.create_database()
-        _set_up()
+        set_up()
         measure(options)
 
 
-def _set_up() -> None:
+def set_up() -> None:
     """As in production: no list of all statements is kept, and only warnings are told."""
     django.setup()
     settings.DEBUG = False

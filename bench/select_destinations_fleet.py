@@ -1,6 +1,7 @@
 """The fleet and the requests of bench.select_destinations. Imported once Django is set up."""
 
 import time
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 from django.db import connection
@@ -18,6 +19,7 @@ from placement.models import (
     Trait,
 )
 from scheduling.decisions.services.record import now_us
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.domain.cells import CELL1_ID
@@ -163,11 +165,13 @@ class Requests:
     def one(self) -> dict[str, int]:
         """Schedule one instance; microseconds of each part."""
         began = now_us()
-        asked = schedule_request(self.spec, [uuid4()], "req-1")
+        inputs = scheduling_inputs()
+        asked = schedule_request(self.spec, [uuid4()], "req-1", attempts=inputs.policies.attempts_allowed())
         answered_at = now_us()
-        facts = fleet_facts(self.spec.typed_body)
+        facts = fleet_facts(self.spec.typed_body, inputs)
         known = now_us()
-        self.last = destinations_select(request=asked, fleet_facts=facts).decision_id
+        inputs = replace(inputs, facts=facts, is_retry=False)
+        self.last = destinations_select(request=asked, inputs=inputs).decision_id
         return {"request": answered_at - began, "facts": known - answered_at, "select": now_us() - known}
 
     def stages(self) -> dict[str, int]:
@@ -177,10 +181,10 @@ class Requests:
 
     def host_state_us(self, rounds: int = 200) -> float:
         """CPU microseconds of the host table for one request when nothing changed, without the question whether."""
-        cache, facts, view = fleet_cache(), fleet_facts(self.spec.typed_body), placement_view()
-        change_poll = cache.poll_changes()
-        cache.read(facts=facts, ask=lambda _: view, change_poll=change_poll)
+        cache, view, inputs = fleet_cache(), placement_view(), scheduling_inputs()
+        facts = fleet_facts(self.spec.typed_body, inputs)
         began = time.process_time()
         for _ in range(rounds):
-            cache.read(facts=facts, ask=lambda _: view, change_poll=change_poll)
+            with cache.refreshed(inputs.poll):
+                cache.table(view, facts)
         return (time.process_time() - began) * 1e6 / rounds

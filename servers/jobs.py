@@ -4,11 +4,11 @@ from computeagent.protocol.work import WorkKind
 from controlplane.identity.services import tokens_purge_expired
 from controlplane.identity.services.sessions import admin_log_prune, sessions_prune
 from controlplane.work.heals import heals_prune
-from controlplane.work.jobs import kind_register, periodic_task_register
+from controlplane.work.jobs import kind_register, package_kind_register, periodic_task_register
 from controlplane.work.prune import work_prune
 from scheduling.fleet.services.build_failures import build_failures_round
-from servers.conductor.batch import schedule_and_build_many
-from servers.conductor.build import reschedule, reschedule_overdue, schedule_and_build, schedule_and_build_overdue
+from servers.conductor.build import schedule_and_build, schedule_and_build_overdue
+from servers.conductor.reschedule import reschedule, reschedule_overdue
 from servers.images.services.image_store import image_files_sweep
 from servers.instances import work_kinds
 from servers.instances.actions.table import VERBS
@@ -24,12 +24,7 @@ from servers.repair.services.task_heal import overdue_tasks_heal
 
 def kinds_register() -> None:
     """Called once, when the apps are ready. What agents do has no handler here."""
-    kind_register(
-        work_kinds.SCHEDULE_AND_BUILD,
-        handler=schedule_and_build,
-        overdue=schedule_and_build_overdue,
-        many=schedule_and_build_many,
-    )
+    package_kind_register(work_kinds.SCHEDULE_AND_BUILD, handler=schedule_and_build, overdue=schedule_and_build_overdue)
     kind_register(work_kinds.RESCHEDULE, handler=reschedule, overdue=reschedule_overdue)
     kind_register(WorkKind.BUILD, handler=None, overdue=build_overdue)
     kind_register(WorkKind.DELETE, handler=None, overdue=delete_overdue)

@@ -7,8 +7,10 @@ over a queue can name code to run.
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import close_old_connections
 
@@ -28,33 +30,38 @@ CANARY_EVERY_S = 5.0
 CANARY_FRESH_S = 20.0
 NOT_BEGUN = "Its worker was busy with other work that it had taken together with this."
 
+TakenWork = tuple[Work, WorkLease]
 WorkHandler = Callable[[Work, WorkLease], None]
-ManyHandler = Callable[[Sequence[tuple[Work, WorkLease]]], Sequence[tuple[Work, WorkLease]]]
+PackageHandler = Callable[[Sequence[TakenWork]], Sequence[TakenWork]]
 OverdueHandler = Callable[[Work, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredKind:
-    """A kind of work. `handler` is None for what agents do; `overdue` runs in the transaction that fails the row.
-
-    `many` does several pieces at less cost than one after the other, and gives back those that it leaves to `handler`.
-    It renews their leases while it is at it, and begins no further piece once `Package.is_over`.
+    """A kind of work. `handler` takes and does the work with these ids, and is None for what agents do; `overdue` runs
+    in the transaction that fails the row.
     """
 
     name: str
-    handler: WorkHandler | None
+    handler: Callable[[Sequence[str]], None] | None
     overdue: OverdueHandler
-    many: ManyHandler | None = None
 
 
 KINDS: dict[str, RegisteredKind] = {}
 
 
-def kind_register(
-    name: str, *, handler: WorkHandler | None, overdue: OverdueHandler, many: ManyHandler | None = None
-) -> None:
-    """Declare a kind of work, once per process."""
-    KINDS[name] = RegisteredKind(name, handler, overdue, many)
+def kind_register(name: str, *, handler: WorkHandler | None, overdue: OverdueHandler) -> None:
+    """Declare a kind of work that is done piece by piece, once per process."""
+    KINDS[name] = RegisteredKind(name, None if handler is None else partial(_do_one_by_one, handler), overdue)
+
+
+def package_kind_register(name: str, *, handler: PackageHandler, overdue: OverdueHandler) -> None:
+    """Declare a kind of work of which one piece or several are done at once, at less cost than one after the other.
+
+    The handler does each piece inside `attempt_of`, renews the leases while it is at it, begins no further piece once
+    `Package.is_over`, and returns those that it has not begun.
+    """
+    KINDS[name] = RegisteredKind(name, partial(_do_together, handler), overdue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +122,7 @@ def _answer_kind(code: str, refs: Sequence[str]) -> None:
     if kind is None or kind.handler is None:
         log.warning("dropped a wake-up with the unknown code %.40r", code)
         return
-    if kind.many is None or len(refs) == 1:
-        _do_one_by_one(kind.handler, refs)
-        return
-    taken: Sequence[tuple[Work, WorkLease]] = works_take(work_ids=refs, owner=worker_name())
-    package = Package(lease for _, lease in taken)
-    if len(taken) > 1:
-        taken = _done_together(kind.many, taken)
-    for at, (work, lease) in enumerate(taken):
-        if package.is_over:
-            works_give_back(leases=[each for _, each in taken[at:]], reason=NOT_BEGUN)
-            break
-        package.renew()
-        _do(kind.handler, work, lease)
+    kind.handler(refs)
 
 
 def _do_one_by_one(handler: WorkHandler, refs: Sequence[str]) -> None:
@@ -135,24 +130,31 @@ def _do_one_by_one(handler: WorkHandler, refs: Sequence[str]) -> None:
     package = Package(())
     for ref in refs:
         for work, lease in works_take(work_ids=[ref], owner=worker_name()):
-            _do(handler, work, lease)
+            with attempt_of(work, lease):
+                handler(work, lease)
         if package.is_over:
             break
 
 
-def _done_together(many: ManyHandler, taken: Sequence[tuple[Work, WorkLease]]) -> Sequence[tuple[Work, WorkLease]]:
-    """What is left to be done one by one: all of it, when it could not be done together."""
+def _do_together(handler: PackageHandler, refs: Sequence[str]) -> None:
+    taken = works_take(work_ids=refs, owner=worker_name())
     try:
-        return many(taken)
-    except Exception:
-        log.exception("could not do %d pieces of work together; each is done by itself", len(taken))
-        return taken
+        not_begun = handler(taken) if taken else ()
+    except Exception as error:
+        # It concerns all of them, so each that has not ended is tried again.
+        log.exception("%d pieces of work failed together", len(taken))
+        for _, lease in taken:
+            work_release(lease=lease, error=f"{type(error).__name__}: {error}")
+    else:
+        works_give_back(leases=[lease for _, lease in not_begun], reason=NOT_BEGUN)
 
 
-def _do(handler: WorkHandler, work: Work, lease: WorkLease) -> None:
+@contextmanager
+def attempt_of(work: Work, lease: WorkLease) -> Iterator[None]:
+    """The block is this attempt: what it logs names the work, and an error releases the work and ends here."""
     with request_id_scope(work.request_id), log_scope(work_id=work.pk, subject=work.subject):
         try:
-            handler(work, lease)
+            yield
         except Fenced as error:
             log.warning("stopped: %s", error)
         except Exception as error:

@@ -45,9 +45,9 @@ def reconcile_round(*, owner: str, seconds: float) -> None:
 
     Most turns find nothing to do: they cost one statement, which renews the lease and looks at all of it.
     """
-    due = _due(owner, seconds)
+    due = round_due(owner, seconds)
     if due is None and lease_renew(name=RECONCILE_LEASE, owner=owner, seconds=seconds):
-        due = _Due(True, True, tuple(PERIODIC_TASKS.values()))
+        due = Due(True, True, tuple(PERIODIC_TASKS.values()))
     if due is None:
         return
     if due.wakeup:
@@ -58,16 +58,20 @@ def reconcile_round(*, owner: str, seconds: float) -> None:
         periodic_tasks_run(due.tasks)
 
 
-class _Due(NamedTuple):
-    """`tasks`: those that may have something to do."""
+class Due(NamedTuple):
+    """What a turn has to do. `tasks`: those that may have something to do."""
 
     wakeup: bool
     end: bool
     tasks: tuple[PeriodicTask, ...]
 
 
-def _due(owner: str, seconds: float) -> _Due | None:
-    """What is due, for whoever holds the lease from now on; None when that is somebody else, or nobody ever did."""
+def round_due(owner: str, seconds: float) -> Due | None:
+    """What is due, for whoever holds the lease from now on; None when that is somebody else, or nobody ever did.
+
+    Instead of the plain rounds it saves 73 % of the CPU of a turn that finds nothing to do, and three statements of
+    four (`python -m bench.fast_ways --only "round in one statement"`).
+    """
     tasks = list(PERIODIC_TASKS.values())
     held = _HELD.format(now=now_sql())
     asked = ", ".join(f"(({task.asks or '1 = 1'}) AND NOT {held})" for task in tasks)
@@ -81,7 +85,7 @@ def _due(owner: str, seconds: float) -> _Due | None:
     if row is None:
         return None
     due = tuple(task for task, is_due in zip(tasks, row[2:], strict=False) if is_due)
-    return _Due(bool(row[0]), bool(row[1]), due)
+    return Due(bool(row[0]), bool(row[1]), due)
 
 
 def reconcile_once() -> tuple[int, int]:

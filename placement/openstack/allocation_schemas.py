@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from controlplane.openstack.quick_schema import QuickSchema, Recognise
 from controlplane.openstack.schemas import CompiledSchema
-from placement.openstack.allocation_shapes import recognise_state, recognise_states
 
 Schema = dict[str, Any]
 Versions = tuple[tuple[int, CompiledSchema], ...]
@@ -73,25 +71,15 @@ _STATE_34 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION, optional=_MAPPIN
 _STATE_38 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION | _TYPE, optional=_MAPPINGS)
 
 
-def _quick(state: Schema) -> Recognise:
-    needs = frozenset(state["required"])
-    minimum: int = state["properties"]["allocations"]["minProperties"]
-    return recognise_state(needs=needs, may=frozenset(state["properties"]) - needs, minimum=minimum)
-
-
-def _one(state: Schema) -> CompiledSchema:
-    return QuickSchema(state, _quick(state))
-
-
 def _many(state: Schema) -> CompiledSchema:
-    return QuickSchema(keyed(UUID_KEY, state, minimum=1), recognise_states(_quick(state)))
+    return CompiledSchema(keyed(UUID_KEY, state, minimum=1))
 
 
 ONE: Versions = (
-    (38, _one(_STATE_38)),
-    (34, _one(_STATE_34)),
-    (28, _one(_STATE_28)),
-    (12, _one(_STATE_12)),
+    (38, CompiledSchema(_STATE_38)),
+    (34, CompiledSchema(_STATE_34)),
+    (28, CompiledSchema(_STATE_28)),
+    (12, CompiledSchema(_STATE_12)),
     (8, CompiledSchema(closed(_as_list() | _OWNERS))),
     (0, CompiledSchema(closed(_as_list()))),
 )

@@ -1,15 +1,12 @@
 """Which query parameters GET /allocation_candidates has, per microversion."""
 
-import re
 from typing import Any
 
-from controlplane.openstack.quick_schema import QuickSchema, Recognise
 from controlplane.openstack.schemas import CompiledSchema
 
 Schema = dict[str, Any]
 
 _NUMBERED, _WORDED = "[1-9][0-9]*", "[a-zA-Z0-9_-]{1,64}"
-_WHOLE = re.compile(r"[1-9][0-9]*")
 _TEXT: Schema = {"type": "string"}
 _LIMIT: Schema = {"limit": {"type": "string", "pattern": "^[1-9][0-9]*$", "minLength": 1}}
 _POLICY: Schema = {"group_policy": {"type": "string", "enum": ["none", "isolate"]}}
@@ -23,18 +20,14 @@ def _flat(*names: str, more: Schema | None = None) -> CompiledSchema:
 
 
 def _grouped(suffix: str, kinds: tuple[str, ...], *names: str) -> CompiledSchema:
-    schema = {
-        "type": "object",
-        "properties": _LIMIT | _POLICY | dict.fromkeys(names, _TEXT),
-        "patternProperties": {f"^{kind}({suffix})?$": _TEXT for kind in kinds},
-        "additionalProperties": False,
-    }
-    return QuickSchema(schema, _recognise(frozenset({"limit", *kinds, *names})))
-
-
-def _recognise(plain: frozenset[str]) -> Recognise:
-    """For a query without suffixes. All values are texts, as of any query string."""
-    return lambda query: query.keys() <= plain and _WHOLE.fullmatch(query.get("limit", "1")) is not None
+    return CompiledSchema(
+        {
+            "type": "object",
+            "properties": _LIMIT | _POLICY | dict.fromkeys(names, _TEXT),
+            "patternProperties": {f"^{kind}({suffix})?$": _TEXT for kind in kinds},
+            "additionalProperties": False,
+        }
+    )
 
 
 _KINDS = ("resources", "required", "member_of")

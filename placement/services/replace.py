@@ -31,10 +31,11 @@ def states_set(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
     """The work, for states that are sound. Without `must_exist` a provider or class that is unknown has no capacity."""
     if len(states) == 1 and claimed_shortly(states[0]):
         return
-    in_transaction(lambda: _write(states, must_exist=must_exist))
+    in_transaction(lambda: states_write(states, must_exist=must_exist))
 
 
-def _write(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
+def states_write(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
+    """The plain way, for any states, in the caller's transaction."""
     consumers = consumers_upsert(states)
     generations_check(states, consumers)
     held = held_by([consumer.id for consumer in consumers.values() if consumer.before is not None])

@@ -1,11 +1,8 @@
 """From a taken piece of work to the order that its agent gets, with all that later writes would have to look up."""
 
-from typing import Any
-
 from django.db.models import Exists, OuterRef, Subquery
 
 from computeagent.protocol.work import AgentLease, WorkContext, WorkKind, WorkOrder
-from controlplane.infra.prepared import ByUuid
 from controlplane.kernel.errors import NotFound
 from controlplane.work.conf import work_options
 from controlplane.work.models import Work
@@ -19,24 +16,16 @@ from servers.models import Instance, InstanceAction, Port, ServerGroupMember
 # The newest open action is the one that the work was written for: see `instance_journal`.
 _OPEN_ACTION = InstanceAction.objects.filter(instance_uuid=OuterRef("pk"), finished_at__isnull=True)
 _MEMBERSHIP = ServerGroupMember.objects.filter(instance_uuid=OuterRef("pk"))
-_INSTANCE = ByUuid(
-    Instance,
-    lambda key: Instance.objects.filter(pk=key).annotate(
-        action_id=Subquery(_OPEN_ACTION.values("pk")[:1]), is_grouped=Exists(_MEMBERSHIP)
-    ),
-)
-_PORTS = ByUuid(Port, lambda key: Port.objects.filter(instance_uuid=key))
 
 
 def work_order(work: Work, lease: RowLease, *, owner: str) -> WorkOrder:
     """Three queries: the instance, its ports, and what it was given of its host. Raises NotFound."""
-    for instance in _INSTANCE.rows(work.subject):
-        return _order(work, lease, owner, instance)
-    raise NotFound(f"Instance {work.subject} does not exist.")
-
-
-def _order(work: Work, lease: RowLease, owner: str, instance: Any) -> WorkOrder:
-    guest = guest_spec(instance, _PORTS.rows(instance.pk), topology_of_instance(instance.pk))
+    rows = Instance.objects.annotate(action_id=Subquery(_OPEN_ACTION.values("pk")[:1]), is_grouped=Exists(_MEMBERSHIP))
+    instance = rows.filter(pk=work.subject).first()
+    if instance is None:
+        raise NotFound(f"Instance {work.subject} does not exist.")
+    ports = list(Port.objects.filter(instance_uuid=instance.pk))
+    guest = guest_spec(instance, ports, topology_of_instance(instance.pk))
     work_context = WorkContext(
         kind=work.kind,
         instance_uuid=str(instance.pk),

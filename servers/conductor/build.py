@@ -1,107 +1,158 @@
-"""The conductor's part: choose hosts for a batch, or the next host for one instance, and hand over to the agents."""
+"""The conductor's part in a build: choose hosts for one reservation or for several that wait at the same time, and hand
+over to the agents.
+"""
 
+import logging
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db import transaction
 
-from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity, QuotaExceeded
+from controlplane.kernel.errors import QuotaExceeded
+from controlplane.work.jobs import TakenWork, attempt_of
 from controlplane.work.models import Work
-from controlplane.work.work import WorkLease, work_fence, work_finish, work_history
-from scheduling.destinations.services.select import alternate_claim, destinations_select
-from scheduling.destinations.services.selections import Destinations, selection_from_json
+from controlplane.work.work import Package, work_finish, work_history, works_fence, works_finish
+from scheduling.destinations.selectors.inputs import SchedulingInputs, scheduling_inputs
+from scheduling.destinations.services.select import destinations_select
+from scheduling.destinations.services.selections import Destinations
 from scheduling.errors import NoValidHost
-from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.domain.cells import CELL0_ID
-from scheduling.policies.selectors.policies import attempts_allowed
+from scheduling.fleet.facts import FleetFacts
 from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_recheck
-from servers.conductor.dispatch import build_requests_dispatch, build_requests_move_to_cell0, instance_redispatch
-from servers.conductor.tried_hosts import not_again_on
-from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
-from servers.instances.services.journal import BUILD_ACTIONS, action_close, attempt_close, fault_record, step_failed
+from servers.conductor.dispatch import build_requests_dispatch, build_requests_move_to_cell0
+from servers.conductor.reservations import Reservation, reservations_grouped, reservations_read
+from servers.instances.selectors.scheduling_facts import facts_with_placed, fleet_facts, schedule_request
+from servers.instances.services.journal import BUILD_ACTIONS, action_close, fault_record, step_failed
 from servers.instances.services.notifications import emit_build_failures
-from servers.instances.services.state import instance_error_set
-from servers.models import BuildRequest, Instance, RequestSpec
-from servers.states import TaskState
+from servers.models import BuildRequest
 
+log = logging.getLogger(__name__)
 SELECT = "select_destinations"
+Placed = tuple[Reservation, Destinations]
 
 
-def schedule_and_build(work: Work, lease: WorkLease) -> None:
-    """Kind `schedule_and_build`, subject a reservation: every build request of it that is still there.
+def schedule_and_build(taken: Sequence[TakenWork]) -> list[TakenWork]:
+    """Kind `schedule_and_build`, subjects reservations: every build request of them that is still there.
 
+    Each has a decision of its own, made after the claims of those before it, and is fenced and ended by its own row.
     Cut off anywhere and run again, it does the same: claims of the earlier run are given back first, and what was
-    dispatched has no build request any more.
+    dispatched has no build request any more. Returns those that were not begun, since the package is over: what is
+    chosen has to be dispatched before its lease ends.
     """
-    requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
-    if not requests:
-        work_finish(lease=lease, outcome={"note": "nothing left to build"})
-        return
-    work_fence(lease=lease, step=SELECT)
-    spec = RequestSpec.objects.filter(reservation_id=work.subject).first()
-    if spec is None:  # all were deleted since: a request goes together with its spec
-        work_finish(lease=lease, outcome={"note": "nothing left to build"})
-        return
-    uuids = [request.instance_uuid for request in requests]
-    change_poll = fleet_cache().poll_changes()
+    package = Package(lease for _, lease in taken)
+    waiting = reservations_read(taken)
+    subjects = {one.work.subject for one in waiting}
+    for work, lease in taken:
+        if work.subject not in subjects:
+            with attempt_of(work, lease):
+                work_finish(lease=lease, outcome={"note": "nothing left to build"})
+    if not waiting:
+        return []
+    not_begun: list[Reservation] = []
+    inputs = scheduling_inputs()
+    for number, group in enumerate(reservations_grouped(waiting, inputs)):
+        if number:  # what became of the group before is in nothing that was polled before
+            inputs = scheduling_inputs()
+        not_begun += _place(group, inputs, package)
+    return [(one.work, one.lease) for one in not_begun]
+
+
+def _place(group: Sequence[Reservation], inputs: SchedulingInputs, package: Package) -> Sequence[Reservation]:
+    """Hosts for each, one after the other, then all to their hosts. Returns those that were not begun in time."""
+    if package.is_over:
+        return group
+    held = works_fence(leases=[one.lease for one in group], step=SELECT)
+    ours = [one for one in group if one.work.pk in held]
+    placed: list[Placed] = []
+    facts: FleetFacts | None = None
+    begun = 0
+    while begun < len(ours) and not package.is_over:
+        package.renew()
+        one = ours[begun]
+        begun += 1
+        with attempt_of(one.work, one.lease):
+            facts = facts or fleet_facts(one.spec.typed_body, inputs)
+            found = _select(one, replace(inputs, facts=facts, is_retry=one.lease.attempt > 1))
+            if found is not None:
+                placed.append((one, found))
+                # The rows of these are not there yet when the next of the group is placed.
+                facts = facts_with_placed(facts, [each.selected.host for each in found.instances])
+    package.renew()
+    _dispatch(placed)
+    return ours[begun:]
+
+
+def _select(one: Reservation, inputs: SchedulingInputs) -> Destinations | None:
+    """Its hosts; None where there are none, and its instances are in cell0."""
+    attempts = inputs.policies.attempts_allowed()
+    request = schedule_request(one.spec, one.uuids, one.work.request_id, attempts=attempts)
     try:
-        found = destinations_select(
-            request=schedule_request(spec, uuids, work.request_id, change_poll=change_poll),
-            fleet_facts=fleet_facts(spec.typed_body, change_poll=change_poll),
-            subject=work.subject,
-            change_poll=change_poll,
-            may_hold=lease.attempt > 1,
-        )
+        return destinations_select(request=request, inputs=inputs, subject=one.work.subject)
     except NoValidHost as error:
-        move_to_cell0(lease, requests, error, decision_id=error.decision_id)
-        return
-    _dispatch(lease, requests, found)
+        with transaction.atomic():
+            work_finish(lease=one.lease, outcome={"error": error.message, "decision": str(error.decision_id)})
+            _to_cell0(one.requests, error.message, error.decision_id)
+        return None
 
 
-def _dispatch(lease: WorkLease, requests: Sequence[BuildRequest], found: Destinations) -> None:
-    """To their hosts. Of a batch that was to be placed as far as it fits, the rest ends as if it had been refused."""
-    chosen = {one.instance_uuid: [one.selected, *one.alternates] for one in found.instances}
-    placed = [request for request in requests if request.instance_uuid in chosen]
-    left = [request for request in requests if request.instance_uuid not in chosen]
-    with transaction.atomic():
-        work_fence(lease=lease, step="dispatch")
-        if over := over_quota(requests[0].project_id):
-            claims_free([request.instance_uuid for request in requests])
-            _to_cell0(requests, over, found.decision_id, exception=QuotaExceeded.__name__)
-            work_finish(lease=lease, outcome={"error": over, "decision": str(found.decision_id)})
+def _dispatch(placed: Sequence[Placed]) -> None:
+    """To their hosts in one transaction; where that fails, each in one of its own: what is wrong with one touches no
+    other.
+    """
+    if len(placed) > 1:
+        try:
+            with transaction.atomic():
+                _to_hosts(placed)
+        except Exception:
+            log.exception("%d reservations could not be dispatched together; each is by itself", len(placed))
+        else:
             return
-        build_requests_dispatch(placed, chosen, dict.fromkeys(chosen, found.decision_id))
-        if left:
-            text = f"No host was left for this instance: {len(placed)} of the {len(requests)} of its batch were placed."
+    for one, found in placed:
+        with attempt_of(one.work, one.lease), transaction.atomic():
+            _to_hosts([(one, found)])
+
+
+def _to_hosts(placed: Sequence[Placed]) -> None:
+    """The rows of those whose lease still holds. Of a batch that was to be placed as far as it fits, the rest ends as
+    if it had been refused; where the quota was lowered meanwhile, all of it.
+    """
+    over = {project: _over_quota(project) for project in {one.spec.project_id for one, _ in placed}}
+    # Ending the work proves the lease, so no fence is needed before it.
+    ended = works_finish(outcomes={one.lease: _outcome(found, over[one.spec.project_id]) for one, found in placed})
+    ours = [(one, found) for one, found in placed if one.work.pk in ended]
+    fits = [(one, found) for one, found in ours if not over[one.spec.project_id]]
+    chosen = {each.instance_uuid: [each.selected, *each.alternates] for _, found in fits for each in found.instances}
+    if fits:
+        build_requests_dispatch(
+            [request for one, _ in fits for request in one.requests if request.instance_uuid in chosen],
+            chosen,
+            {each.instance_uuid: found.decision_id for _, found in fits for each in found.instances},
+        )
+    for one, found in ours:
+        left = [request for request in one.requests if request.instance_uuid not in chosen]
+        if text := over[one.spec.project_id]:
+            claims_free(one.uuids)
+            _to_cell0(left, text, found.decision_id, exception=QuotaExceeded.__name__)
+        elif left:
+            count = len(one.requests)
+            text = f"No host was left for this instance: {count - len(left)} of the {count} of its batch were placed."
             _to_cell0(left, text, found.decision_id)
-        work_finish(lease=lease, outcome={"decision": str(found.decision_id), "placed": len(placed)})
 
 
-def over_quota(project_id: uuid.UUID) -> str:
-    """Why a batch of this project may not be built after all, though it was taken; empty when it may."""
+def _outcome(found: Destinations, over: str) -> dict[str, object]:
+    ended: dict[str, object] = {"error": over} if over else {"placed": len(found.instances)}
+    return {**ended, "decision": str(found.decision_id)}
+
+
+def _over_quota(project_id: uuid.UUID) -> str:
+    """Why instances of this project may not be built after all, though they were taken; empty when they may."""
     try:
         quota_recheck(project_id=project_id)
     except QuotaExceeded as error:
         return error.message
     return ""
-
-
-def move_to_cell0(
-    lease: WorkLease | None,
-    requests: Sequence[BuildRequest],
-    error: KilonovaError,
-    *,
-    decision_id: uuid.UUID | None,
-    details: str = "",
-) -> None:
-    """The batch has no host: every instance of it to cell0, in ERROR, with the verdict as its fault. `details` are for
-    operators.
-    """
-    with transaction.atomic():
-        if lease is not None:
-            work_finish(lease=lease, outcome={"error": error.message, "decision": str(decision_id)})
-        _to_cell0(requests, error.message, decision_id, details=details)
 
 
 def _to_cell0(
@@ -111,6 +162,9 @@ def _to_cell0(
     exception: str = NoValidHost.__name__,
     details: str = "",
 ) -> None:
+    """There is no host for these: each instance to cell0, in ERROR, with the message as its fault. `details` are for
+    operators.
+    """
     instances = build_requests_move_to_cell0(requests, cell0_id=CELL0_ID, decision_id=decision_id, message=message)
     for instance in instances:
         fault_record(instance_id=instance.pk, message=message, step=SELECT, details=details)
@@ -120,87 +174,7 @@ def _to_cell0(
 
 
 def schedule_and_build_overdue(work: Work, reason: str) -> None:
-    """The batch was not scheduled in time: its claims go back, its instances are moved to cell0."""
+    """The batch was not scheduled in time: its claims go back, its instances go to cell0."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
     claims_free([request.instance_uuid for request in requests])
-    error = KilonovaError(f"Scheduling did not finish: {reason}.")
-    move_to_cell0(None, requests, error, decision_id=None, details=work_history(work))
-
-
-def reschedule(work: Work, lease: WorkLease) -> None:
-    """Kind `reschedule`, subject an instance whose host gave it back: next alternate, then the scheduler again."""
-    instance = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").first()
-    if instance is None or instance.task_state != TaskState.SCHEDULING:
-        work_finish(lease=lease, outcome={"note": "nothing to reschedule"})
-        return
-    work_fence(lease=lease, step="reschedule")
-    claims_free([instance.pk])  # of an earlier run that was cut off after its claim
-    if not _try_alternates(instance, lease):
-        _schedule_again(instance, lease, work.request_id)
-
-
-def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
-    rest = [selection_from_json(one) for one in instance.alternates]
-    while rest:
-        try:
-            alternate_claim(
-                instance_uuid=instance.pk,
-                selection=rest[0],
-                project_id=instance.project_id,
-                user_id=instance.user_id,
-            )
-        except NoCapacity:
-            rest.pop(0)
-            continue
-        _redispatch(instance, lease, rest, None)
-        return True
-    return False
-
-
-def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> None:
-    spec = RequestSpec.objects.get(instance_uuid=instance.pk)
-    request = not_again_on(schedule_request(spec, [instance.pk], request_id), instance.hosts_tried)
-    try:
-        found = destinations_select(request=request, fleet_facts=fleet_facts(spec.typed_body))
-    except NoValidHost as error:
-        _give_up(instance, lease, error)
-        return
-    one = found.instances[0]
-    _redispatch(instance, lease, [one.selected, *one.alternates], found.decision_id)
-
-
-def _redispatch(instance: Instance, lease: WorkLease, choice: list, decision_id: uuid.UUID | None) -> None:  # type: ignore[type-arg]
-    try:
-        with transaction.atomic():
-            work_fence(lease=lease, step="dispatch")
-            work_finish(lease=lease, outcome={"host": choice[0].host})
-            instance_redispatch(instance, choice, decision_id)
-    except Fenced:
-        # Deleted while we chose, or another attempt runs: a claim without an owner is swept by the reconciler.
-        if not Instance.objects.filter(pk=instance.pk, deleted_at__isnull=True).exists():
-            claims_free([instance.pk])
-        raise
-
-
-def _give_up(instance: Instance, lease: WorkLease, error: NoValidHost) -> None:
-    last = instance.hosts_tried[-1] if instance.hosts_tried else ""
-    message = f"No host is left after {len(instance.hosts_tried)} of {attempts_allowed()} attempts: {error.message}"
-    with transaction.atomic():
-        work_finish(lease=lease, outcome={"error": message})
-        instance_error_set(instance.pk, decision_id=error.decision_id)
-        fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
-        action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
-        emit_build_failures([instance.pk], exception="MaxRetriesExceeded", message=message)
-
-
-def reschedule_overdue(work: Work, reason: str) -> None:
-    """Nobody could reschedule it in time."""
-    if not Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").exists():
-        return
-    claims_free([work.subject])
-    message = f"Rescheduling did not finish: {reason}."
-    instance_error_set(work.subject)
-    attempt_close(instance_id=work.subject, outcome="failed", reason=message)
-    fault_record(instance_id=work.subject, message=message, step="reschedule", details=work_history(work))
-    action_close(instance_id=work.subject, actions=BUILD_ACTIONS, result="error", message=message)
-    emit_build_failures([work.subject], exception=NoValidHost.__name__, message=message)
+    _to_cell0(requests, f"Scheduling did not finish: {reason}.", None, details=work_history(work))

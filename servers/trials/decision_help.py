@@ -11,8 +11,10 @@ from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.conf import work_options
 from scheduling.decisions.selectors.decisions import decision_content, decision_get
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_from_dict
 from scheduling.domain.snapshots import FlavorSnapshot
+from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES
@@ -41,7 +43,7 @@ def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = 
     with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
         answer = schedule_explain(
             request=_asked_again(stored, asked),
-            fleet_facts=fleet_facts(asked),
+            fleet_facts=fleet_facts(asked, scheduling_inputs()),
             offers=[FlavorSnapshot(**flavor_snapshot(row)) for row in rows],
             host=host,
             every_rule=host is not None,
@@ -65,7 +67,7 @@ def _asked_again(stored: ScheduleRequest, asked: SpecBody) -> ScheduleRequest:
     """The stored request for instances that exist nowhere, with the group's members of today."""
     uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MAX_INSTANCES]]
     spec = RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=asked.to_dict())
-    today = schedule_request(spec, uuids, current_request_id())
+    today = schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
     return replace(
         stored,
         request_id=today.request_id,

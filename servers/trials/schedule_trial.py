@@ -14,8 +14,10 @@ from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
 from controlplane.work.conf import work_options
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
 from scheduling.whatif.services.capacity import capacity_count
@@ -69,7 +71,7 @@ def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     asked, request = _request(caller, wanted)
     simulation = schedule_simulate(
         request=request,
-        fleet_facts=fleet_facts(asked),
+        fleet_facts=fleet_facts(asked, scheduling_inputs()),
         policy=policy_wanted(wanted.policy),
         edits=wanted.edits,
         seed=wanted.seed,
@@ -88,7 +90,7 @@ def trial_explain(
     with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
         answer = schedule_explain(
             request=request,
-            fleet_facts=fleet_facts(asked),
+            fleet_facts=fleet_facts(asked, scheduling_inputs()),
             offers=_offers(caller),
             host=host,
             every_rule=every_rule,
@@ -115,7 +117,7 @@ def capacity_matrix(
     named = [_flavor_named(caller, reference) for reference in flavors]
     report = capacity_count(
         flavors=named or _offers(caller, name_part),
-        fleet_facts=fleet_facts(),
+        fleet_facts=fleet_facts(None, scheduling_inputs()),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
     )
@@ -140,7 +142,8 @@ def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleReq
         raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
     asked = _body(caller, wanted)
     spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=asked.to_dict())
-    return asked, schedule_request(spec, [uuid.uuid4() for _ in range(wanted.count)], current_request_id())
+    uuids = [uuid.uuid4() for _ in range(wanted.count)]
+    return asked, schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
 
 
 def _is_operators(wanted: TrialWanted) -> bool:

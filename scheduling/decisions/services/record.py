@@ -21,7 +21,6 @@ from scheduling.decisions.services.snapshots import fleet_rows, host_names_row
 from scheduling.domain.policy import Policy, policy_to_dict
 from scheduling.domain.request.schedule_request import ScheduleRequest, request_to_dict
 from scheduling.domain.trace.trace import InstanceSelection, Trace
-from scheduling.fleet.cache.changes import ChangePoll
 from scheduling.models import (
     DecisionInstance,
     DecisionOutcome,
@@ -44,8 +43,7 @@ class DecisionDraft:
 
     `seen` is what the engine looked at last, `excluded` the compute nodes it was told to leave out, with the reason.
     `providers` are Placement's of the same look; `chosen_anew` counts how often a chosen host had changed before its
-    claim, `rounds_lost` how often there was no room left. `change_poll` is what the fleet was heard to say just before,
-    for the first look.
+    claim, `rounds_lost` how often there was no room left.
     """
 
     request: ScheduleRequest
@@ -60,7 +58,6 @@ class DecisionDraft:
     providers: FleetView | None = None
     chosen_anew: int = 0
     rounds_lost: int = 0
-    change_poll: ChangePoll | None = None
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

@@ -19,6 +19,7 @@ from placement.services import allocations_free
 from scheduling.conf import scheduling_options
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.services.record import DecisionDraft, decision_record, decision_record_error, now_us
+from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.destinations.selectors.plan_check import plan_holds
 from scheduling.destinations.services.selections import Destinations, Selection, allocations_of, destinations_of
 from scheduling.domain.hosts.candidates import Amounts
@@ -35,12 +36,9 @@ from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRe
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Trace
 from scheduling.errors import ClaimsExhausted, NoValidHost
-from scheduling.fleet.cache.changes import ChangePoll
-from scheduling.fleet.cache.fleet_cache import fleet_cache
-from scheduling.fleet.facts import FleetFacts
 from scheduling.fleet.selectors.candidates import RequestRead, request_read
 from scheduling.fleet.selectors.hosts import host_takes_new_instances
-from scheduling.policies.selectors.policies import policy_active, shadow_is_known
+from scheduling.policies.selectors.policies import shadow_is_known
 from scheduling.policies.services.shadow import shadow_offer
 from scheduling.schedulers.run import scheduler_run, view_age_allowed_s
 from scheduling.topology.domain.grant import TopologyNeeds
@@ -61,18 +59,15 @@ CHOICES_ANEW = 40
 def destinations_select(
     *,
     request: ScheduleRequest,
-    fleet_facts: FleetFacts,
+    inputs: SchedulingInputs,
     subject: UUID | None = None,
-    change_poll: ChangePoll | None = None,
-    may_hold: bool = True,
 ) -> Destinations:
     """Choose and claim a host for each instance of the batch; save why. Consumers are the instances' uuids.
 
-    May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed first,
-    so the caller must own the work (lease) and must not have used them yet; without `may_hold`, there cannot be any.
-    `subject` names the decision's reservation; the first instance where none is given. `change_poll`: what the fleet
-    was just heard to say (`fleet_cache().listen()`). Raises NoValidHost (ClaimsExhausted when every round lost its
-    claim), always with a saved decision.
+    May be run again after being cut off anywhere: claims that an earlier run left for these instances are freed first
+    (`inputs.is_retry`), so the caller must own the work (lease) and must not have used them yet. `subject` names the
+    decision's reservation; the first instance where none is given. The first round goes by `inputs`, each later one
+    polls again. Raises NoValidHost (ClaimsExhausted when every round lost its claim), always with a saved decision.
     """
     uuids = [UUID(text) for text in request.instance_uuids]
     draft = DecisionDraft(
@@ -80,16 +75,16 @@ def destinations_select(
         policy=DEFAULT_POLICY,
         seed=secrets.randbits(31),
         subject=subject or uuids[0],
-        change_poll=change_poll,
     )
     with draft.timed("free"):
-        if may_hold:
+        if inputs.is_retry:
             free = claims_free if may_have_topology(request) else allocations_free
             free(uuids)
+            inputs = inputs.polled_again()  # cells and devices that were freed are in no earlier poll
     losses: Counter[_At] = Counter()
     trace: Trace | None = None
     while _may_go_on(draft):
-        trace = _planned(draft, fleet_facts, losses)
+        trace = _planned(draft, inputs, losses)
         if trace.outcome is not Outcome.SELECTED:
             raise _no_valid_host(draft, trace)
         if _claimed(draft, trace, losses):
@@ -147,22 +142,22 @@ def _may_go_on(draft: DecisionDraft) -> bool:
     return draft.rounds_lost < rounds and draft.chosen_anew < CHOICES_ANEW + rounds
 
 
-def _planned(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At]) -> Trace:
+def _planned(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[_At]) -> Trace:
     """A plan on a view as old as the policy's scheduler allows, or, where it finds none or does not hold, on a new one.
 
     After a lost claim the view is always new.
     """
     is_first = not draft.lost_claims
-    trace = _scheduled(draft, facts, losses, is_first=is_first)
+    trace = _scheduled(draft, inputs, losses, is_first=is_first)
     if not is_first or not view_age_allowed_s(draft.policy) or plan_holds(trace):
         return trace
-    return _scheduled(draft, facts, losses, is_first=False)
+    return _scheduled(draft, inputs, losses, is_first=False)
 
 
-def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *, is_first: bool) -> Trace:
+def _scheduled(draft: DecisionDraft, inputs: SchedulingInputs, losses: Counter[_At], *, is_first: bool) -> Trace:
     """One look at the fleet and one run of the scheduler. What it refuses to do ends as a decision too."""
     try:
-        fleet_read = _fleet_read(draft, facts, is_first=is_first)
+        fleet_read = _fleet_read(draft, inputs, is_first=is_first)
         draft.seen = fleet_seen(fleet_read.table, fleet_read.candidates)
         draft.providers = None if fleet_read.candidates is None else fleet_read.candidates.fleet
         skipped = {node: None for (node, _), count in losses.items() if count >= LOSSES_BEFORE_SKIP}
@@ -183,15 +178,15 @@ def _scheduled(draft: DecisionDraft, facts: FleetFacts, losses: Counter[_At], *,
         raise _failed(draft, error) from error
 
 
-def _fleet_read(draft: DecisionDraft, facts: FleetFacts, *, is_first: bool) -> RequestRead:
+def _fleet_read(draft: DecisionDraft, inputs: SchedulingInputs, *, is_first: bool) -> RequestRead:
     """The policy that counts now and the fleet as it is now; after a lost claim whatever the scheduler allows."""
     with draft.timed("load"):
-        change_poll = draft.change_poll or fleet_cache().poll_changes()
-        draft.change_poll = None
-        draft.policy = policy_active(change_poll=change_poll)
+        if draft.seen is not None:  # a later round: what was polled for the first one is old
+            inputs = inputs.polled_again()
+        draft.policy = inputs.policies.policy()
         age_s = view_age_allowed_s(draft.policy) if is_first else 0.0
         return request_read(
-            request=draft.request, policy=draft.policy, facts=facts, change_poll=change_poll, max_age_s=age_s
+            request=draft.request, policy=draft.policy, facts=inputs.facts, poll=inputs.poll, max_age_s=age_s
         )
 
 

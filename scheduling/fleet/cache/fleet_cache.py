@@ -7,7 +7,8 @@ proves life until it is too old, and then the newest is asked for. Claims decide
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress, count
 from operator import is_not
@@ -42,13 +43,10 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class FleetRead:
-    """One look: `rows` are those of the table, in its order."""
+    """The hosts with what Placement and the facts say of them: `rows` are those of the table, in its order."""
 
     table: HostTable
     rows: Sequence[HostRow]
-
-
-Asked = Callable[[Fleet], FleetView]
 
 
 class FleetCache:
@@ -68,28 +66,31 @@ class FleetCache:
         self._here: list[HostInstances] = []
 
     def poll_changes(self) -> ChangePoll:
-        """Ask what changed, for `read` and for others who go by the same feed. One query."""
+        """Ask what changed, for `refreshed` and for others who go by the same feed. One query."""
         return self._feed.read(silent=self._states.silent)
 
-    def read(
-        self, *, facts: FleetFacts, ask: Asked, change_poll: ChangePoll | None = None, max_age_s: float = 0.0
-    ) -> FleetRead:
-        """The fleet as of now. `ask` is told who is there and gives Placement's view, which is asked after that.
+    @contextmanager
+    def refreshed(self, poll: ChangePoll, *, max_age_s: float = 0.0) -> Iterator[Fleet]:
+        """The fleet as of `poll`, held as it is until the block ends: Placement is read inside, then `table`.
 
-        `change_poll`: what `poll_changes` has just said; without, it is asked here. `max_age_s`: changes of nodes,
-        services and aggregates that are younger than this many seconds may be missing.
+        `max_age_s`: changes of nodes, services and aggregates that are younger than this many seconds may be missing.
         """
+        # One lock around both steps: were the fleet refreshed between them, the candidates that Placement found would
+        # be those of other hosts than the table has, and a host that is new would look as if it had one.
         with self._lock:
             now = time.monotonic()
             if now - self._polled_at > max_age_s:
-                self._refresh(change_poll or self.poll_changes())
+                self._refresh(poll)
                 self._polled_at = now
-            fleet = ask(self._fleet)
-            touched = self._take_providers(fleet) | self._take_facts(facts)
-            self._table.put({at: self._with_numbers(at) for at in touched})
-            return FleetRead(self._table.table, tuple(self._table.rows))
+            yield self._fleet
 
-    def _refresh(self, change_poll: ChangePoll) -> None:
+    def table(self, view: FleetView, facts: FleetFacts) -> FleetRead:
+        """The hosts with these numbers of Placement and of instances. Call it inside `refreshed`."""
+        touched = self._take_providers(view) | self._take_facts(facts)
+        self._table.put({at: self._with_numbers(at) for at in touched})
+        return FleetRead(self._table.table, tuple(self._table.rows))
+
+    def _refresh(self, poll: ChangePoll) -> None:
         changes = self._feed.changes_for(SUBSCRIBER, KINDS)
         records = self._records = FleetRecords() if changes.everything else self._records
         records.read(changes)
@@ -98,7 +99,7 @@ class FleetCache:
             self._build()
         elif changes.of("aggregate"):
             self._table.put_aggregates(records.aggregates.values())
-        dirty = self._states.refresh(records, change_poll, touched)
+        dirty = self._states.refresh(records, poll, touched)
         self._table.put({at: self._whole(at) for at in dirty})
         table = self._table.table
         self._fleet = replace(self._fleet, aggregates=table.aggregates, min_service_version=table.min_service_version)

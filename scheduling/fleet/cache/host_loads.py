@@ -7,7 +7,7 @@ key being the host) and how to count.
 import threading
 from collections.abc import Callable, Collection, Mapping
 
-from scheduling.fleet.cache.changes import ChangeFeed, ChangePoll, change_feed
+from scheduling.fleet.cache.changes import ChangeFeed, change_feed
 from scheduling.fleet.facts import HostInstances
 from scheduling.models.change_triggers import ChangeSource, source_register
 
@@ -26,15 +26,12 @@ class HostLoads:
         self._lock = threading.Lock()
         self._hosts: Mapping[str, HostInstances] = {}
 
-    def read(self, count: Count, *, change_poll: ChangePoll | None = None) -> Mapping[str, HostInstances]:
-        """{host: facts} as of now; never changed afterwards, and the same object while nothing changes.
+    def read(self, count: Count) -> Mapping[str, HostInstances]:
+        """{host: facts} as of the last poll of the change feed; one query where hosts are to be counted, else none.
 
-        One small query, unless the caller has just `change_poll` what changed, and one more where hosts are to be
-        counted.
+        What is handed out never changes afterwards, and is the same object while nothing changes.
         """
         with self._lock:
-            if change_poll is None:
-                self._feed.read()
             changes = self._feed.changes_for(LOAD, (LOAD,))
             hosts = changes.of(LOAD)
             if changes.everything or len(hosts) > _MANY:

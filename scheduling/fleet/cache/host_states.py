@@ -61,24 +61,24 @@ class HostStates:
             touched.update(at for key in keys for at in index[key])
         return touched if self._rejoined(records, touched) else None
 
-    def refresh(self, records: FleetRecords, change_poll: ChangePoll, touched: set[int] | None) -> set[int]:
+    def refresh(self, records: FleetRecords, poll: ChangePoll, touched: set[int] | None) -> set[int]:
         """Who is up now; the rows that are to be made again: those of `touched` (None: all), and what changed."""
-        for key, at_s in change_poll.alive.items():
+        for key, at_s in poll.alive.items():
             records.seen[key] = at_s
-        spoken = {at for key in change_poll.alive for at in self._rows_of_service.get(key, ())}
+        spoken = {at for key in poll.alive for at in self._rows_of_service.get(key, ())}
         self._note(records, range(len(self.hosts)) if touched is None else touched | spoken)
-        up, silent = self._judged(change_poll.now)
-        if any(self.hosts[at].node.service_key not in change_poll.asked for at in silent):
+        up, silent = self._judged(poll.now)
+        if any(self.hosts[at].node.service_key not in poll.asked for at in silent):
             # Not all that look dead are: their heartbeats since were not read yet.
             records.read_heartbeats()
             self._note(records, range(len(self.hosts)))
-            up, silent = self._judged(change_poll.now)
+            up, silent = self._judged(poll.now)
         changed = set(np.flatnonzero(up != self.up).tolist())
         dirty = set(range(len(self.hosts))) if touched is None else touched | changed
         self.up = up
         names = dict.fromkeys(self.hosts[at].node.service_key for at in silent)
         self.silent = tuple(names) if len(names) <= MAX_SILENT else ()
-        return dirty | self._notice(dirty, silent, change_poll.now)
+        return dirty | self._notice(dirty, silent, poll.now)
 
     def detail(self, at: int) -> str:
         """What is said of a host that is down or disabled."""

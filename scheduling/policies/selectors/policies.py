@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from controlplane.kernel.errors import NotFound
 from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
-from scheduling.fleet.cache.changes import ChangePoll, change_feed
+from scheduling.fleet.cache.changes import change_feed
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.domain.states import PolicyState
 
@@ -28,12 +28,13 @@ class ShadowPolicy:
     share: float
 
 
-def policy_active(*, change_poll: ChangePoll | None = None) -> Policy:
+def policy_active() -> Policy:
     """The active version, or the defaults with the options of the settings.
 
-    One small query, which reads no table; none for a caller who has just `change_poll` what changed (`change_feed`).
+    One small query, which reads no table. A run of the scheduler has polled already: see `policies_as_polled`.
     """
-    return _CACHE.read(change_poll).policy()
+    change_feed().read()
+    return policies_as_polled().policy()
 
 
 def policy_of_body(body: Mapping[str, Any], *, version: str) -> Policy:
@@ -49,14 +50,10 @@ def body_completed(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"max_attempts": settings.max_attempts, **body, "options": options}
 
 
-def attempts_allowed(*, change_poll: ChangePoll | None = None) -> int:
-    """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's.
-
-    Queries as `policy_active`.
-    """
-    row = _CACHE.read(change_poll).active
-    maximum = scheduling_options().max_attempts
-    return maximum if row is None else int(row.body.get("max_attempts", maximum))
+def attempts_allowed() -> int:
+    """Hosts that may be tried for one instance, the first included. Queries as `policy_active`."""
+    change_feed().read()
+    return policies_as_polled().attempts_allowed()
 
 
 def active_id() -> UUID | None:
@@ -83,9 +80,10 @@ def policy_of_row(row: SchedulerPolicy) -> Policy:
     return policy_of_body(row.body, version=row.label)
 
 
-def shadow_policy(*, change_poll: ChangePoll | None = None) -> ShadowPolicy | None:
+def shadow_policy() -> ShadowPolicy | None:
     """The version that is marked as shadow, without a look at plug-ins. Queries as `policy_active`."""
-    return _CACHE.read(change_poll).shadow
+    change_feed().read()
+    return policies_as_polled().shadow
 
 
 def shadow_is_known() -> bool:
@@ -93,7 +91,7 @@ def shadow_is_known() -> bool:
     return _CACHE.known.shadow is not None
 
 
-class _Policies:
+class PoliciesInForce:
     """The versions that count, as they were read; what the scheduler makes of the active one, for these settings."""
 
     def __init__(self, rows: Sequence[SchedulerPolicy]) -> None:
@@ -111,27 +109,35 @@ class _Policies:
             made = self._made = options, policy
         return made[1]
 
+    def attempts_allowed(self) -> int:
+        """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's."""
+        maximum = scheduling_options().max_attempts
+        return maximum if self.active is None else int(self.active.body.get("max_attempts", maximum))
+
 
 class _PolicyCache:
     """Read again when the change feed says that some version changed; `known` are those that were read last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.known = _Policies(())
+        self.known = PoliciesInForce(())
 
-    def read(self, change_poll: ChangePoll | None) -> _Policies:
-        """Those that count now, or did when `change_poll` was asked."""
+    def read(self) -> PoliciesInForce:
+        """Those that counted when the change feed was polled last."""
         with self._lock:
-            if change_poll is None:
-                change_feed().read()
             changes = change_feed().changes_for("policies", ("policy",))
             if changes.everything or changes.of("policy"):
                 counting = Q(state=PolicyState.ACTIVE) | Q(shadow=True)
-                self.known = _Policies(list(SchedulerPolicy.objects.filter(counting)))
+                self.known = PoliciesInForce(list(SchedulerPolicy.objects.filter(counting)))
             return self.known
 
 
 _CACHE = _PolicyCache()
+
+
+def policies_as_polled() -> PoliciesInForce:
+    """As of this process's last poll of the change feed. No query, unless some version had changed by then."""
+    return _CACHE.read()
 
 
 def _shadow(row: SchedulerPolicy) -> ShadowPolicy:

@@ -8,7 +8,6 @@ from computeagent.protocol.pci import GivenDevice
 from computeagent.protocol.topology import GuestTopology
 from computeagent.protocol.topology_json import guest_from_dict
 from controlplane.infra.db import now_plus
-from controlplane.infra.prepared import ByUuid
 from scheduling.models import TopologyClaim
 
 
@@ -22,14 +21,10 @@ class PlacedTopology:
     pci_devices: tuple[GivenDevice, ...] = ()
 
 
-_CLAIM = ByUuid(TopologyClaim, lambda key: TopologyClaim.objects.filter(pk=key))
-
-
 def topology_of_instance(instance_uuid: UUID) -> PlacedTopology | None:
     """What this instance was given; None for one that asked for nothing of the kind. One query."""
-    for row in _CLAIM.rows(instance_uuid):
-        return _placed(row)
-    return None
+    row = TopologyClaim.objects.filter(pk=instance_uuid).first()
+    return None if row is None else _placed(row)
 
 
 def topologies_of_instances(instances: Iterable[UUID]) -> dict[UUID, PlacedTopology]:

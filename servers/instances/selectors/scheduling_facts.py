@@ -8,16 +8,15 @@ from dataclasses import replace
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
+from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.image_property_names import present_properties
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
-from scheduling.fleet.cache.changes import ChangePoll, change_feed
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
 from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
-from scheduling.policies.selectors.policies import attempts_allowed, policy_active
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.instances.domain.bodies import SpecBody
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
@@ -41,10 +40,11 @@ def schedule_request(
     uuids: Sequence[uuid.UUID],
     request_id: str,
     *,
-    ignore_hosts: tuple[str, ...] = (),
-    change_poll: ChangePoll | None = None,
+    attempts: int,
 ) -> ScheduleRequest:
-    """The scheduler's request for these instances, from the spec that they share. `change_poll`: see `fleet_facts`."""
+    """The scheduler's request for these instances, from the spec that they share. `attempts`: how many hosts may be
+    tried, the first included.
+    """
     asked = spec.typed_body
     return ScheduleRequest(
         request_id=request_id,
@@ -54,13 +54,12 @@ def schedule_request(
         flavor=asked.flavor,
         image=asked.image,
         availability_zone=asked.availability_zone or None,
-        ignore_hosts=ignore_hosts,
         force_hosts=(asked.force_host,) if asked.force_host else (),
         force_nodes=(asked.force_node,) if asked.force_node else (),
         pci_requests=asked.pci_requests,
         hints=asked.hints,
         group=_group(asked.group_id, uuids),
-        num_alternates=attempts_allowed(change_poll=change_poll) - 1,
+        num_alternates=attempts - 1,
         min_count=_min_count(asked.min_count, len(uuids)),
     )
 
@@ -88,18 +87,16 @@ def _group(group_id: uuid.UUID | None, uuids: Sequence[uuid.UUID]) -> GroupSnaps
     )
 
 
-def fleet_facts(asked: SpecBody | None = None, *, change_poll: ChangePoll | None = None) -> FleetFacts:
+def fleet_facts(asked: SpecBody | None, inputs: SchedulingInputs) -> FleetFacts:
     """Per host: how many instances and I/O-heavy operations, and which instances the request's rules speak of;
     without `asked`, none.
 
-    One small query for most requests, however large the fleet: hosts are counted again only where that changed. Naming
-    every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group names
-    are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their images
-    only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `change_poll`: what the fleet
-    was just heard to say (`fleet_cache().listen()`), which saves that query.
+    No query for most requests, however large the fleet: hosts are counted again only where `inputs` polled a change.
+    Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
+    names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
+    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
     """
-    change_poll = change_poll or change_feed().read()
-    hosts, policy = host_loads().read(_loads, change_poll=change_poll), policy_active(change_poll=change_poll)
+    hosts, policy = host_loads().read(_loads), inputs.policies.policy()
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
     on_host = _named_by_host(asked) if asked else {}
@@ -118,31 +115,17 @@ def fleet_facts(asked: SpecBody | None = None, *, change_poll: ChangePoll | None
     )
 
 
-class SharedFacts:
-    """Facts for several requests that are scheduled one after the other before the rows of the first are written.
-
-    Each sees those before it on their hosts, as if the rows were there: `placed` counts them in.
-    """
-
-    def __init__(self, change_poll: ChangePoll) -> None:
-        self._hosts = host_loads().read(_loads, change_poll=change_poll)
-
-    def facts(self) -> FleetFacts:
-        """As of now."""
-        return FleetFacts(hosts=self._hosts)
-
-    def placed(self, hosts: Iterable[str]) -> None:
-        """Instances were placed on these, one for each time that a host is named; all of them are being built."""
-        more = {}
-        for host, count in Counter(hosts).items():
-            old = self._hosts.get(host, NOTHING)
-            more[host] = replace(old, num_instances=old.num_instances + count, num_io_ops=old.num_io_ops + count)
-        self._hosts = {**self._hosts, **more}
+def facts_with_placed(facts: FleetFacts, hosts: Iterable[str]) -> FleetFacts:
+    """The facts as if instances had been placed on these, one for each time that a host is named: all being built."""
+    more = {}
+    for host, count in Counter(hosts).items():
+        old = facts.of(host)
+        more[host] = replace(old, num_instances=old.num_instances + count, num_io_ops=old.num_io_ops + count)
+    return replace(facts, hosts={**facts.hosts, **more})
 
 
-def may_share_facts(change_poll: ChangePoll) -> bool:
+def may_share_facts(policy: Policy) -> bool:
     """Whether the policy looks at no more of others' instances than how many there are."""
-    policy = policy_active(change_poll=change_poll)
     return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
 
 

@@ -4,15 +4,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
 
-from django.db import connection
-from django.db.models import F
+from django.db.models import Case, F, TextField, Value, When
 from django.db.models.functions import Now
 
 from computeagent.protocol.steps import StepEnd
-from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
+from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
@@ -61,23 +58,12 @@ def action_open(
 BUILD_ACTIONS = (CREATE.name, SCHEDULE_AGAIN.name)
 """What ends with a build: the build, and having asked for it again, which succeeds when the build does."""
 
-# Each build ends by these two: written in SQL because building them anew cost more than running them.
-_ACTION_CLOSE = """
-UPDATE servers_instanceaction
-   SET finished_at = {now}, result = %s, message = CASE WHEN message = '' THEN %s ELSE message END
- WHERE instance_uuid = %s AND finished_at IS NULL AND action IN ({names})
-"""
-_ATTEMPT_CLOSE = """
-UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s
- WHERE instance_uuid = %s AND finished_at IS NULL
-"""
-
 
 def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: str, message: str = "") -> None:
     """End the open ones among `actions`; ended ones keep their result, and one with a message keeps that."""
-    text = _ACTION_CLOSE.format(now=now_sql(), names=", ".join(["%s"] * len(actions)))
-    with connection.cursor() as cursor:
-        cursor.execute(text, [result, message.replace("\x00", ""), uuid_value(instance_id), *actions])
+    rows = InstanceAction.objects.filter(instance_uuid=instance_id, action__in=actions, finished_at__isnull=True)
+    words = Case(When(message="", then=Value(_clean(message))), default=F("message"), output_field=TextField())
+    rows.update(finished_at=Now(), result=result, message=words)
 
 
 def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
@@ -99,43 +85,40 @@ def action_take_up(*, instance_id: uuid.UUID, action: str, project_id: uuid.UUID
         action_open(instance_id=instance_id, action=action, user_id=None, project_id=project_id, work=work)
 
 
-_STEPS = """
-INSERT INTO servers_instanceactionevent (action_id, name, attempt, host, result, details, started_at, finished_at)
-VALUES {rows}
-ON CONFLICT (action_id, name, attempt, host)
-DO UPDATE SET result = excluded.result, details = excluded.details, finished_at = excluded.finished_at
-"""
-
-
 def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str = "") -> None:
     """Steps that are over, and one that begins. One statement, or none when there is nothing to say.
 
     The same step of the same attempt is one row: a step that was begun as a row keeps its beginning, and one that is
-    begun again is open again. So it may be written twice. It runs several times for each build: hence the SQL.
+    begun again is open again. So it may be written twice.
     """
     over = {step.name[:STEP_MAX]: step for step in ended if step.name[:STEP_MAX] != begins}
     if not track.action_id or not (over or begins):
         return
-    values: list[Any] = []
-    for name, step in over.items():
-        ended_ago_s = max(0.0, step.ended_ago_s)
-        values += [*_step_values(track, name, "error" if step.error else "success", step.error[:4000])]
-        values += [later_value(-max(step.began_ago_s, ended_ago_s)), later_value(-ended_ago_s)]
+    of = {"action_id": track.action_id, "attempt": track.attempt, "host": track.host}
+    rows = [
+        InstanceActionEvent(
+            **of,
+            name=step.name,
+            result="error" if step.error else "success",
+            details=_clean(step.error[:4000]),
+            started_at=now_plus(-max(step.began_ago_s, 0.0, step.ended_ago_s)),
+            finished_at=now_plus(-max(0.0, step.ended_ago_s)),
+        )
+        for step in over.values()
+    ]
     if begins:
-        values += _step_values(track, begins, "", "")
-    with connection.cursor() as cursor:
-        cursor.execute(_steps_text(connection.vendor, len(over), bool(begins)), values)
+        rows.append(InstanceActionEvent(**of, name=begins, started_at=Now()))
+    InstanceActionEvent.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["action", "name", "attempt", "host"],
+        update_fields=["result", "details", "finished_at"],
+    )
 
 
-def _step_values(track: StepTrack, name: str, result: str, details: str) -> tuple[Any, ...]:
-    return track.action_id, name, track.attempt, track.host, result, details.replace("\x00", "")
-
-
-@lru_cache(maxsize=64)
-def _steps_text(_vendor: str, ended: int, has_begin: bool) -> str:
-    words = "%s, " * 6
-    over, begun = f"({words}{later_sql()}, {later_sql()})", f"({words}{now_sql()}, NULL)"
-    return _STEPS.format(rows=", ".join([over] * ended + [begun] * has_begin))
+def _clean(text: str) -> str:
+    """PostgreSQL keeps no NUL in a text, and what agents report may have one."""
+    return text.replace("\x00", "")
 
 
 def _newest_with_steps(instance_id: uuid.UUID) -> InstanceAction | None:
@@ -190,9 +173,8 @@ def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRe
 
 def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> None:
     """How the open attempt ended."""
-    words = reason[:4000].replace("\x00", "")
-    with connection.cursor() as cursor:
-        cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), [outcome, words, uuid_value(instance_id)])
+    rows = AttemptRecord.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
+    rows.update(finished_at=Now(), outcome=outcome, reason=_clean(reason[:4000]))
 
 
 def fault_record(

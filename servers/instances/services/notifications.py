@@ -19,6 +19,7 @@ from controlplane.notifications.models import Priority
 from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
+from scheduling.policies.selectors.policies import attempts_allowed
 from servers.instances.actions.table import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
@@ -137,7 +138,7 @@ def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, me
 
 
 def _spec_payload(spec: RequestSpec, instance_ids: Sequence[uuid.UUID]) -> Payload:
-    return request_spec_payload(schedule_request(spec, instance_ids, current_request_id()))
+    return request_spec_payload(schedule_request(spec, instance_ids, current_request_id(), attempts=attempts_allowed()))
 
 
 def _verb_write(

@@ -6,11 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +34,7 @@ def act(browser: Client, model: str, action: str, pk: object) -> None:
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_every_list_opens_and_can_be_searched(browser: Client, model: type) -> None:
     fleet(2)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     aggregate_host_add(aggregate_id=aggregate_create(name="rack").pk, host="cmp-00")
     url = reverse(f"admin:scheduling_{model._meta.model_name}_changelist")  # type: ignore[attr-defined]
     assert browser.get(url, {"q": "cmp"}).status_code == 200
@@ -42,7 +43,7 @@ def test_every_list_opens_and_can_be_searched(browser: Client, model: type) -> N
 def test_decision_page_shows_funnel_and_reasons(browser: Client) -> None:
     fleet(2)
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(memory_mib=9000), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
     page = browser.get(reverse("admin:scheduling_schedulingdecision_change", args=[caught.value.decision_id]))
     assert "ram: wants 9000 MB, has 4096 of 4608" in page.content.decode()
 

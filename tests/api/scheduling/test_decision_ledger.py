@@ -9,12 +9,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import FleetSnapshot
 from scheduling.policies.services.policies import policy_create
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, OTHER_PROJECT, fleet, request
+from tests.services.scheduling.fleet.fleet_world import OTHER_PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,7 @@ Clients = Callable[[str], APIClient]
 
 def decided(**changes: Any) -> str:
     try:
-        found = destinations_select(request=request(changes.pop("count", 1), **changes), fleet_facts=NO_FACTS)
+        found = destinations_select(request=request(changes.pop("count", 1), **changes), inputs=scheduling_inputs())
     except NoValidHost as error:
         return str(error.decision_id)
     return str(found.decision_id)

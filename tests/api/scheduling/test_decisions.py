@@ -8,12 +8,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.destinations.services.selections import Destinations
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.service_states import service_disable
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +22,7 @@ Clients = Callable[[str], APIClient]
 
 
 def chosen(asked: ScheduleRequest | None = None) -> Destinations:
-    return destinations_select(request=asked or request(), fleet_facts=NO_FACTS)
+    return destinations_select(request=asked or request(), inputs=scheduling_inputs())
 
 
 def refused_decision() -> uuid.UUID:

@@ -9,12 +9,13 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from scheduling.api.urls import router
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping, SchedulingDecision, Service
 from scheduling.policies.services.policies import policy_create
 from servers.api import schedule_urls
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.worlds.cloud import flavor
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,7 @@ def path() -> Callable[[str], str]:
     """The path of an endpoint, on things that are there."""
     fleet(1)
     flavor()
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     ids: dict[str, Any] = {
         "cell": Cell.objects.order_by("name").first(),
         "host-mapping": HostMapping.objects.get(),

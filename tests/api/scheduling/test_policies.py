@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.policies.selectors.policies import policy_active
 from scheduling.policies.services.policies import policy_create, policy_validate
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -148,7 +149,7 @@ def test_retired_active_version_leaves_the_defaults(admin: APIClient) -> None:
 
 def test_preview_says_what_would_change_and_on_what_fleet(admin: APIClient) -> None:
     fleet(3)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     pk = made(admin, body={"filters": ["AllHostsFilter"]})["id"]
     body = act(admin, pk, "preview", last=10).json()
     assert (body["policy"], body["basis"], body["cases"][0]["against"]) == ("default-v1", "stored_fleet", "defaults")

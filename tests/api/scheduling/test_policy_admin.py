@@ -9,11 +9,12 @@ from django.test import Client
 from django.urls import reverse
 
 from controlplane.identity.models import User
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.selectors.policies import policy_active
 from scheduling.policies.services.policies import policy_create, policy_validate
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.worlds.admin_actions import ask_and_confirm
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +124,7 @@ def test_roll_back_asks_first_and_then_counts(browser: Client) -> None:
 
 def test_preview_shows_counts_and_says_on_what_it_ran(browser: Client) -> None:
     fleet(2)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     page = text(take(browser, policy_create(body={}), "preview", last=5))
     assert "1 decisions under default-v1" in page
     assert "on the fleet that they saw" in page

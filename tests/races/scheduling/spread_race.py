@@ -24,11 +24,12 @@ from django.db import connections  # noqa: E402
 
 from placement.selectors import allocations_by_consumer  # noqa: E402
 from placement.services import allocations_free  # noqa: E402
+from scheduling.destinations.selectors.inputs import scheduling_inputs  # noqa: E402
 from scheduling.destinations.services.select import destinations_select  # noqa: E402
 from scheduling.errors import NoValidHost  # noqa: E402
 from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
 from scheduling.models import SchedulingDecision  # noqa: E402
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request  # noqa: E402
+from tests.services.scheduling.fleet.fleet_world import fleet, request  # noqa: E402
 
 TIMEOUT_S = 120
 FORK: ForkContext = multiprocessing.get_context("fork")
@@ -41,7 +42,7 @@ def scheduler(requests: int, start: Barrier, answer: Connection) -> None:
     start.wait(TIMEOUT_S)
     for _ in range(requests):
         try:
-            destinations_select(request=request(), fleet_facts=NO_FACTS)
+            destinations_select(request=request(), inputs=scheduling_inputs())
         except NoValidHost as error:
             said[error.code] += 1
         else:

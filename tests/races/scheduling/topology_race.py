@@ -21,6 +21,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from placement.selectors import allocations_by_consumer  # noqa: E402
+from scheduling.destinations.selectors.inputs import scheduling_inputs  # noqa: E402
 from scheduling.destinations.services.select import destinations_select  # noqa: E402
 from scheduling.domain.request.schedule_request import ScheduleRequest  # noqa: E402
 from scheduling.errors import NoValidHost  # noqa: E402
@@ -28,7 +29,6 @@ from scheduling.fleet.services.cells import cells_ensure  # noqa: E402
 from scheduling.models import PciDevice, TopologyClaim  # noqa: E402
 from scheduling.topology.selectors.audit import topology_findings  # noqa: E402
 from scheduling.topology.services.claims import claims_free  # noqa: E402
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS  # noqa: E402
 from tests.services.scheduling.topology.topology_world import cell, device, numa_host, pinned, wanting  # noqa: E402
 
 TIMEOUT_S = 120
@@ -46,7 +46,7 @@ def racer(number: int, kind: str, start: Barrier, times: int, answer: Connection
     for _ in range(times):
         start.wait(TIMEOUT_S)
         try:
-            destinations_select(request=asked(kind), fleet_facts=NO_FACTS)
+            destinations_select(request=asked(kind), inputs=scheduling_inputs())
             counts["granted"] += 1
         except NoValidHost as error:
             counts[f"refused: {error.code}"] += 1

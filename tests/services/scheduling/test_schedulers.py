@@ -7,6 +7,7 @@ import pytest
 from placement.selectors import allocations_by_consumer
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.selectors.store import decision_record_of
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.models import SchedulingDecision, Service
@@ -24,7 +25,7 @@ def active(scheduler: str, **body: Any) -> None:
 
 
 def select(count: int = 1, **changes: Any) -> list[str]:
-    found = destinations_select(request=request(count, **changes), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(count, **changes), inputs=scheduling_inputs())
     return [one.selected.host for one in found.instances]
 
 
@@ -55,7 +56,7 @@ def test_scheduler_that_misbehaves_fails_its_request_with_its_name_and_the_next_
     active(f"{SAMPLES}.{name}")
     asked = request()
     with pytest.raises(NoValidHost, match=name):
-        destinations_select(request=asked, fleet_facts=NO_FACTS)
+        destinations_select(request=asked, inputs=scheduling_inputs())
     assert f"the scheduler {SAMPLES}.{name}" in last_decision().verdict
     assert last_decision().outcome == "error"
     assert allocations_by_consumer() == {}

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance
 from servers.states import TaskState, VmState
@@ -25,7 +26,7 @@ def instance(host: str, **values: Any) -> Instance:
 
 
 def counts() -> dict[str, tuple[int, int]]:
-    facts = fleet_facts()
+    facts = fleet_facts(None, scheduling_inputs())
     return {host: (one.num_instances, one.num_io_ops) for host, one in facts.hosts.items()}
 
 
@@ -49,10 +50,10 @@ def test_instance_that_moves_leaves_its_host() -> None:
 def test_only_hosts_that_changed_are_counted_again() -> None:
     for host in ("h1", "h2", "h3"):
         instance(host)
-    before = fleet_facts().hosts
+    before = fleet_facts(None, scheduling_inputs()).hosts
     instance("h2")
     with CaptureQueriesContext(connection) as queries:
-        after = fleet_facts().hosts
+        after = fleet_facts(None, scheduling_inputs()).hosts
     assert len(queries) == 2
     assert after["h1"] is before["h1"]
     assert after["h2"].num_instances == 2
@@ -60,8 +61,8 @@ def test_only_hosts_that_changed_are_counted_again() -> None:
 
 def test_nothing_is_counted_while_nothing_changes() -> None:
     instance("h1")
-    before = fleet_facts().hosts
+    before = fleet_facts(None, scheduling_inputs()).hosts
     with CaptureQueriesContext(connection) as queries:
-        after = fleet_facts().hosts
+        after = fleet_facts(None, scheduling_inputs()).hosts
     assert after is before
     assert len(queries) == 1

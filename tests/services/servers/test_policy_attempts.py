@@ -2,6 +2,7 @@
 
 import pytest
 
+from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.policies.services.policies import policy_create
 from servers.instances.selectors.scheduling_facts import schedule_request
 from servers.models import RequestSpec
@@ -34,5 +35,7 @@ def test_policy_of_more_attempts_than_the_setting_goes_on() -> None:
 def test_as_many_alternates_are_asked_for_as_attempts_are_left() -> None:
     policy_create(body={"max_attempts": 6}, activate=True)
     made = world.create(world.cloud("h1").member)[0]
-    asked = schedule_request(RequestSpec.objects.get(instance_uuid=made.pk), [made.pk], "req-1")
+    asked = schedule_request(
+        RequestSpec.objects.get(instance_uuid=made.pk), [made.pk], "req-1", attempts=attempts_allowed()
+    )
     assert asked.num_alternates == 5

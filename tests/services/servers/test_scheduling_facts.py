@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.policies.services.policies import policy_create
 from servers.instances.domain.bodies import SpecBody
@@ -41,7 +42,7 @@ def instances() -> None:
 
 def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
     policy_create(body={"filters": ["ComputeFilter", "TypeAffinityFilter"]}, activate=True)
-    facts = fleet_facts()
+    facts = fleet_facts(None, scheduling_inputs())
     assert {host: one.flavor_ids for host, one in facts.hosts.items()} == {
         "h1": {str(SMALL), str(LARGE)},
         "h2": {str(LARGE)},
@@ -49,10 +50,10 @@ def test_flavors_on_a_host_are_told_where_the_policy_asks() -> None:
 
 
 def test_flavors_are_not_read_for_other_policies() -> None:
-    facts = fleet_facts()
+    facts = fleet_facts(None, scheduling_inputs())
     assert {one.flavor_ids for one in facts.hosts.values()} == {frozenset()}
 
 
 def test_trust_without_a_service_is_nobodys() -> None:
     flavor = FlavorSnapshot("f", "m1", 1, 512, extra_specs={"trust:trusted_host": "trusted"})
-    assert fleet_facts(SpecBody(flavor, ImageSnapshot())).trust_levels == {}
+    assert fleet_facts(SpecBody(flavor, ImageSnapshot()), scheduling_inputs()).trust_levels == {}

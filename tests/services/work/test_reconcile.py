@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -10,7 +11,14 @@ from controlplane.infra.db import now_plus
 from controlplane.work import jobs
 from controlplane.work.models import Wakeup, Work, WorkState
 from controlplane.work.named_leases import lease_is_held, lease_renew
-from controlplane.work.reconcile import BATCH, end_overdue, reconcile_once, reconcile_round, wakeups_resend
+from controlplane.work.reconcile import (
+    BATCH,
+    end_overdue,
+    reconcile_once,
+    reconcile_round,
+    round_due,
+    wakeups_resend,
+)
 from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import NewWork, work_create, work_take, works_create
 
@@ -130,3 +138,20 @@ def test_a_turn_with_nothing_due_costs_one_statement(django_assert_num_queries: 
     reconcile_round(owner="a", seconds=60)
     with django_assert_num_queries(1):
         reconcile_round(owner="a", seconds=60)
+
+
+def test_a_round_in_one_statement_finds_due_what_the_plain_rounds_do() -> None:
+    assert round_due("a", 60) is None  # nobody has held the lease yet
+    reconcile_round(owner="a", seconds=60)
+    times = (None, -10, 10)
+    for state, lease, attempt, deadline, woken in product(
+        ("waiting", "running", "done"), times, (0, 2), (-1, 60), times
+    ):
+        work = new()
+        at = {name: None if seconds is None else now_plus(seconds) for name, seconds in (("l", lease), ("w", woken))}
+        age(work, state=state, lease_until=at["l"], attempt=attempt, deadline_at=now_plus(deadline), woken_at=at["w"])
+        due = round_due("a", 60)
+        assert due is not None
+        # Done by the plain rounds, as whoever holds the lease of a turn would do it.
+        assert (due.wakeup, due.end) == (wakeups_resend() > 0, end_overdue() > 0), (state, lease, attempt, deadline)
+        Work.objects.all().delete()

@@ -16,6 +16,7 @@ from scheduling.decisions.ledger.fleet_columns import FleetSeen
 from scheduling.decisions.selectors.decisions import decision_content, decision_trace
 from scheduling.decisions.selectors.report import decision_report
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -24,7 +25,7 @@ from scheduling.domain.trace.codec import trace_to_dict
 from scheduling.engine import AggregateRow, HostRow, HostTable, InventoryRow, host_table_from_rows, schedule
 from scheduling.errors import NoValidHost
 from scheduling.models import DecisionReason, HostNames, SchedulingDecision
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -132,28 +133,28 @@ def test_cut_decision_still_tells_who_was_refused_by_what() -> None:
 def test_names_are_kept_once_for_all_decisions_about_the_same_hosts() -> None:
     fleet(3)
     for _ in range(3):
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     assert HostNames.objects.count() == 1
 
 
 def test_reasons_are_counted_by_stage() -> None:
     fleet(3)
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(memory_mib=9000, ignore_hosts=("cmp-02",)), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=9000, ignore_hosts=("cmp-02",)), inputs=scheduling_inputs())
     rows = DecisionReason.objects.filter(decision_id=caught.value.decision_id)
     assert list(rows.values_list("stage", "reason", "hosts")) == [("placement", "ram_short", 3)]
 
 
 def test_policy_stands_whole_in_the_decision() -> None:
     fleet(1)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     content = decision_content(decision=SchedulingDecision.objects.get(id=found.decision_id))
     assert content.policy["filters"][0] == "ComputeFilter"
 
 
 def test_times_of_stages_come_back() -> None:
     fleet(2)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     decision = SchedulingDecision.objects.get(id=found.decision_id)
     trace = decision_trace(decision=decision)
     assert trace is not None
@@ -162,7 +163,7 @@ def test_times_of_stages_come_back() -> None:
 
 def test_decision_of_another_version_is_said_to_be_one() -> None:
     fleet(1)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     decision = SchedulingDecision.objects.get(id=found.decision_id)
     for blob in (zlib.compress(b'{"format": 99}'), b"not zlib"):
         decision.trace = blob

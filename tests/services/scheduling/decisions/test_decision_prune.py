@@ -12,6 +12,7 @@ from controlplane.work.jobs import PERIODIC_TASKS
 from placement.services import allocations_free
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
 from scheduling.decisions.services.prune import Pruned, decisions_prune
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.models import (
     DecisionInstance,
@@ -21,7 +22,7 @@ from scheduling.models import (
     HostNames,
     SchedulingDecision,
 )
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +42,7 @@ def retention(settings: Any, *, days: float = 30.0, count: int = 0, snapshot_day
 
 
 def decided(*, days_ago: float = 0.0) -> UUID:
-    found = destinations_select(request=request(ignore_hosts=("cmp-01",)), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(ignore_hosts=("cmp-01",)), inputs=scheduling_inputs())
     allocations_free([each.instance_uuid for each in found.instances])
     then = db_now() - timedelta(days=days_ago)
     SchedulingDecision.objects.filter(id=found.decision_id).update(created_at=then)
@@ -108,7 +109,7 @@ def test_fleet_that_no_decision_speaks_of_goes_after_the_grace() -> None:
 def test_base_of_a_fleet_that_is_needed_stays() -> None:
     fleet(40)
     decided(days_ago=31)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     young = decided()
     assert FleetSnapshot.objects.get(digest=SchedulingDecision.objects.get(id=young).snapshot).base
     age(FleetSnapshot.objects.all(), hours=2)

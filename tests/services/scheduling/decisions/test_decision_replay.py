@@ -19,6 +19,7 @@ from scheduling.decisions.selectors.replay import ReplayState, fleet_candidates,
 from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
 from scheduling.decisions.services.record import DecisionDraft, decision_record, now_us
 from scheduling.decisions.services.replay import decision_replay
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot
@@ -40,7 +41,9 @@ STRANGER = Caller(uuid.uuid4(), "stranger", OTHER_PROJECT, "other", frozenset({R
 
 def decided(facts: FleetFacts = NO_FACTS, **changes: Any) -> SchedulingDecision:
     try:
-        found = destinations_select(request=request(changes.pop("count", 1), **changes), fleet_facts=facts)
+        found = destinations_select(
+            request=request(changes.pop("count", 1), **changes), inputs=scheduling_inputs(facts)
+        )
     except NoValidHost as error:
         return SchedulingDecision.objects.get(pk=error.decision_id)
     return SchedulingDecision.objects.get(pk=found.decision_id)

@@ -9,13 +9,14 @@ import pytest
 from bench.scheduler_engine import request as bench_request
 from scheduling.decisions.selectors.decisions import decision_trace
 from scheduling.decisions.selectors.host_record import HostOutcome, HostRecord, host_record
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.trace.explanation import HostResult, why_not
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
 from tests.services.scheduling.decisions.test_decision_ledger import fleets, stored
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 pytestmark = pytest.mark.django_db
 OUTCOME_OF = {
@@ -32,7 +33,7 @@ def counts(record: HostRecord) -> dict[HostOutcome, int]:
 
 def refused(**wanted: int) -> None:
     with pytest.raises(NoValidHost):
-        destinations_select(request=request(**wanted), fleet_facts=NO_FACTS)
+        destinations_select(request=request(**wanted), inputs=scheduling_inputs())
 
 
 def test_no_decisions_give_an_empty_record() -> None:
@@ -48,7 +49,7 @@ def test_counts_are_those_of_single_decisions() -> None:
     hosts = fleet(4)
     service_disable(host="cmp-01", reason="x")
     for _ in range(6):
-        destinations_select(request=request(2), fleet_facts=NO_FACTS)
+        destinations_select(request=request(2), inputs=scheduling_inputs())
     refused(memory_mib=9000)
     for name in hosts:
         expected = dict.fromkeys(HostOutcome, 0)
@@ -89,14 +90,14 @@ def test_a_batch_that_fails_as_a_whole_leaves_hosts_that_passed_undecided() -> N
 
 def test_a_host_that_won_once_of_a_batch_is_chosen_though_it_was_full_later() -> None:
     fleet(2)
-    destinations_select(request=request(2, memory_mib=4096), fleet_facts=NO_FACTS)
+    destinations_select(request=request(2, memory_mib=4096), inputs=scheduling_inputs())
 
     assert counts(host_record(host="cmp-00"))[HostOutcome.CHOSEN] == 1
 
 
 def test_names_differ_by_case() -> None:
     fleet(1)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
 
     assert host_record(host="CMP-00").of(HostOutcome.CHOSEN).decisions == 0
 
@@ -161,7 +162,7 @@ def test_what_another_version_wrote_is_counted_but_not_read() -> None:
 def test_only_the_newest_decisions_are_looked_through_and_the_record_says_so() -> None:
     fleet(1)
     for _ in range(4):
-        destinations_select(request=request(memory_mib=512), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=512), inputs=scheduling_inputs())
     whole = host_record(host="cmp-00")
     bounded = host_record(host="cmp-00", newest=3)
 

@@ -21,13 +21,14 @@ from placement.services import (
 )
 from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
 from scheduling.decisions.selectors.report import decision_report
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json, selection_to_json
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
 from tests.services.scheduling.between import BetweenReadAndClaim
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +66,7 @@ def asking(specs: dict[str, str], count: int = 1, **changes: Any) -> ScheduleReq
 
 
 def select(asked: ScheduleRequest) -> Destinations:
-    return destinations_select(request=asked, fleet_facts=NO_FACTS)
+    return destinations_select(request=asked, inputs=scheduling_inputs(is_retry=False))
 
 
 def held_by(consumer: uuid.UUID) -> dict[uuid.UUID, dict[str, int]]:

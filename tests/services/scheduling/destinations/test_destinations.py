@@ -15,6 +15,7 @@ from placement.selectors import allocations_by_consumer, fleet_usage
 from placement.services import allocations_claim, allocations_free
 from scheduling.decisions.selectors.decisions import decision_trace, decision_why_not
 from scheduling.decisions.selectors.report import decision_report
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import selection_from_json, selection_to_json
 from scheduling.errors import NoValidHost
@@ -26,7 +27,7 @@ from scheduling.fleet.services.cells import cell_set_disabled
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import DecisionOutcome, SchedulingDecision, Service
 from scheduling.policies.services.policies import policy_create
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +43,7 @@ def refused(error: NoValidHost) -> SchedulingDecision:
 def test_chosen_host_is_claimed_for_the_instance() -> None:
     fleet(3)
     asked = request()
-    found = destinations_select(request=asked, fleet_facts=NO_FACTS)
+    found = destinations_select(request=asked, inputs=scheduling_inputs())
     (one,) = found.instances
     held = allocations_by_consumer([one.instance_uuid])[one.instance_uuid]
     assert str(one.instance_uuid) == asked.instance_uuids[0]
@@ -52,21 +53,21 @@ def test_chosen_host_is_claimed_for_the_instance() -> None:
 
 def test_selection_says_where_it_is() -> None:
     fleet(3)
-    selected = destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0].selected
+    selected = destinations_select(request=request(), inputs=scheduling_inputs()).instances[0].selected
     assert selected.node == selected.host.replace("cmp", "node")
     assert (selected.cell_uuid, selected.availability_zone) == (CELL1_ID, "nova")
 
 
 def test_alternates_are_other_hosts_and_not_claimed() -> None:
     fleet(3)
-    (one,) = destinations_select(request=request(), fleet_facts=NO_FACTS).instances
+    (one,) = destinations_select(request=request(), inputs=scheduling_inputs()).instances
     assert len({one.selected.host, *(each.host for each in one.alternates)}) == 3
     assert used("VCPU") == 1
 
 
 def test_batch_is_spread_and_counted_as_it_goes() -> None:
     fleet(2)
-    found = destinations_select(request=request(4, memory_mib=2048), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(4, memory_mib=2048), inputs=scheduling_inputs())
     hosts = sorted(each.selected.host for each in found.instances)
     assert hosts == ["cmp-00", "cmp-00", "cmp-01", "cmp-01"]
 
@@ -74,13 +75,13 @@ def test_batch_is_spread_and_counted_as_it_goes() -> None:
 def test_batch_that_does_not_fit_whole_claims_nothing() -> None:
     fleet(2)
     with pytest.raises(NoValidHost):
-        destinations_select(request=request(5, memory_mib=2048), fleet_facts=NO_FACTS)
+        destinations_select(request=request(5, memory_mib=2048), inputs=scheduling_inputs())
     assert used("VCPU") == 0
 
 
 def test_no_hosts_at_all_says_so() -> None:
     with pytest.raises(NoValidHost, match="there are no hosts") as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     assert refused(caught.value).outcome == DecisionOutcome.NO_VALID_HOST
 
 
@@ -89,7 +90,7 @@ def test_no_valid_host_names_each_reason_with_numbers() -> None:
     service_disable(host="cmp-00", reason="new disks")
     Service.objects.filter(host="cmp-01").update(last_seen_up=F("last_seen_up") - timedelta(hours=1))
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(memory_mib=9000), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
     decision = refused(caught.value)
     trace = decision_trace(decision=decision)
     assert trace is not None
@@ -104,7 +105,7 @@ def test_disabled_and_silent_hosts_are_refused_with_their_story() -> None:
     service_disable(host="cmp-00", reason="new disks")
     Service.objects.filter(host="cmp-01").update(last_seen_up=F("last_seen_up") - timedelta(hours=1))
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     decision = refused(caught.value)
     sentences = {host: decision_why_not(decision=decision, host=host).sentence for host in ("cmp-00", "cmp-01")}
     assert "new disks" in sentences["cmp-00"]
@@ -114,7 +115,7 @@ def test_disabled_and_silent_hosts_are_refused_with_their_story() -> None:
 def test_message_for_tenants_names_no_host() -> None:
     fleet(2)
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(memory_mib=9000), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
     assert "0/2 hosts" in caught.value.message
     assert "cmp-" not in caught.value.message
     assert "cmp-0" in refused(caught.value).verdict
@@ -124,7 +125,7 @@ def test_wanted_zone_is_kept() -> None:
     fleet(3)
     made = aggregate_create(name="rack", availability_zone="az1")
     aggregate_host_add(aggregate_id=made.id, host="cmp-01")
-    found = destinations_select(request=request(availability_zone="az1"), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(availability_zone="az1"), inputs=scheduling_inputs())
     assert (found.instances[0].selected.host, found.instances[0].selected.availability_zone) == ("cmp-01", "az1")
 
 
@@ -132,7 +133,7 @@ def test_host_of_a_disabled_cell_gets_nothing_new() -> None:
     fleet(1)
     cell_set_disabled(cell_id=CELL1_ID, disabled=True)
     with pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     assert "cell cell1 is disabled" in decision_why_not(decision=refused(caught.value), host="cmp-00").sentence
 
 
@@ -140,24 +141,24 @@ def test_facts_of_instances_reach_the_filters() -> None:
     fleet(2)
     friend = str(uuid.uuid4())
     facts = FleetFacts({"cmp-01": HostInstances(instance_uuids=frozenset({friend}), num_instances=1)})
-    found = destinations_select(request=request(hints={"same_host": (friend,)}), fleet_facts=facts)
+    found = destinations_select(request=request(hints={"same_host": (friend,)}), inputs=scheduling_inputs(facts))
     assert found.instances[0].selected.host == "cmp-01"
 
 
 def test_failing_host_is_avoided() -> None:
     fleet(2)
-    first = destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0]
+    first = destinations_select(request=request(), inputs=scheduling_inputs()).instances[0]
     allocations_free([first.instance_uuid])
     build_failure_count(host=first.selected.host)
-    second = destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0]
+    second = destinations_select(request=request(), inputs=scheduling_inputs()).instances[0]
     assert second.selected.host != first.selected.host
 
 
 def test_run_again_after_being_cut_off_holds_one_claim_each() -> None:
     fleet(3)
     asked = request(2)
-    destinations_select(request=asked, fleet_facts=NO_FACTS)
-    again = destinations_select(request=asked, fleet_facts=NO_FACTS)
+    destinations_select(request=asked, inputs=scheduling_inputs())
+    again = destinations_select(request=asked, inputs=scheduling_inputs())
     assert used("VCPU") == 2
     held = allocations_by_consumer([each.instance_uuid for each in again.instances])
     for each in again.instances:
@@ -167,15 +168,15 @@ def test_run_again_after_being_cut_off_holds_one_claim_each() -> None:
 def test_run_again_on_a_full_fleet_frees_before_it_looks() -> None:
     fleet(1)
     asked = request(memory_mib=4096)
-    first = destinations_select(request=asked, fleet_facts=NO_FACTS)
-    again = destinations_select(request=asked, fleet_facts=NO_FACTS)
+    first = destinations_select(request=asked, inputs=scheduling_inputs())
+    again = destinations_select(request=asked, inputs=scheduling_inputs())
     assert again.instances[0].selected.host == first.instances[0].selected.host
 
 
 def test_decision_is_saved_whole() -> None:
     fleet(3)
     asked, subject = request(2), uuid.uuid4()
-    found = destinations_select(request=asked, fleet_facts=NO_FACTS, subject=subject)
+    found = destinations_select(request=asked, inputs=scheduling_inputs(), subject=subject)
     decision = SchedulingDecision.objects.get(pk=found.decision_id)
     rows = list(decision.instances.values_list("instance_uuid", "host"))
     assert rows == [(each.instance_uuid, each.selected.host) for each in found.instances]
@@ -190,7 +191,7 @@ def test_decision_is_saved_whole() -> None:
 
 def test_report_has_stages_scores_and_selections() -> None:
     fleet(3)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     report = decision_report(decision=SchedulingDecision.objects.get(pk=found.decision_id), redacted=False)
     assert [host["rank"] for host in report["scores"]["hosts"]] == [1, 2, 3]
     assert "RAMWeigher" in report["scores"]["hosts"][0]["weighers"]
@@ -200,7 +201,7 @@ def test_report_has_stages_scores_and_selections() -> None:
 
 def test_redacted_report_names_no_host() -> None:
     fleet(3)
-    found = destinations_select(request=request(ignore_hosts=("cmp-02",)), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(ignore_hosts=("cmp-02",)), inputs=scheduling_inputs())
     report = decision_report(decision=SchedulingDecision.objects.get(pk=found.decision_id), redacted=True)
     assert report["reasons"] == [{"reason": "ignored", "label": "ignored", "hosts": 1}]
     assert "cmp-0" not in str(report)
@@ -210,7 +211,7 @@ def test_redacted_report_names_no_host() -> None:
 def test_active_policy_is_used_and_named() -> None:
     fleet(2)
     policy_create(body={"filters": ["ComputeFilter"], "weighers": {"RAMWeigher": -1.0}}, activate=True)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     assert SchedulingDecision.objects.get(pk=found.decision_id).policy_version == "default-v1"
 
 
@@ -218,23 +219,23 @@ def test_contradicting_flavor_ends_as_a_decision_with_the_reason() -> None:
     fleet(1)
     asked = request(required_traits=frozenset({"CUSTOM_A"}), forbidden_traits=frozenset({"CUSTOM_A"}))
     with pytest.raises(NoValidHost, match="both required and forbidden") as caught:
-        destinations_select(request=asked, fleet_facts=NO_FACTS)
+        destinations_select(request=asked, inputs=scheduling_inputs())
     assert refused(caught.value).outcome == DecisionOutcome.ERROR
 
 
 def test_number_of_queries_does_not_grow_with_the_fleet() -> None:
     fleet(3)
     with CaptureQueriesContext(connection) as few:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     fleet(30)
     with CaptureQueriesContext(connection) as many:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs())
     assert len(many) == len(few)
 
 
 def test_alternate_is_claimed() -> None:
     fleet(2)
-    (one,) = destinations_select(request=request(), fleet_facts=NO_FACTS).instances
+    (one,) = destinations_select(request=request(), inputs=scheduling_inputs()).instances
     allocations_free([one.instance_uuid])
     alternate = selection_from_json(selection_to_json(one.alternates[0]))
     alternate_claim(instance_uuid=one.instance_uuid, selection=alternate, project_id=PROJECT, user_id=USER)
@@ -244,7 +245,7 @@ def test_alternate_is_claimed() -> None:
 
 def test_full_alternate_is_refused() -> None:
     fleet(2)
-    (one,) = destinations_select(request=request(), fleet_facts=NO_FACTS).instances
+    (one,) = destinations_select(request=request(), inputs=scheduling_inputs()).instances
     alternate = one.alternates[0]
     allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {alternate.compute_node_uuid: {"MEMORY_MB": 4096}})])
     allocations_free([one.instance_uuid])
@@ -254,7 +255,7 @@ def test_full_alternate_is_refused() -> None:
 
 def test_alternate_that_was_disabled_since_is_refused() -> None:
     fleet(2)
-    (one,) = destinations_select(request=request(), fleet_facts=NO_FACTS).instances
+    (one,) = destinations_select(request=request(), inputs=scheduling_inputs()).instances
     allocations_free([one.instance_uuid])
     service_disable(host=one.alternates[0].host)
     with pytest.raises(NoCapacity, match="disabled"):
@@ -263,5 +264,5 @@ def test_alternate_that_was_disabled_since_is_refused() -> None:
 
 def test_selection_survives_json() -> None:
     fleet(1)
-    selected = destinations_select(request=request(), fleet_facts=NO_FACTS).instances[0].selected
+    selected = destinations_select(request=request(), inputs=scheduling_inputs()).instances[0].selected
     assert selection_from_json(selection_to_json(selected)) == selected

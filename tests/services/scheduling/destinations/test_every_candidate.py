@@ -12,13 +12,14 @@ from placement.domain import Claim, InventorySpec, ProviderKind
 from placement.selectors import allocations_by_consumer
 from placement.services import allocations_claim, inventory_set, provider_ensure
 from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.destinations.services.selections import Destinations
 from scheduling.errors import NoValidHost
 from scheduling.models import ComputeNode, SchedulingDecision
 from scheduling.policies.services.policies import policy_create
 from tests.services.scheduling import raced_scheduler
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +46,7 @@ def device(host: str) -> uuid.UUID:
 def select() -> Destinations:
     asked = request()
     flavor = replace(asked.flavor, extra_specs={"resources1:VGPU": "1"})
-    return destinations_select(request=replace(asked, flavor=flavor), fleet_facts=NO_FACTS)
+    return destinations_select(request=replace(asked, flavor=flavor), inputs=scheduling_inputs())
 
 
 def lost_at(found: Any) -> list[str]:

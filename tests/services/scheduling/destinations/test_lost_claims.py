@@ -10,11 +10,12 @@ from controlplane.kernel.reasons import RefusalReason
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
 from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import ClaimsExhausted, NoValidHost
 from scheduling.models import ComputeNode, DecisionOutcome, SchedulingDecision
 from tests.services.scheduling.between import BetweenReadAndClaim
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +52,7 @@ def test_lost_claim_moves_on_to_a_host_that_has_room() -> None:
     fleet(2)
     first, _ = nodes()
     with connection.execute_wrapper(rival({first: 4096})):
-        found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+        found = destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     assert found.instances[0].selected.host == "cmp-01"
 
 
@@ -59,7 +60,7 @@ def test_lost_claim_is_kept_in_the_decision_with_its_numbers() -> None:
     fleet(2)
     first, _ = nodes()
     with connection.execute_wrapper(rival({first: 4096})):
-        found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+        found = destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     (lost,) = decision_content(decision=SchedulingDecision.objects.get(pk=found.decision_id)).lost_claims
     assert (lost["provider_uuid"], lost["resource_class"]) == (str(first), "MEMORY_MB")
     assert (lost["wanted"], lost["free"]) == (1024, 0)
@@ -69,7 +70,7 @@ def test_room_that_is_gone_after_a_lost_claim_is_a_shortage() -> None:
     fleet(1)
     (only,) = nodes()
     with connection.execute_wrapper(rival({only: 4096})), pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     assert decision.outcome == DecisionOutcome.NO_VALID_HOST
     assert "ram: wants 1024 MB, has 0 of 4608" in decision_why_not(decision=decision, host="cmp-00").sentence
@@ -79,7 +80,7 @@ def test_host_that_loses_twice_is_left_alone() -> None:
     fleet(1)
     (only,) = nodes()
     with connection.execute_wrapper(blinking(only)), pytest.raises(NoValidHost) as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     refusal = decision_why_not(decision=decision, host="cmp-00").refusal
     assert refusal is not None
@@ -91,7 +92,7 @@ def test_claims_lost_in_every_round_end_as_an_error(settings: Any) -> None:
     (only,) = nodes()
     settings.KILONOVA = {**settings.KILONOVA, "CLAIM_ROUNDS": 2}
     with connection.execute_wrapper(blinking(only)), pytest.raises(ClaimsExhausted) as caught:
-        destinations_select(request=request(), fleet_facts=NO_FACTS)
+        destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     assert (decision.outcome, decision.host_count) == (DecisionOutcome.ERROR, 1)
     assert str(only) not in decision.verdict_redacted

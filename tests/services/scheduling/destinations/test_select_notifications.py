@@ -8,11 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.notifications.models import Notification
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.request.schedule_request import GroupSnapshot
 from scheduling.errors import NoValidHost
 from scheduling.models import SchedulingDecision
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, fleet, request
 
 pytestmark = pytest.mark.django_db
 START, END, ERROR = (f"scheduler.select_destinations.{phase}" for phase in ("start", "end", "error"))
@@ -30,7 +31,7 @@ def rows() -> list[Notification]:
 def test_success_tells_start_and_end_with_the_request(notifying: Any) -> None:
     fleet(2)
     asked = request(2, ignore_hosts=("cmp-00",), group=GroupSnapshot("g", "affinity", members=("m",)))
-    destinations_select(request=asked, fleet_facts=NO_FACTS)
+    destinations_select(request=asked, inputs=scheduling_inputs())
     assert [row.event_type for row in rows()] == [START, END]
     for row in rows():
         assert (row.request_id, row.project_id, row.priority) == (asked.request_id, PROJECT, "INFO")
@@ -48,7 +49,7 @@ def test_success_tells_start_and_end_with_the_request(notifying: Any) -> None:
 def test_failure_tells_start_and_error_with_the_verdict() -> None:
     fleet(1)
     with pytest.raises(NoValidHost):
-        destinations_select(request=request(memory_mib=99999), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=99999), inputs=scheduling_inputs())
     assert [(row.event_type, row.priority) for row in rows()] == [(START, "INFO"), (ERROR, "ERROR")]
     data = rows()[1].payload["nova_object.data"]
     reason = data["reason"]["nova_object.data"]
@@ -60,7 +61,7 @@ def test_failure_tells_start_and_error_with_the_verdict() -> None:
 def test_only_what_is_wanted_is_written(notifying: Any) -> None:
     notifying(EVENTS=("*.error",))
     fleet(1)
-    destinations_select(request=request(), fleet_facts=NO_FACTS)
+    destinations_select(request=request(), inputs=scheduling_inputs())
     assert rows() == []
 
 
@@ -68,7 +69,7 @@ def test_decision_that_is_not_saved_tells_nothing() -> None:
     fleet(1)
     broken = replace(request(), project_id="no uuid")
     with pytest.raises(ValueError, match="UUID"):
-        destinations_select(request=broken, fleet_facts=NO_FACTS)
+        destinations_select(request=broken, inputs=scheduling_inputs())
     assert rows() == []
 
 
@@ -78,6 +79,6 @@ def test_notifications_cost_one_statement_more(notifying: Any) -> None:
     for events in ((), (), ("*",)):
         notifying(EVENTS=events)
         with CaptureQueriesContext(connection) as asked:
-            destinations_select(request=request(), fleet_facts=NO_FACTS)
+            destinations_select(request=request(), inputs=scheduling_inputs())
         counts.append(sum("SAVEPOINT" not in one["sql"] for one in asked.captured_queries))
     assert counts[2] == counts[1] + 1

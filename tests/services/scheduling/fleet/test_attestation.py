@@ -12,6 +12,7 @@ import pytest
 
 from scheduling.checks import options_problems
 from scheduling.conf import SchedulingOptions
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.errors import NoValidHost
@@ -133,7 +134,7 @@ def test_trusted_host_is_chosen(settings: Any, attester: tuple[Service, str, lis
     settings.KILONOVA = {**settings.KILONOVA, "ATTESTATION_URL": attester[1], "ATTESTATION_LIFETIME_S": 0.0}
     policy_create(body={"filters": ["TrustedFilter"]}, activate=True)
     facts = FleetFacts(trust_levels=trust_levels())
-    found = destinations_select(request=replace(request(), flavor=TRUSTING), fleet_facts=facts)
+    found = destinations_select(request=replace(request(), flavor=TRUSTING), inputs=scheduling_inputs(facts))
     assert found.instances[0].selected.host == "cmp-01"
 
 
@@ -142,7 +143,7 @@ def test_nobody_attested_is_trusted_by_nobody() -> None:
     fleet(1)
     policy_create(body={"filters": ["TrustedFilter"]}, activate=True)
     with pytest.raises(NoValidHost, match="trust level"):
-        destinations_select(request=replace(request(), flavor=TRUSTING), fleet_facts=FleetFacts())
+        destinations_select(request=replace(request(), flavor=TRUSTING), inputs=scheduling_inputs(FleetFacts()))
 
 
 def test_address_of_another_kind_is_a_problem() -> None:

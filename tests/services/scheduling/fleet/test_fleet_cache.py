@@ -13,14 +13,13 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from placement.candidates.columns import FleetView
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free, provider_traits_set
 from scheduling.decisions.ledger.fleet_columns import same_column, table_to_columns
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine import host_table_from_rows
 from scheduling.fleet.cache.changes import ChangeFeed
-from scheduling.fleet.cache.fleet_cache import Fleet, FleetCache, fleet_cache
+from scheduling.fleet.cache.fleet_cache import FleetCache, fleet_cache
 from scheduling.fleet.cache.host_rows import aggregate_rows, compute_nodes, host_rows
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.facts import FleetFacts, HostInstances
@@ -54,11 +53,9 @@ HOST = "cmp-01"
 
 def table_read(cache: FleetCache | None = None, facts: FleetFacts = NO_FACTS, max_age_s: float = 0.0) -> HostTable:
     """The table of one look."""
-
-    def ask(_: Fleet) -> FleetView:
-        return placement_view()
-
-    return (cache or fleet_cache()).read(facts=facts, ask=ask, max_age_s=max_age_s).table
+    cache = cache or fleet_cache()
+    with cache.refreshed(cache.poll_changes(), max_age_s=max_age_s):
+        return cache.table(placement_view(), facts).table
 
 
 def read_anew(facts: FleetFacts = NO_FACTS) -> HostTable:
@@ -239,7 +236,8 @@ def test_room_is_that_of_now_however_old_the_view_may_be() -> None:
     fleet(2)
     table_read()
     claim()
-    read = request_read(request=request(), policy=policy_active(), facts=NO_FACTS, max_age_s=60.0)
+    poll = fleet_cache().poll_changes()
+    read = request_read(request=request(), policy=policy_active(), facts=NO_FACTS, poll=poll, max_age_s=60.0)
     assert read.table.vcpus_used.tolist() == [0, 1]
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.fleet.selectors.hosts import fleet_stats, hosts_schedulable_count
 from scheduling.fleet.services.service_states import service_disable, service_force_down
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 
 pytestmark = pytest.mark.django_db
 
@@ -26,5 +27,5 @@ def test_hosts_are_counted_by_state() -> None:
 
 def test_usage_is_summed_over_hosts() -> None:
     fleet(2)
-    destinations_select(request=request(2), fleet_facts=NO_FACTS)
+    destinations_select(request=request(2), inputs=scheduling_inputs())
     assert fleet_stats().usage["MEMORY_MB"] == {"total": 9216, "capacity": 8192, "used": 2048, "free": 6144}

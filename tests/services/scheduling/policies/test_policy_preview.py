@@ -7,6 +7,7 @@ import pytest
 
 from controlplane.kernel.errors import Invalid, InvalidFields, NotFound
 from placement.models import Allocation
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.errors import NoValidHost
 from scheduling.fleet.services.service_states import service_disable
@@ -14,14 +15,14 @@ from scheduling.models import SchedulingDecision, ShadowResult
 from scheduling.policies.selectors.policies import DEFAULTS
 from scheduling.policies.selectors.preview import PolicyPreview, policy_preview
 from scheduling.policies.services.policies import policy_create
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, fleet, request
+from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.services.scheduling.policies.policy_world import BROKEN, NO_HOST, STACKING, uneven_fleet
 
 pytestmark = pytest.mark.django_db
 
 
 def asked(**changes: Any) -> None:
-    destinations_select(request=request(**changes), fleet_facts=NO_FACTS)
+    destinations_select(request=request(**changes), inputs=scheduling_inputs())
 
 
 def previewed(body: dict[str, Any], last: int = 50) -> PolicyPreview:
@@ -111,7 +112,7 @@ def test_without_a_stored_fleet_both_policies_run_on_the_present_one_and_it_says
 def test_present_fleet_knows_who_lives_where() -> None:
     fleet(2)
     first = request()
-    destinations_select(request=first, fleet_facts=NO_FACTS)
+    destinations_select(request=first, inputs=scheduling_inputs())
     asked(hints={"different_host": first.instance_uuids})
     SchedulingDecision.objects.update(snapshot="")
     found = previewed({"filters": ["DifferentHostFilter"]}, last=1)

@@ -9,6 +9,7 @@ import pytest
 from placement.models import Allocation, Consumer, Inventory
 from scheduling.decisions.ledger.fleet_columns import fleet_seen
 from scheduling.decisions.services.record import DecisionDraft, decision_record
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
@@ -210,10 +211,10 @@ def test_request_outside_of_the_share_is_left_alone() -> None:
 def test_real_decisions_are_shadowed_whether_they_find_a_host_or_not() -> None:
     uneven_fleet()
     policy_id = shadowed(STACKING)
-    found = destinations_select(request=request(), fleet_facts=NO_FACTS)
+    found = destinations_select(request=request(), inputs=scheduling_inputs())
     assert shadow_wait(timeout_s=30)  # SQLite in memory lets two threads write one after the other only
     with pytest.raises(NoValidHost):
-        destinations_select(request=request(memory_mib=9000), fleet_facts=NO_FACTS)
+        destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
     assert shadow_wait(timeout_s=30)
     assert found.instances[0].selected.host == "cmp-00"
     report = shadow_report(policy_id=policy_id)
@@ -225,6 +226,6 @@ def test_real_decisions_are_shadowed_whether_they_find_a_host_or_not() -> None:
 def test_broken_shadow_fails_no_request() -> None:
     fleet(2)
     policy_id = shadowed(BROKEN)
-    assert destinations_select(request=request(), fleet_facts=NO_FACTS).instances
+    assert destinations_select(request=request(), inputs=scheduling_inputs()).instances
     assert shadow_wait(timeout_s=30)
     assert shadow_report(policy_id=policy_id).outcomes["error"] == 1

@@ -4,11 +4,11 @@ import uuid
 
 import pytest
 
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.selectors.audit import topology_findings
 from scheduling.topology.selectors.claims import topology_nodes, topology_owners_older_than
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS
 from tests.services.scheduling.topology.topology_world import DEDICATED, cell, device, numa_host, wanting
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def findings() -> list[str]:
 
 def guest(gpus: int = 0) -> uuid.UUID:
     asked = wanting(gpus=gpus, specs=DEDICATED, vcpus=2)
-    return destinations_select(request=asked, fleet_facts=NO_FACTS).instances[0].instance_uuid
+    return destinations_select(request=asked, inputs=scheduling_inputs()).instances[0].instance_uuid
 
 
 @pytest.fixture
@@ -96,5 +96,5 @@ def test_owners_are_known_with_their_nodes(node: ComputeNode) -> None:
 def test_unpinned_guest_with_cells_is_sound(node: ComputeNode) -> None:
     numa_host(vcpus=8, numa_topology={"cells": [cell(0, "0-3", cpuset="0-3"), cell(1, "4-7", cpuset="4-7")]})
     asked = wanting(specs={"hw:numa_nodes": "2"}, vcpus=2)
-    destinations_select(request=asked, fleet_facts=NO_FACTS)
+    destinations_select(request=asked, inputs=scheduling_inputs())
     assert findings() == []

@@ -9,13 +9,14 @@ from controlplane.kernel.errors import Conflict, NoCapacity
 from placement.selectors import allocations_by_consumer, fleet_usage
 from placement.services import allocations_claim
 from scheduling.decisions.selectors.decisions import decision_content, decision_why_not
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import alternate_claim, destinations_select
 from scheduling.destinations.services.selections import Destinations, selection_from_json, selection_to_json
 from scheduling.errors import NoValidHost
 from scheduling.models import PciDevice, SchedulingDecision, TopologyClaim
 from scheduling.topology.selectors.claims import topology_of_instance
 from scheduling.topology.services.claims import claims_free, devices_allocate
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
+from tests.services.scheduling.fleet.fleet_world import PROJECT, USER, fleet, request
 from tests.services.scheduling.topology.topology_world import (
     DEDICATED,
     cell,
@@ -32,7 +33,7 @@ CARDS = (device("0000:81:00.0"), device("0000:82:00.0", numa_node=1))
 
 
 def select(asked: Any) -> Destinations:
-    return destinations_select(request=asked, fleet_facts=NO_FACTS)
+    return destinations_select(request=asked, inputs=scheduling_inputs())
 
 
 def taken_by(found: Destinations) -> list[uuid.UUID]:

@@ -5,9 +5,9 @@ import pytest
 from controlplane.kernel.errors import Invalid
 from placement.selectors import fleet_usage
 from placement.selectors.providers import trait_owners
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
-from tests.services.scheduling.fleet.fleet_world import NO_FACTS
 from tests.services.scheduling.topology.topology_world import (
     TWO_CELLS,
     cell,
@@ -33,7 +33,7 @@ def test_usage_in_a_report_is_ignored() -> None:
 
 def test_report_after_a_claim_keeps_its_usage() -> None:
     node = numa_host()
-    destinations_select(request=pinned(), fleet_facts=NO_FACTS)
+    destinations_select(request=pinned(), inputs=scheduling_inputs())
     numa_host()
     assert pinned_cpus(node) == ["0-1", ""]
 
@@ -52,7 +52,7 @@ def test_host_without_shared_cpus_has_no_vcpu_inventory() -> None:
 
 def test_pcpu_inventory_in_use_stays_when_the_host_reports_none() -> None:
     node = numa_host()
-    destinations_select(request=pinned(), fleet_facts=NO_FACTS)
+    destinations_select(request=pinned(), inputs=scheduling_inputs())
     numa_host(vcpus=8, dedicated_vcpus=0)
     assert fleet_usage({node.pk})[node.pk]["PCPU"].used == 2
 
@@ -64,14 +64,14 @@ def test_sibling_threads_and_sockets_become_traits() -> None:
 
 def test_cell_that_vanished_while_claimed_is_noted_with_the_claim() -> None:
     numa_host()
-    destinations_select(request=pinned(vcpus=4), fleet_facts=NO_FACTS)
+    destinations_select(request=pinned(vcpus=4), inputs=scheduling_inputs())
     numa_host(numa_topology={"cells": [cell(1, "4-7")]})
     assert TopologyClaim.objects.get().problem == "guest cell 0 is on host cell 0, which is not there"
 
 
 def test_cell_that_is_back_ends_the_problem() -> None:
     node = numa_host()
-    destinations_select(request=pinned(vcpus=4), fleet_facts=NO_FACTS)
+    destinations_select(request=pinned(vcpus=4), inputs=scheduling_inputs())
     numa_host(numa_topology={"cells": [cell(1, "4-7")]})
     numa_host()
     assert TopologyClaim.objects.get().problem == ""
@@ -92,7 +92,7 @@ def test_free_device_that_is_gone_leaves_no_row() -> None:
 
 def test_claimed_device_that_is_gone_stays_as_removed() -> None:
     numa_host(pci_devices=(device("0000:81:00.0"),))
-    found = destinations_select(request=wanting(gpus=1, specs={"resources:VCPU": "0"}), fleet_facts=NO_FACTS)
+    found = destinations_select(request=wanting(gpus=1, specs={"resources:VCPU": "0"}), inputs=scheduling_inputs())
     numa_host()
     row = PciDevice.objects.get()
     assert (row.state, row.owner_uuid) == ("removed", found.instances[0].instance_uuid)

@@ -17,6 +17,7 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.destinations.services.select import destinations_select
 from scheduling.domain.policy import DEFAULT_POLICY
 from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
@@ -76,7 +77,7 @@ def simulated(asked: ScheduleRequest, edits: FleetEdits | None = None) -> list[s
 
 
 def really(asked: ScheduleRequest) -> list[str]:
-    return [one.selected.host for one in destinations_select(request=asked, fleet_facts=NO_FACTS).instances]
+    return [one.selected.host for one in destinations_select(request=asked, inputs=scheduling_inputs()).instances]
 
 
 def test_simulation_chooses_what_a_real_run_chooses() -> None:
@@ -93,7 +94,7 @@ def test_simulation_knows_nested_and_shared_providers() -> None:
     pool_for("cmp-01", "cmp-02", disk_gib=50)
     asked = asking(VGPU, 2)
     trial = schedule_simulate(request=asked, fleet_facts=NO_FACTS).trace
-    real = destinations_select(request=asked, fleet_facts=NO_FACTS)
+    real = destinations_select(request=asked, inputs=scheduling_inputs())
     assert [one.selected.host for one in trial.selections] == ["cmp-01", "cmp-01"]
     claimed = [
         {str(provider): dict(classes) for provider, classes in one.selected.allocations.items()}

@@ -8,18 +8,22 @@ from typing import Any
 import pytest
 
 from computeagent.protocol.work import WorkKind
+from controlplane.identity.models import Project
 from controlplane.work import jobs
 from controlplane.work.models import Work, WorkState
 from controlplane.work.reconcile import reconcile_once
 from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import work_cancel, works_take
 from placement.selectors import allocations_by_consumer
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.models import SchedulingDecision
 from scheduling.policies.services.policies import policy_create
 from servers.catalog.domain.groups import GroupPolicy
-from servers.conductor.batch import schedule_and_build_many
+from servers.conductor.build import schedule_and_build
+from servers.conductor.reservations import reservations_grouped, reservations_read
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
-from servers.models import BuildRequest, Instance, ServerGroup
+from servers.models import BuildRequest, Instance, RequestSpec, ServerGroup
+from servers.repair.services.audit import audit_findings
 from servers.states import VmState
 from tests.services.servers.conductor import interrupted_scheduler
 from tests.worlds import cloud as world
@@ -82,7 +86,7 @@ def test_one_whose_lease_is_lost_meanwhile_is_not_dispatched_and_the_others_are(
     taken = works_take(work_ids=waiting(), owner="me")
     lost = taken[1][0].subject
     work_cancel(subject=lost)
-    assert schedule_and_build_many(taken) == []
+    assert schedule_and_build(taken) == []
     alive = {one.pk for one in made if one.reservation_id != lost}
     assert set(Instance.objects.values_list("pk", flat=True)) == alive
     assert set(Work.objects.filter(kind=WorkKind.BUILD).values_list("subject", flat=True)) == alive
@@ -99,7 +103,7 @@ def test_one_deleted_meanwhile_leaves_neither_claim_nor_row() -> None:
     assert states(SCHEDULE_AND_BUILD) == [WorkState.DONE] * 3
 
 
-def test_what_names_a_group_or_was_cut_off_before_is_left_to_be_done_by_itself() -> None:
+def test_what_names_a_group_or_was_cut_off_before_is_placed_by_itself() -> None:
     who = world.cloud("h1", "h2")
     group = ServerGroup.objects.create(
         name="g", project_id=who.member.project_id, user_id=who.member.user_id, policy=GroupPolicy.ANTI_AFFINITY
@@ -108,9 +112,53 @@ def test_what_names_a_group_or_was_cut_off_before_is_left_to_be_done_by_itself()
     grouped = world.create(who.member, "grouped", hints={"group": str(group.pk)})[0]
     again = world.create(who.member, "again")[0]
     Work.objects.filter(subject=again.reservation_id).update(attempt=1)
-    left = schedule_and_build_many(works_take(work_ids=waiting(), owner="me"))
-    assert {work.subject for work, _ in left} == {grouped.reservation_id, again.reservation_id}
-    assert set(Instance.objects.values_list("pk", flat=True)) == {one.pk for one in plain}
+    taken = works_take(work_ids=waiting(), owner="me")
+    groups = reservations_grouped(reservations_read(taken), scheduling_inputs())
+    assert [{one.work.subject for one in group} for group in groups] == [
+        {one.reservation_id for one in plain},
+        {grouped.reservation_id},
+        {again.reservation_id},
+    ]
+    assert schedule_and_build(taken) == []
+    assert set(Instance.objects.values_list("pk", flat=True)) == {one.pk for one in [*plain, grouped, again]}
+
+
+def test_one_that_fails_is_tried_again_by_itself_and_keeps_no_other_from_its_host() -> None:
+    who = world.cloud("h1", "h2")
+    made = [world.create(who.member, f"vm-{number}")[0] for number in range(3)]
+    broken = RequestSpec.objects.get(instance_uuid=made[1].pk)
+    body = broken.body
+    RequestSpec.objects.filter(pk=broken.pk).update(body={**body, "flavor": {"no": "flavor"}})
+    answer(waiting())
+    assert set(Instance.objects.values_list("pk", flat=True)) == {made[0].pk, made[2].pk}
+    work = Work.objects.get(subject=made[1].reservation_id)
+    assert (work.state, work.attempt) == (WorkState.WAITING, 1)
+    RequestSpec.objects.filter(pk=broken.pk).update(body=body)
+    answer([str(work.pk)])
+    assert Instance.objects.get(pk=made[1].pk).host
+    assert audit_findings() == []
+
+
+def test_several_of_a_project_whose_quota_was_lowered_meanwhile_all_go_to_cell0() -> None:
+    who = world.cloud("h1", "h2")
+    for number in range(3):
+        world.create(who.member, f"vm-{number}")
+    Project.objects.filter(pk=who.member.project_id).update(quota_instances=1)
+    answer(waiting())
+    assert set(Instance.objects.values_list("vm_state", "host")) == {(VmState.ERROR, "")}
+    assert allocations_by_consumer() == {}
+    assert all("Over quota" in work.outcome["error"] for work in Work.objects.filter(kind=SCHEDULE_AND_BUILD))
+    assert audit_findings() == []
+
+
+def test_best_effort_batch_among_others_places_what_fits() -> None:
+    who = world.cloud("h1", vcpus=1, memory_mib=2048)  # 1536 MiB after the reserve: three of 512
+    world.create(who.member, "one")
+    world.create(who.member, "some", min_count=1, max_count=4, batch="best_effort")
+    answer(waiting())
+    assert sorted(Instance.objects.values_list("vm_state", flat=True)) == ["building"] * 3 + ["error"] * 2
+    assert len(allocations_by_consumer()) == 3
+    assert audit_findings() == []
 
 
 def test_nonsense_among_the_wakeups_keeps_nobody_from_being_answered() -> None:

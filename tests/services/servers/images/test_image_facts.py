@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from controlplane.identity.models import Project
+from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.policies.services.policies import policy_create
 from servers.instances.selectors.scheduling_facts import fleet_facts
 from servers.models import Instance
@@ -34,7 +35,7 @@ def instances() -> None:
 
 def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
     policy_create(body={"weighers": {"ImagePropertiesWeigher": 1.0}}, activate=True)
-    facts = fleet_facts()
+    facts = fleet_facts(None, scheduling_inputs())
     assert facts.of("h1").image_properties == {
         ("os_type", "linux"): 1,
         ("hw_cpu_cores", "2"): 1,
@@ -43,4 +44,4 @@ def test_image_properties_are_counted_as_text_where_the_weigher_is_on() -> None:
 
 
 def test_image_properties_are_not_read_while_the_weigher_is_off() -> None:
-    assert fleet_facts().of("h1").image_properties == {}
+    assert fleet_facts(None, scheduling_inputs()).of("h1").image_properties == {}
