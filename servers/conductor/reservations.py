@@ -40,8 +40,12 @@ class Reservation:
     def may_share(self) -> bool:
         """Whether it may be placed together with others: it depends on none of them, nor they on it."""
         # What was cut off before may be what cuts its worker off: it takes nobody along a second time.
-        is_new = self.lease.attempt == 1 and len(self.requests) <= MAX_INSTANCES
-        return is_new and names_no_instances(self.spec.typed_body)
+        if self.lease.attempt > 1 or len(self.requests) > MAX_INSTANCES:
+            return False
+        try:
+            return names_no_instances(self.spec.typed_body)
+        except (KeyError, TypeError, ValueError):
+            return False  # what cannot be read fails in an attempt of its own
 
 
 def reservations_read(taken: Sequence[TakenWork]) -> list[Reservation]:

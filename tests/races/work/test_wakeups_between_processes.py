@@ -19,7 +19,7 @@ TAKER = """
 import json, multiprocessing, os, sys, time, django
 django.setup()
 from controlplane.work.wakeups import waiter_open
-from controlplane.infra.models import Work
+from controlplane.work.models import Work
 from controlplane.work.work import work_take, work_finish, untaken_work
 def take(name):
     won = []

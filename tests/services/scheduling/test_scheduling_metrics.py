@@ -45,7 +45,7 @@ def test_claim_that_another_was_faster_with_is_counted() -> None:
         allocations_claim([Claim(uuid.uuid4(), PROJECT, USER, {node: {"MEMORY_MB": 4096}})])
 
     with connection.execute_wrapper(BetweenReadAndClaim(once(take))), pytest.raises(NoValidHost):
-        destinations_select(request=request(), inputs=scheduling_inputs())
+        destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     assert SchedulingDecision.objects.get().claims_lost == 1
     assert numbers("kilonova_claims_lost") == {"": 1}
     assert numbers("kilonova_decisions") == {"selected": 0, "no_valid_host": 1, "error": 0}
