@@ -113,7 +113,6 @@ class Supervisor:
         self._on_death = on_death
 
     def start(self) -> None:
-        """Start every child."""
         for child in self.children:
             child.start()
 

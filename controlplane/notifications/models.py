@@ -7,7 +7,7 @@ from controlplane.infra.models import Timestamped, UuidKeyed
 
 
 class Priority(models.TextChoices):
-    """Nova's levels."""
+    """The priorities of notifications, as Nova names them."""
 
     INFO = "INFO"
     WARN = "WARN"

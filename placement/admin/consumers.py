@@ -7,16 +7,12 @@ from placement.models import Allocation, Consumer
 
 
 class AllocationInline(ReadOnlyInline):
-    """Who holds what."""
-
     model = Allocation
     fields = ["consumer", "provider", "resource_class", "used"]
 
 
 @admin.register(Consumer)
 class ConsumerAdmin(ReadOnlyAdmin):
-    """Who holds allocations."""
-
     list_display = ["uuid", "consumer_type", "project_id", "user_id", "generation", "created_at"]
     list_filter = ["consumer_type"]
     search_fields = ["uuid", "project_id", "user_id"]

@@ -88,7 +88,7 @@ class FleetColumns:
 
     @property
     def count(self) -> int:
-        """Providers."""
+        """How many providers there are, empty rows left out."""
         return len(self.row_of)
 
     @property

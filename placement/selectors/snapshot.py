@@ -156,5 +156,5 @@ _FLEET = ProviderSnapshot()
 
 
 def provider_snapshot() -> ProviderSnapshot:
-    """This process's snapshot."""
+    """The one snapshot of this process."""
     return _FLEET

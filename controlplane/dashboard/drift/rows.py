@@ -61,7 +61,7 @@ def drift_kinds_on_offer() -> list[tuple[str, str]]:
 
 
 def last_drift_check() -> LastDriftCheck:
-    """One query."""
+    """When the drift checks last finished, and whether one of them was cut short."""
     looks = drift_checks()
     guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
     return LastDriftCheck(guests, allocations, any(look.is_cut for look in looks.values()))

@@ -237,7 +237,7 @@ def filter_rows(editor: PolicyEditor) -> list[RuleRow]:
 
 
 def weigher_rows(editor: PolicyEditor) -> list[RuleRow]:
-    """In their order."""
+    """The weighers in the order in which the policy runs them."""
     return [
         RuleRow(weigher_line(name), False, False, text, own_multiplier(name), editor.errors.get(f"weighers.{name}", []))
         for name, text in editor.weighers.items()

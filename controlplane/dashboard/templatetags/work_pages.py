@@ -16,7 +16,6 @@ register = template.Library()
 
 @register.filter
 def kind_label(kind: str) -> str:
-    """'Schedule and build'."""
     return work_rows.kind_label(kind)
 
 

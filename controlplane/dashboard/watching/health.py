@@ -16,7 +16,7 @@ _cached: TtlCache[list[Check]] = TtlCache()
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers."""
+    """Answer that this process is alive; `readyz` asks more."""
     return JsonResponse({"status": "alive"})
 
 

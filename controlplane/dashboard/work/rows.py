@@ -69,12 +69,10 @@ class WorkRow:
 
     @property
     def may_retry(self) -> bool:
-        """Wake again."""
         return RETRY in self.status.actions
 
     @property
     def may_cancel(self) -> bool:
-        """End it."""
         return CANCEL in self.status.actions
 
     @property
@@ -113,7 +111,7 @@ def kinds_on_offer() -> list[tuple[str, str]]:
 
 
 def kind_label(kind: str) -> str:
-    """'Schedule and build'."""
+    """The kind as people read it: "Schedule and build"."""
     return kind.replace("_", " ").capitalize()
 
 

@@ -50,7 +50,7 @@ def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
 
 
 def project_get(*, project_id: uuid.UUID) -> Project:
-    """Raises NotFound."""
+    """The project; raises NotFound when there is none of this id."""
     project = Project.objects.filter(pk=project_id).first()
     if project is None:
         raise NotFound(f"Project {project_id} does not exist.")
@@ -58,7 +58,6 @@ def project_get(*, project_id: uuid.UUID) -> Project:
 
 
 def project_list() -> QuerySet[Project]:
-    """Every project."""
     return Project.objects.all()
 
 

@@ -40,15 +40,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic 
     """Rows that only services write. Actions that call services ask for the permission `operate`."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
@@ -63,11 +60,9 @@ class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not gene
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
 
@@ -129,7 +124,6 @@ class ThroughServicesAdmin(RefusalsAtFields):
         raise NotImplementedError
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
-        """One row."""
         self.service_delete(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:

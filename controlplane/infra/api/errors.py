@@ -81,7 +81,7 @@ def body(
     reasons: dict[str, list[str]] | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """The one shape."""
+    """The body of every error: the one shape that the module describes."""
     shape: dict[str, Any] = {key: value if _is_plain(value) else str(value) for key, value in extra.items()}
     shape |= {"code": code, "message": message, "field": field, "reasons": reasons or {}}
     return {"error": {**shape, "request_id": current_request_id()}}

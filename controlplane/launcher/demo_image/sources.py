@@ -117,7 +117,6 @@ class KernelPackage:
 
     @property
     def vmlinuz(self) -> bytes:
-        """The bootable kernel."""
         return self._files["vmlinuz"]
 
     def module(self, name: str) -> bytes:

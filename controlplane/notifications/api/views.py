@@ -89,7 +89,6 @@ class DeliveryViewSet(ReadOnlyModelViewSet[Delivery]):
     ordering_fields = ["created_at", "next_at", "finished_at"]
 
     def get_queryset(self) -> QuerySet[Delivery]:
-        """Of all webhooks."""
         return _deliveries()
 
     def get_object(self) -> Delivery:

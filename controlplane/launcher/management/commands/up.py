@@ -23,7 +23,6 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """See --help."""
         parser.add_argument("--state", type=Path, help="directory of all that is written (default: KILONOVA_STATE)")
         parser.add_argument("--port", type=int, default=8000, help="TCP port on 127.0.0.1 (default: 8000)")
         parser.add_argument(
