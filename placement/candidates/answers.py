@@ -16,7 +16,10 @@ class CandidateBuilder:
     def __init__(self, columns: FleetColumns, request: SlottedRequest) -> None:
         self._columns = columns
         self._slots = request.slots
-        self._groups = _slots_by_suffix(request)
+        by_suffix: dict[str, tuple[int, ...]] = {}
+        for index, slot in enumerate(request.slots):
+            by_suffix[slot.group.suffix] = (*by_suffix.get(slot.group.suffix, ()), index)
+        self._groups = list(by_suffix.items())
         self._sums: dict[tuple[int, ...], Mapping[str, int]] = {}
 
     def candidate(self, chosen: Choice) -> AllocationCandidate:
@@ -62,10 +65,3 @@ def tree_facts(columns: FleetColumns, rows: Iterable[int]) -> list[ProviderFacts
     root = trees.root
     roots = dict.fromkeys(int(root[row]) for row in rows)
     return [columns.fact(member) for top in roots for member in trees.rows_of(top)]
-
-
-def _slots_by_suffix(request: SlottedRequest) -> list[tuple[str, tuple[int, ...]]]:
-    found: dict[str, tuple[int, ...]] = {}
-    for index, slot in enumerate(request.slots):
-        found[slot.group.suffix] = (*found.get(slot.group.suffix, ()), index)
-    return list(found.items())

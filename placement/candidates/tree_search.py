@@ -45,15 +45,12 @@ class TreeSearch:
         rules = slot_rules(self._columns, self._request, domains)
         if rules is None:
             return iter(())
-        symmetric = self._symmetric_children(domains)
+        symmetric = None
+        if self._names_one_of_symmetric and self._anchor in self._columns.trees.members:
+            symmetric = SymmetricChildren(self._columns, self._request, self._anchor, domains)
         if not rules and symmetric is None:
             return product(*domains)
         return _Descent(domains, rules, Kinds(self._columns, self._request, domains, rules), symmetric).tree_search()
-
-    def _symmetric_children(self, domains: list[list[int]]) -> SymmetricChildren | None:
-        if not self._names_one_of_symmetric or self._anchor not in self._columns.trees.members:
-            return None
-        return SymmetricChildren(self._columns, self._request, self._anchor, domains)
 
 
 def domain_of(columns: FleetColumns, slot: RequestSlot, anchor: int) -> list[int]:

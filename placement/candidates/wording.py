@@ -24,18 +24,13 @@ def amount(fleet: FleetView, group: RequestGroup, name: str, rows: Bools, anchor
     best = max(held, key=_left)
     if _left(best) < group.resources[name]:
         return _short(group, name, best.free, best.total, round(best.capacity / best.total, 3))
-    return _not_allowed(group, name, best)
+    allowed = f"{best.min_unit} to {best.max_unit} in steps of {best.step_size}"
+    wanted, detail = group.resources[name], _named(group, name)
+    return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
 
 
 def _left(usage: InventoryUsage) -> int:
     return usage.capacity - usage.used
-
-
-def _not_allowed(group: RequestGroup, name: str, usage: InventoryUsage) -> Refusal:
-    wanted = group.resources[name]
-    allowed = f"{usage.min_unit} to {usage.max_unit} in steps of {usage.step_size}"
-    detail = _named(group, name)
-    return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
 
 
 def _short(group: RequestGroup, name: str, free: int, total: int | None = None, ratio: float | None = None) -> Refusal:

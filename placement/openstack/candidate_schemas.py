@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from controlplane.openstack.quick_schema import QuickSchema, Recognise
+from controlplane.openstack.quick_schema import QuickSchema
 from controlplane.openstack.schemas import CompiledSchema
 
 Schema = dict[str, Any]
@@ -29,12 +29,11 @@ def _grouped(suffix: str, kinds: tuple[str, ...], *names: str) -> CompiledSchema
         "patternProperties": {f"^{kind}({suffix})?$": _TEXT for kind in kinds},
         "additionalProperties": False,
     }
-    return QuickSchema(schema, _recognise(frozenset({"limit", *kinds, *names})))
-
-
-def _recognise(plain: frozenset[str]) -> Recognise:
-    """For a query without suffixes. All values are texts, as of any query string."""
-    return lambda query: query.keys() <= plain and _WHOLE.fullmatch(query.get("limit", "1")) is not None
+    # A query without suffixes is recognised at once. All values are texts, as of any query string.
+    plain = frozenset({"limit", *kinds, *names})
+    return QuickSchema(
+        schema, lambda query: query.keys() <= plain and _WHOLE.fullmatch(query.get("limit", "1")) is not None
+    )
 
 
 _KINDS = ("resources", "required", "member_of")

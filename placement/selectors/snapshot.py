@@ -94,7 +94,11 @@ class ProviderSnapshot:
         self._find_ends()
         empty = len(self._columns) - self._columns.count
         if not is_in_order or empty > _MANY + self._columns.count // _MANY_SHARE:
-            self._sort()
+            # Candidates come in the order of the ids, and searches must not pass ever more empty rows: new columns.
+            self._held = dict(sorted(self._held.items()))
+            uuids = [uuid for _, uuid in self._held.values() if uuid is not None]
+            old = self._columns
+            self._columns = columns_of(old.fact(old.row_of[uuid]) for uuid in uuids)
 
     def _put(self, one: LoadedProvider) -> bool:
         """Take in one provider; whether the rows are still in the order of the ids."""
@@ -126,11 +130,6 @@ class ProviderSnapshot:
         _, uuid = self._held.pop(pk, _UNKNOWN)
         if uuid is not None:
             self._columns.drop(uuid)
-
-    def _sort(self) -> None:
-        self._held = dict(sorted(self._held.items()))
-        old = self._columns
-        self._columns = columns_of(old.fact(old.row_of[uuid]) for _, uuid in self._held.values() if uuid is not None)
 
     def _find_ends(self) -> None:
         self._lowest, self._highest = min(self._held, default=0), max(self._held, default=0)

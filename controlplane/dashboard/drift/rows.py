@@ -1,7 +1,6 @@
 """Rows of the pages of drift and heals: by kind, with evidence as people read it."""
 
 import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -105,7 +104,11 @@ class HealRow:
 def heal_rows(page: Sequence[Any]) -> list[HealRow]:
     """Of a page of heals, in one query."""
     names = subject_names(ids=[one.subject for one in page if one.subject])
-    return [_heal_row(one, names) for one in page]
+    rows = []
+    for heal in page:
+        name, is_there = names.get(heal.subject, ("", False))
+        rows.append(HealRow(heal, heal_label(heal.kind), evidence_text(heal.evidence), name, is_there))
+    return rows
 
 
 def heal_kinds_on_offer() -> list[tuple[str, str]]:
@@ -116,8 +119,3 @@ def heal_kinds_on_offer() -> list[tuple[str, str]]:
 def evidence_text(evidence: Mapping[str, Any]) -> str:
     """Indented JSON; times and ids as text."""
     return json.dumps(evidence, indent=2, sort_keys=True, default=str) if evidence else ""
-
-
-def _heal_row(heal: Any, names: Mapping[uuid.UUID, tuple[str, bool]]) -> HealRow:
-    name, is_there = names.get(heal.subject, ("", False))
-    return HealRow(heal, heal_label(heal.kind), evidence_text(heal.evidence), name, is_there)

@@ -18,7 +18,6 @@ from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
 SCHEDULING = (SCHEDULE_AND_BUILD, RESCHEDULE)
 NAMES = ("state", "kind", "host", "overdue", "lapsed", "retried", "subject", "request_id")
-FLAGS = ("overdue", "lapsed", "retried")
 TITLES = {"request_id": "Request", "subject": "Instance"}
 TONES = {"waiting": "", "running": "busy", "done": "good", "failed": "bad", "cancelled": "warn"}
 
