@@ -1,4 +1,4 @@
-"""Chosen rows become candidates. Equal parts are shared: a thousand of them must cost a millisecond."""
+"""Chosen rows become candidates. They share equal parts, because a thousand of them must cost a millisecond."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
@@ -23,7 +23,7 @@ class CandidateBuilder:
         self._sums: dict[tuple[int, ...], Mapping[str, int]] = {}
 
     def candidate(self, chosen: Choice) -> AllocationCandidate:
-        """The candidate that takes slot by slot from these rows."""
+        """Make the candidate that takes slot by slot from these rows."""
         facts = self._columns.fact
         by_row: dict[int, tuple[int, ...]] = {}
         for slot, row in enumerate(chosen):
@@ -60,7 +60,7 @@ def answer_of_single_rows(columns: FleetColumns, request: SlottedRequest, rows: 
 
 
 def tree_facts(columns: FleetColumns, rows: Iterable[int]) -> list[ProviderFacts]:
-    """All providers of the trees of these rows, tree by tree."""
+    """Return all providers of the trees of these rows, tree by tree."""
     trees = columns.trees
     root = trees.root
     roots = dict.fromkeys(int(root[row]) for row in rows)
