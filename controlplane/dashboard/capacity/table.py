@@ -9,7 +9,7 @@ from controlplane.kernel.natural import natural_key
 
 SORTS = ("name", "size", "room")
 WIDE_ZONES = 5
-"""So many zones have room beside a column of sizes; with more, a size stands below the name of its flavor."""
+"""So many zones have room beside a column of sizes; with more, a size is shown below the name of its flavor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ TIMES = ("created_after", "created_before")
 
 @dataclass(frozen=True, slots=True)
 class DecisionQuery:
-    """What was asked for, as it stands in the fields, and what is wrong with it by field.
+    """What was asked for, as the fields show it, and what is wrong with it by field.
 
     `rows` are the decisions found; none when something is wrong, so that nobody takes all of them for the answer.
     """

@@ -32,7 +32,7 @@ class DriftGroup:
 
 @dataclass(frozen=True, slots=True)
 class LastDriftCheck:
-    """When guests and allocations were looked at last; None: not yet. `is_cut`: there is more than is listed."""
+    """When guests and allocations were checked last; None: not yet. `is_cut`: there is more than is listed."""
 
     guests: datetime | None
     allocations: datetime | None
@@ -40,7 +40,7 @@ class LastDriftCheck:
 
     @property
     def is_whole(self) -> bool:
-        """Whether both were looked at, so that an empty list says something."""
+        """Whether both were checked, so that an empty list says something."""
         return self.guests is not None and self.allocations is not None
 
 
@@ -61,9 +61,9 @@ def drift_kinds_on_offer() -> list[tuple[str, str]]:
 
 def last_drift_check() -> LastDriftCheck:
     """When the drift checks last finished, and whether one of them was cut short."""
-    looks = drift_checks()
-    guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
-    return LastDriftCheck(guests, allocations, any(look.is_cut for look in looks.values()))
+    checks = drift_checks()
+    guests, allocations = (checks[name].finished_at if name in checks else None for name in (GUESTS, ALLOCATIONS))
+    return LastDriftCheck(guests, allocations, any(check.is_cut for check in checks.values()))
 
 
 @dataclass(frozen=True, slots=True)

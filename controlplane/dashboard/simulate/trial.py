@@ -17,7 +17,7 @@ SELECTED = "selected"
 
 @dataclass(frozen=True, slots=True)
 class PlacedCount:
-    """So many of the batch on one host. Only admins are told of hosts."""
+    """So many of the batch on one host. Only admins see hosts."""
 
     host: str
     zone: str

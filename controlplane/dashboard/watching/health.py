@@ -9,7 +9,7 @@ from controlplane.work.conf import ready_cache_s
 from controlplane.work.readiness import Check
 from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
-# Anybody may ask, and each look is a dozen queries.
+# Anybody may ask, and each answer costs a dozen queries.
 _cached: TtlCache[list[Check]] = TtlCache()
 
 

@@ -1,4 +1,4 @@
-"""Rows of the page "work": each piece with how it stands, what it is about, and what it says to people."""
+"""Rows of the page "work": each piece with its state, its subject, and its words for people."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ TONES = {"waiting": "", "running": "busy", "done": "good", "failed": "bad", "can
 
 @dataclass(frozen=True, slots=True)
 class WorkQuery:
-    """What was asked for, as it stands in the fields, and what is wrong with it by field.
+    """What was asked for, as the fields show it, and what is wrong with it by field.
 
     Nothing asked for means what is open: what has ended only grows, and needs nobody.
     """
@@ -40,7 +40,7 @@ class WorkQuery:
 
 
 def work_query(data: QueryDict) -> WorkQuery:
-    """Open work with the nearest deadline first, so that what is overdue stands on top; ended work newest first."""
+    """Open work with the nearest deadline first, so that what is overdue comes first; ended work newest first."""
     asked = data.copy()
     asked.setdefault("state", OPEN)
     found = WorkFilterSet(data=asked, queryset=works())
@@ -105,7 +105,7 @@ def work_rows(page: Sequence[Any]) -> list[WorkRow]:
 
 
 def kinds_on_offer() -> list[tuple[str, str]]:
-    """(name, in words), as people look for them."""
+    """Return (name, in words) in the order in which people search."""
     return [(name, kind_label(name)) for name in sorted(KINDS)]
 
 
