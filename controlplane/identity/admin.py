@@ -89,7 +89,7 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # its parameter mus
         users_delete(user_ids=[obj.pk])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Through the service, which looks at all of them together: each alone may not be the last superuser."""
+        """Through the service, which judges all of them together: each alone may not be the last superuser."""
         users_delete(user_ids=list(queryset.values_list("pk", flat=True)))
 
 

@@ -17,10 +17,11 @@ from controlplane.infra.db import uuid_value
 Row = TypeVar("Row", bound=Model)
 
 _MARK = uuid.UUID(int=0x6B696C6F6E6F7661)
+"""The uuid that a query is compiled with; the wanted one takes its place among the parameters."""
 
 
 class ByUuid(Generic[Row]):
-    """Whole rows for one uuid. `build` makes the query for any; it must do nothing with the uuid but compare it."""
+    """Whole rows for one uuid. `build` makes the query for any uuid, and must do nothing with it but compare it."""
 
     def __init__(self, model: type[Row], build: Callable[[uuid.UUID], "QuerySet[Row]"]) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Keeps children running until it is told to stop; then stops all of them within a bounded time.
+"""Keeps children running until it is asked to stop; then stops all of them within a bounded time.
 
 Each child leads a session and a process group of its own, so that a Ctrl-C on the terminal reaches only the
 supervisor and a kill reaches everything a child forked. Guests of a hypervisor leave that group by themselves

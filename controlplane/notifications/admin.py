@@ -1,4 +1,4 @@
-"""Notifications: what happened, who is told, and what came of every attempt to tell."""
+"""Notifications: what happened, who gets it, and what came of every attempt to send it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
 @admin.register(Webhook)
 class WebhookAdmin(ThroughServicesAdmin):
-    """Who is told of what."""
+    """Webhooks: who gets which events."""
 
     form = WebhookForm
     list_display = ["name", "url", "patterns", "enabled", "retry_at", "created_at"]

@@ -1,4 +1,4 @@
-"""Consumers and what they hold, to look at: claims are made and given back by services only."""
+"""Consumers and what they hold, read only: services alone make claims and give them back."""
 
 from django.contrib import admin
 

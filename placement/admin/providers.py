@@ -131,7 +131,7 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
         return self.has_operate_permission(request)
 
     def get_fields(self, request: HttpRequest, obj: Any | None = None) -> Any:
-        """Whoever may only look gets no fields of the form: the traits stand below, with their owners."""
+        """Whoever may only read gets no fields of the form: the traits are shown below, with their owners."""
         return self.fields if self.has_change_permission(request, obj) else self.readonly_fields
 
     def view_on_site(self, obj: ResourceProvider) -> str:

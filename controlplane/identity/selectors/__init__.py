@@ -17,7 +17,7 @@ from controlplane.kernel.errors import Forbidden, NotFound
 
 
 def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
-    """Who calls with this token, as a user's row too, read when it is looked at; None as `token_holder` says."""
+    """Return the user whose token this is (its row is read when it is used) and its holder; None as `token_holder`."""
     holder = token_holder(token)
     if holder is None:
         return None

@@ -1,4 +1,4 @@
-"""What every app's admin stands on: rows only to look at, writing through services."""
+"""The bases of every app's admin: rows that are read only, and writing through services."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -54,7 +54,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic 
 
 
 class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
-    """Rows below another one, to look at."""
+    """Rows below another one, read only."""
 
     extra = 0
     can_delete = False
@@ -96,7 +96,7 @@ class RefusalsAtFields(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
 
 
 def _with_refusal(form: Any, refusal: KilonovaError) -> Any:
-    """The form class, never valid: the refusal stands at its fields, or on top where the form has no such field."""
+    """The form class, never valid: the refusal is shown at its fields, or on top where the form has no such field."""
     reasons = refusal.errors if isinstance(refusal, InvalidFields) else {refusal.field or "": [refusal.message]}
 
     class RefusedForm(form):  # type: ignore[misc]  # made at run time

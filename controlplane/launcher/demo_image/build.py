@@ -1,4 +1,4 @@
-"""`demo_image_build`: the demo guest's disk, made once and kept."""
+"""`demo_image_build`: the demo guest's disk, made once and cached."""
 
 import hashlib
 import os
