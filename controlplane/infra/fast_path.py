@@ -1,7 +1,7 @@
-"""Doors that programs alone use skip the middleware that serves people: sessions, cookies, CSRF, pages, assets.
+"""The fast path: APIs for programs skip the middleware that serves people: sessions, cookies, CSRF, pages, assets.
 
-A request at such a door costs a fraction of a millisecond, and half of it would otherwise be spent on a session that
-it never has. The doors stand in the urls as well, so that the resolver knows them.
+A request to such an API costs a fraction of a millisecond, and half of it would otherwise be spent on a session that
+it never has. These APIs are in the urls as well, so that the resolver knows them.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ class FastPathMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         first, _, _ = request.path_info[1:].partition("/")
-        door = self._views.get("/" + first)
-        if door is None:
+        view = self._views.get("/" + first)
+        if view is None:
             return self.get_response(request)
         request.get_host()  # raises for a host name that is not ours, as CommonMiddleware does for pages
-        return door(request)
+        return view(request)
