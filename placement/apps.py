@@ -23,7 +23,7 @@ def _sync_standard_names(*, using: str, apps: Apps | None = None, **_: Any) -> N
     # Models cannot be imported before the apps are ready, and this module is imported before that.
     from placement.services import standard_names_sync  # noqa: PLC0415
 
-    # Migrated backwards, the tables are gone; after a flush, which also sends the signal, `apps` is not told.
+    # Migrated backwards, the tables are gone; after a flush, which also sends the signal, `apps` is not given.
     is_there = apps is None or "trait" in apps.all_models.get("placement", {})
     if is_there and using == "default":
         standard_names_sync()

@@ -56,7 +56,7 @@ class AllocationFilterSet(django_filters.FilterSet):
 
 
 class ResourceClassFilterSet(django_filters.FilterSet):
-    """?search=, ?custom=true|false"""
+    """Filters of the list of resource classes: part of the name, custom ones or not."""
 
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
     custom = django_filters.BooleanFilter(method="by_custom", label="Made by operators and drivers.")

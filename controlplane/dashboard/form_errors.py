@@ -10,7 +10,7 @@ from controlplane.kernel.errors import InvalidFields, KilonovaError
 def errors_add(form: forms.Form, error: KilonovaError, names: Mapping[str, str]) -> None:
     """Put each reason at its field, once. `names` maps the service's names of fields to the form's, where they differ.
 
-    What is about no field of the form stands above it.
+    What is about no field of the form is shown above it.
     """
     for field, texts in reasons_by_field(error).items():
         root = field.split(".")[0]

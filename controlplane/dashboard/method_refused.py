@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 
 class MethodRefusedPage:
-    """For people's pages. The doors of programs answer in their own shape, which is not empty."""
+    """For people's pages. The APIs answer in their own shape, which is not empty."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

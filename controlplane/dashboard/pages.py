@@ -21,7 +21,7 @@ from controlplane.kernel.errors import KilonovaError
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, Caller, P], HttpResponse]
-# More than any name that is looked for.
+# More than any name that people search for.
 LONGEST_FILTER = 255
 
 

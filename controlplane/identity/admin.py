@@ -86,11 +86,10 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # its parameter mus
         )
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        """Through the service."""
         users_delete(user_ids=[obj.pk])
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Through the service, which looks at all of them together: each alone may not be the last superuser."""
+        """Through the service, which judges all of them together: each alone may not be the last superuser."""
         users_delete(user_ids=list(queryset.values_list("pk", flat=True)))
 
 
@@ -106,15 +105,12 @@ class GroupAdmin(DjangoGroupAdmin):
     """Groups hand out permissions, so superusers alone make and change them."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Superusers."""
         return _is_superuser(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Superusers."""
         return _is_superuser(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Superusers."""
         return _is_superuser(request)
 
 
@@ -147,7 +143,6 @@ class RoleAssignmentAdmin(OrdinaryRoles, admin.ModelAdmin):  # type: ignore[type
         return super().has_change_permission(request, obj) and self._may_touch(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: RoleAssignment | None = None) -> bool:
-        """As above."""
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def _may_touch(self, request: HttpRequest, obj: RoleAssignment | None) -> bool:
@@ -179,7 +174,6 @@ class TokenAdmin(PrunableAdmin):
         question="Whoever uses these tokens is refused from the next call on.",
     )
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
-        """Through the service."""
         ended = sum(token_revoke(token_id=token.pk) for token in queryset)
         self.message_user(request, f"{ended} revoked.")
 

@@ -12,7 +12,7 @@ class IdentityConfig(AppConfig):
     verbose_name = "Users and projects"
 
     def ready(self) -> None:
-        """Tell the OpenAPI schema of our ways to log in, and register the check of the proxies."""
+        """Register our ways to log in with the OpenAPI schema, and the check of the proxies."""
         import controlplane.identity.api.openapi  # noqa: F401, PLC0415
         from controlplane.identity.checks import check_proxies_for_deploy  # noqa: PLC0415
 

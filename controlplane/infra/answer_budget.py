@@ -1,7 +1,7 @@
 """Answers that cost seconds of a processor, and that anybody with a role may ask for: who may ask for how many.
 
 In one process a key (a project) has one of them worked out at a time, and so many seconds of them a minute. Both are
-kept in memory: what is protected is this process and its few threads.
+held in memory: what is protected is this process and its few threads.
 """
 
 import threading

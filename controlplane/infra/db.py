@@ -1,4 +1,4 @@
-"""What every app asks of the database alike: its clock, transactions that are tried again, statements for many rows.
+"""What every app needs of the database: its clock, transactions that are retried, statements for many rows.
 
 Leases compare with the database's clock and with no other.
 """
@@ -20,25 +20,25 @@ M = TypeVar("M", bound=Model)
 Row = tuple[Any, ...]
 
 CHUNK = 500
-"""Rows of one statement."""
+"""The maximum number of rows in one statement."""
 ATTEMPTS = 5
 SERIALIZATION_FAILURE, DEADLOCK_DETECTED = "40001", "40P01"
 
 
 def now_plus(seconds: float) -> "ExpressionWrapper[Any]":
-    """An expression: the database's now, `seconds` later (or earlier, when negative)."""
+    """Return an expression for the database's now, `seconds` later (or earlier, when negative)."""
     delta = Value(timedelta(seconds=seconds), output_field=DurationField())
     return ExpressionWrapper(Now() + delta, output_field=DateTimeField())
 
 
 def now_sql() -> str:
-    """The same clock for statements written in SQL, with `%` doubled; in the form in which Django keeps times."""
+    """Return the same clock for statements written in SQL, with `%` doubled, in the form that Django stores."""
     is_postgres = connection.vendor == "postgresql"
     return "statement_timestamp()" if is_postgres else "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"
 
 
 def db_now(using: str = "default") -> datetime:
-    """The database's now, as a value. One query."""
+    """Read the database's now, in one query."""
     connection = connections[using]
     sql = "SELECT now()" if connection.vendor == "postgresql" else "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"
     with connection.cursor() as cursor:
@@ -48,19 +48,19 @@ def db_now(using: str = "default") -> datetime:
 
 
 def later_sql() -> str:
-    """As `now_sql`, by as many seconds later as its one parameter says: `later_value` makes that."""
+    """Return SQL as `now_sql` does, later by as many seconds as its one parameter says: `later_value` makes that."""
     if connection.vendor == "postgresql":
         return "(statement_timestamp() + make_interval(secs => %s))"
     return "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s)"
 
 
 def later_value(seconds: float) -> float | str:
-    """The parameter of `later_sql`; negative seconds are earlier."""
+    """Return the parameter of `later_sql`; negative seconds are earlier."""
     return seconds if connection.vendor == "postgresql" else f"{seconds:+f} seconds"
 
 
 def uuid_value(value: UUID | str) -> UUID | str:
-    """The uuid as this database keeps it, for statements written in SQL."""
+    """Return the uuid as this database stores it, for statements written in SQL."""
     found = value if isinstance(value, UUID) else UUID(value)
     return found if connection.features.has_native_uuid_field else found.hex
 
@@ -68,8 +68,8 @@ def uuid_value(value: UUID | str) -> UUID | str:
 def in_transaction(work: Callable[[], T]) -> T:
     """Run `work` in one transaction and return its result.
 
-    A serialization failure or a deadlock (PostgreSQL), or a busy file (SQLite), is tried again, ATTEMPTS times in
-    all. Inside a transaction of the caller there is no second try: that whole transaction is lost, and its owner
+    After a serialization failure or a deadlock (PostgreSQL), or a busy file (SQLite), the work is retried, ATTEMPTS
+    times in all. Inside a transaction of the caller there is no retry: that whole transaction is lost, and its owner
     must repeat it.
     """
     attempts = 1 if connection.in_atomic_block else ATTEMPTS
@@ -80,7 +80,7 @@ def in_transaction(work: Callable[[], T]) -> T:
         except OperationalError as error:
             if not _is_transient(error):
                 raise
-            time.sleep(random.uniform(0.5, 1.5) * 0.01 * 2**attempt)  # noqa: S311 - only spreads the tries
+            time.sleep(random.uniform(0.5, 1.5) * 0.01 * 2**attempt)  # noqa: S311 - only spreads the retries
     with transaction.atomic():
         return work()
 
@@ -91,11 +91,11 @@ def _is_transient(error: OperationalError) -> bool:
 
 
 def rows_run(template: str, rows: Sequence[Row], *, tail: str = "", has_result: bool = True) -> list[Row]:
-    """Run one statement for a list of rows, CHUNK at a time; what it returns.
+    """Run one statement for a list of rows, CHUNK at a time, and return what it returns.
 
-    For where the ORM would need a statement for each row, or cannot join an UPDATE with values. PostgreSQL and SQLite
-    (3.35 and later) read the same text. `{rows}` in it becomes `(%s, ...), (%s, ...)`; `tail` is SQL that ends each
-    row.
+    It serves where the ORM would need a statement for each row, or cannot join an UPDATE with values. PostgreSQL and
+    SQLite (3.35 and later) read the same text. `{rows}` in it becomes `(%s, ...), (%s, ...)`; `tail` is SQL that ends
+    each row.
     """
     found: list[Row] = []
     with connection.cursor() as cursor:
@@ -108,7 +108,7 @@ def rows_run(template: str, rows: Sequence[Row], *, tail: str = "", has_result: 
 
 
 def in_run(template: str, values: Collection[int] | Collection[str], *, has_result: bool = True) -> list[Row]:
-    """Run a statement with `IN ({values})`, CHUNK values at a time; what it returns. Nothing runs for no values."""
+    """Run a statement with `IN ({values})`, CHUNK values at a time, and return its rows. No values: nothing runs."""
     found: list[Row] = []
     if not values:
         return found
@@ -120,14 +120,14 @@ def in_run(template: str, values: Collection[int] | Collection[str], *, has_resu
 
 
 def chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Parts of CHUNK rows."""
+    """Split the rows into lists of CHUNK rows; the last may be shorter."""
     walk = iter(rows)
     while chunk := list(islice(walk, CHUNK)):
         yield chunk
 
 
 def pages_by_key(rows: QuerySet[M], size: int = 1000) -> Iterator[list[M]]:
-    """All rows in the order of their primary key, `size` at a time, so that memory stays small however many there are.
+    """Yield all rows in the order of their primary key, `size` at a time: memory stays small however many there are.
 
     Each page is a statement of its own: rows that come or go meanwhile may be seen or not.
     """
@@ -138,12 +138,12 @@ def pages_by_key(rows: QuerySet[M], size: int = 1000) -> Iterator[list[M]]:
 
 
 def placeholders(values: Sequence[object]) -> str:
-    """`%s, %s` for IN (...); NULL for none, which is in no list."""
+    """Return `%s, %s` for IN (...). For no values it is NULL, which equals nothing."""
     return ", ".join(["%s"] * len(values)) or "NULL"
 
 
 def uuid_of(value: UUID | str) -> UUID:
-    """The inverse of `uuid_value`."""
+    """Return the uuid that the database gave: the inverse of `uuid_value`."""
     return value if isinstance(value, UUID) else UUID(value)
 
 

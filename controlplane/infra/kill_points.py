@@ -1,7 +1,7 @@
 """Every end of a transaction as a point of the drill, without a line in any service.
 
-Around each commit, and around each write outside a transaction, stands a point named after the function of ours that
-stands innermost on the stack: `servers.instances.services.delete.instance_delete:before-commit`.
+Around each commit, and around each write outside a transaction, there is a point named after the function of ours that
+is innermost on the stack: `servers.instances.services.delete.instance_delete:before-commit`.
 """
 
 import functools
@@ -22,7 +22,7 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def install() -> None:
-    """Once per process, before the first query, and only in a process that takes part in a drill."""
+    """Install the points: once per process, before the first query, and only where it takes part in a drill."""
     # Where all backends meet: whichever way a transaction ends well, it ends here.
     BaseDatabaseWrapper._commit = _with_points(BaseDatabaseWrapper._commit)  # type: ignore[attr-defined]
     connection_created.connect(_watch, dispatch_uid=__name__)

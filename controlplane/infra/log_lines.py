@@ -40,11 +40,9 @@ class PlainLines(logging.Formatter):
         return escaped(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is logging's
-        """The traceback, indented."""
         return _indented(super().formatException(ei))
 
     def formatStack(self, stack_info: str) -> str:  # noqa: N802  # the name is logging's
-        """The stack, indented."""
         return _indented(super().formatStack(stack_info))
 
 

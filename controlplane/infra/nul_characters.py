@@ -1,6 +1,6 @@
 """No NUL character comes in by a path, a query string or a form: PostgreSQL keeps none and fails at one.
 
-JSON bodies are looked at by `infra.api.parsers`; the Placement door, which skips this middleware, by its own rules.
+JSON bodies are checked by `infra.api.parsers`; the Placement door, which skips this middleware, by its own rules.
 Filters of pages are read by `dashboard.views.pages.filter_text`, which drops the character.
 """
 

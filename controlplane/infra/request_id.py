@@ -30,7 +30,7 @@ def request_id_scope(request_id: str) -> Iterator[None]:
 
 
 class RequestIdMiddleware:
-    """Gives each request an id; a well-formed one sent by the client is kept, so that traces join."""
+    """Gives each request an id; a well-formed one that the client sent is used as it is, so that traces join."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

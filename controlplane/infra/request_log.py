@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 log = logging.getLogger(__name__)
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""What changes nothing is told at DEBUG: pages ask again every second."""
+"""Requests that change nothing are logged at DEBUG: pages poll every second."""
 
 
 def record_request(request: HttpRequest, response: HttpResponse, *, began: float) -> None:

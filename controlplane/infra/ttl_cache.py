@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class TtlCache(Generic[T]):
-    """Of one process; its threads share it. Who asks while it is made waits for it. A failure is not kept."""
+    """One value of one process, shared by its threads. Who asks while it is made waits; a failure is not cached."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

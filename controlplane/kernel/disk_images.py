@@ -2,8 +2,8 @@
 
 A disk image is hostile input: several formats can name other files (a backing file, a data file, extents), and whoever
 opened them would read those files for the guest. So its format is detected from its bytes by oslo.utils' inspector,
-which Nova, Cinder and Glance use as well; it must be the one that the image says; and a qcow2 must stand alone. Both
-the control plane and the hypervisors look, since either may be older than the image.
+which Nova, Cinder and Glance use as well; it must be the one that the image says; and a qcow2 must name no other
+file. Both the control plane and the hypervisors inspect it, since either may be older than the image.
 """
 
 import io
@@ -56,7 +56,7 @@ def disk_image_size(file: BinaryIO, *, declared: str, file_bytes: int) -> int:
 def disk_format_detected(head: bytes) -> str:
     """The format that the first bytes of a file name; raw where they name none, several joined by `+`.
 
-    A partition table (gpt to the inspector, which looks at its boot sector) is what a raw disk begins with: it names no
+    A partition table (gpt to the inspector, which reads its boot sector) is what a raw disk begins with: it names no
     file, and what is odd in it is the guest's own business.
     """
     # A whole sector, since inspectors take nothing for a header that is shorter.

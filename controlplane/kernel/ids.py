@@ -12,7 +12,7 @@ def new_request_id() -> str:
 
 
 def is_request_id(text: str) -> bool:
-    """Whether `text` has the form of a request id (so that a client's own may be kept)."""
+    """Whether `text` has the form of a request id (so that a client's own may be used)."""
     return REQUEST_ID.fullmatch(text) is not None
 
 

@@ -53,16 +53,14 @@ class KillPoints:
         if self._stands_aside:
             return
         if point not in self._known:
-            self._announce(point)
+            # The driver of the drill learns of a point from the file of its name.
+            self._known.add(point)
+            self._seen_here.mkdir(parents=True, exist_ok=True)
+            (self._seen_here / file_name(point)).touch()
         action = self._claim(file_name(point))
         if action:
             verb, _, argument = action.partition(" ")
             ACTIONS[verb](argument)
-
-    def _announce(self, point: str) -> None:
-        self._known.add(point)
-        self._seen_here.mkdir(parents=True, exist_ok=True)
-        (self._seen_here / file_name(point)).touch()
 
     def _claim(self, name: str) -> str:
         mine = f"{self._armed}/.{os.getpid()}-{threading.get_ident()}"
@@ -101,12 +99,8 @@ ACTIONS: Mapping[str, Callable[[str], None]] = {
 }
 
 
-def _of_environment() -> KillPoints | None:
-    directory = os.environ.get(VARIABLE, "")
-    return KillPoints(Path(directory)) if directory else None
-
-
-_POINTS = _of_environment()
+_DIRECTORY = os.environ.get(VARIABLE, "")
+_POINTS = KillPoints(Path(_DIRECTORY)) if _DIRECTORY else None
 
 
 def is_on() -> bool:

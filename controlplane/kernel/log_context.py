@@ -10,7 +10,7 @@ from uuid import UUID
 @dataclass(frozen=True, slots=True)
 class LogContext:
     """Identifiers as text; empty where there is none. `subject`: whose work it is, the instance or, of a batch that
-    has no instances yet, its reservation. `instance`: told where it is known to be one.
+    has no instances yet, its reservation. `instance`: set where it is known to be one.
     """
 
     work_id: str = ""

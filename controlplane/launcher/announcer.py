@@ -16,11 +16,11 @@ class Announcer:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person looks at it now."""
+        """Whether a person reads it now: the output is a terminal."""
         return self.console.is_terminal
 
     def line(self, text: str) -> None:
-        """One line as it stands."""
+        """Print one line as it is."""
         self.console.print(text, markup=False)
 
     def warn(self, text: str) -> None:

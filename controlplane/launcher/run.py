@@ -47,7 +47,7 @@ class StopRequest:
 
     @property
     def hurried(self) -> bool:
-        """Somebody asked twice."""
+        """Whether somebody asked twice: then nobody waits for a graceful end."""
         return self.count > 1
 
     def _count(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Keeps children running until it is told to stop; then stops all of them within a bounded time.
+"""Keeps children running until it is asked to stop; then stops all of them within a bounded time.
 
 Each child leads a session and a process group of its own, so that a Ctrl-C on the terminal reaches only the
 supervisor and a kill reaches everything a child forked. Guests of a hypervisor leave that group by themselves
@@ -58,7 +58,9 @@ class Child:
     def start(self) -> None:
         """Start the program; its output goes to the end of its log."""
         self.spec.log.parent.mkdir(parents=True, exist_ok=True)
-        _rotate(self.spec.log)
+        # Here alone a log can be rotated: while the program runs it holds the file open. One older log stays.
+        if self.spec.log.exists() and self.spec.log.stat().st_size > LOG_ROTATE_BYTES:
+            self.spec.log.replace(self.spec.log.with_name(self.spec.log.name + ".1"))
         with self.spec.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-S", "-E", str(WRAPPER), str(os.getpid()), *self.spec.command],
@@ -113,12 +115,11 @@ class Supervisor:
         self._on_death = on_death
 
     def start(self) -> None:
-        """Start every child."""
         for child in self.children:
             child.start()
 
     def tick(self) -> None:
-        """Look once: report children that died, start those whose delay is over."""
+        """Poll once: report children that died, start those whose delay is over."""
         for child in self.children:
             if child.process is not None and child.ended():
                 self._on_death(child.after_death())
@@ -145,9 +146,3 @@ class Supervisor:
 
     def _running(self) -> list[Child]:
         return [child for child in self.children if child.process is not None and not child.ended()]
-
-
-def _rotate(log: Path) -> None:
-    """One older log is kept; a log grows only while its program keeps running."""
-    if log.exists() and log.stat().st_size > LOG_ROTATE_BYTES:
-        log.replace(log.with_name(log.name + ".1"))

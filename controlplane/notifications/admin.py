@@ -1,4 +1,4 @@
-"""Notifications: what happened, who is told, and what came of every attempt to tell."""
+"""Notifications: what happened, who gets it, and what came of every attempt to send it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
 @admin.register(Webhook)
 class WebhookAdmin(ThroughServicesAdmin):
-    """Who is told of what."""
+    """Webhooks: who gets which events."""
 
     form = WebhookForm
     list_display = ["name", "url", "patterns", "enabled", "retry_at", "created_at"]
@@ -50,7 +50,6 @@ class WebhookAdmin(ThroughServicesAdmin):
 
     @admin.display(description="events")
     def patterns(self, webhook: Webhook) -> str:
-        """What it wants."""
         return ", ".join(str(each) for each in webhook.events)
 
     def save_model(self, request: HttpRequest, obj: Webhook, form: WebhookForm, change: bool) -> None:
@@ -69,7 +68,6 @@ class WebhookAdmin(ThroughServicesAdmin):
         return shown, counts, set(), protected
 
     def service_delete(self, obj: Webhook) -> None:
-        """Through the service."""
         webhook_delete(webhook_id=obj.pk)
 
 
@@ -92,7 +90,7 @@ class AttemptsInline(ReadOnlyInline):
 
 @admin.register(Notification)
 class NotificationAdmin(ReadOnlyAdmin):
-    """The outbox."""
+    """The outbox, to read and to send again from: rows are written by services alone."""
 
     list_display = ["happened_at", "event_type", "priority", "publisher_id", "request_id", "project_id"]
     list_filter = ["event_type", "priority"]
@@ -102,7 +100,6 @@ class NotificationAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Send again to every webhook that wants it", permissions=["operate"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notification]) -> None:
-        """Each event."""
         run_on_each(self, request, queryset, lambda row: event_resend(notification_id=row.pk), word="accepted")
 
 

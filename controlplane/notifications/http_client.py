@@ -30,7 +30,7 @@ class WebhookResponse:
 
     @property
     def is_accepted(self) -> bool:
-        """Any 2xx."""
+        """Whether the receiver answered with any 2xx status."""
         return self.status is not None and 200 <= self.status < 300
 
 

@@ -1,4 +1,4 @@
-"""The outbox: what happened, told to whoever subscribed; and the log of every attempt to tell it."""
+"""The outbox: what happened, sent to whoever subscribed; and the log of every attempt to send it."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,7 +7,7 @@ from controlplane.infra.models import Timestamped, UuidKeyed
 
 
 class Priority(models.TextChoices):
-    """Nova's levels."""
+    """The priorities of notifications, as Nova names them."""
 
     INFO = "INFO"
     WARN = "WARN"
@@ -15,7 +15,7 @@ class Priority(models.TextChoices):
 
 
 class Notification(UuidKeyed):
-    """One event, written in the transaction of what it tells. `id` is the message's; a receiver knows a repeat by it.
+    """One event, written in the transaction of what it reports. `id` is the message's; a receiver knows a repeat by it.
 
     `payload` is Nova's versioned form: name, namespace, version and data of an object.
     """
@@ -46,7 +46,7 @@ class Notification(UuidKeyed):
 
 
 class Webhook(UuidKeyed, Timestamped):
-    """Somebody who wants to be told: where, of which events, and the secret that signs what is sent."""
+    """A subscriber: its URL, the events that it gets, and the secret that signs what is sent."""
 
     name = models.CharField(max_length=64, unique=True)
     url = models.CharField(max_length=2000, help_text="http:// or https://; each event is posted there as JSON.")

@@ -1,4 +1,4 @@
-"""Writing: in the transaction of what is told, in one statement, and only what somebody wants to hear."""
+"""Writing events: in the transaction of what they report, in one statement, and only those that somebody wants."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ def events_wanted(event_types: Iterable[str]) -> frozenset[str]:
 
 
 def events_write(events: Sequence[Event]) -> list[Notification]:
-    """Write these, in one statement. Call it inside the transaction of what they tell."""
+    """Write these, in one statement. Call it inside the transaction of what they report."""
     if not events:
         return []
     rows = [

@@ -1,4 +1,4 @@
-"""What is told, in the form that receivers get: Nova's envelope around a versioned payload."""
+"""What is sent, in the form that receivers get: Nova's envelope around a versioned payload."""
 
 import json
 import socket
@@ -25,7 +25,7 @@ class Event:
 
 
 def publisher(binary: str) -> str:
-    """How Nova names who tells: the service's binary, and the machine it runs on."""
+    """How Nova names the publisher: the service's binary, and the machine it runs on."""
     return f"{binary}:{socket.gethostname()}"
 
 

@@ -1,4 +1,4 @@
-"""Who wants to be told: subscriptions, and what they want, kept for two seconds in each process."""
+"""Subscriptions: who gets which events. Each process caches what they want for two seconds."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def patterns_forget() -> None:
 
 
 def is_wanted(event_type: str, patterns: Sequence[str] | frozenset[str]) -> bool:
-    """Whether one of the patterns is of this event; `*` stands for any text."""
+    """Whether one of the patterns is of this event; `*` matches any text."""
     return any(fnmatchcase(event_type, pattern) for pattern in patterns)
 
 
@@ -114,7 +114,7 @@ def webhook_queue_resume(*, webhook_id: UUID) -> None:
 
 
 def webhooks_enabled() -> QuerySet[Webhook]:
-    """Those that are told."""
+    """The webhooks that get events."""
     return Webhook.objects.filter(enabled=True)
 
 
@@ -146,7 +146,7 @@ def _url_problem(url: object) -> str:
 
 
 def _address_problem(host: str) -> str:
-    """Of an address as it is written; what a name leads to is looked at each time that something is sent there."""
+    """Of an address as it is written; what a name leads to is checked each time that something is sent there."""
     try:
         is_refused = not is_allowed(host, allowed_networks=notification_options().allowed_networks)
     except ValueError:

@@ -28,7 +28,6 @@ class Endpoint:
     takes: bool = False
 
     def run(self, call: Call, parameters: Mapping[str, str]) -> HttpResponse:
-        """The view's answer."""
         return self.view(call, **parameters)
 
 

@@ -1,4 +1,4 @@
-"""Placement in Django's admin: to look at and search. What may be changed goes through services."""
+"""Placement in Django's admin: rows to read and search. What may be changed goes through services."""
 
 from placement.admin.consumers import AllocationAdmin, ConsumerAdmin
 from placement.admin.inventories import InventoryAdmin

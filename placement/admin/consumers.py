@@ -1,4 +1,4 @@
-"""Consumers and what they hold, to look at: claims are made and given back by services only."""
+"""Consumers and what they hold, read only: services alone make claims and give them back."""
 
 from django.contrib import admin
 
@@ -7,16 +7,12 @@ from placement.models import Allocation, Consumer
 
 
 class AllocationInline(ReadOnlyInline):
-    """Who holds what."""
-
     model = Allocation
     fields = ["consumer", "provider", "resource_class", "used"]
 
 
 @admin.register(Consumer)
 class ConsumerAdmin(ReadOnlyAdmin):
-    """Who holds allocations."""
-
     list_display = ["uuid", "consumer_type", "project_id", "user_id", "generation", "created_at"]
     list_filter = ["consumer_type"]
     search_fields = ["uuid", "project_id", "user_id"]

@@ -13,7 +13,7 @@ from placement.models import ResourceClass, Trait
 
 
 class NameForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    """A custom name."""
+    """The form of a custom resource class or trait."""
 
     def clean_name(self) -> str:
         """Standard names come from the catalogues, never by hand."""
@@ -59,13 +59,9 @@ class NameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at r
 
 @admin.register(ResourceClass)
 class ResourceClassAdmin(NameAdmin):
-    """Resource classes."""
-
     users = "inventories"
 
 
 @admin.register(Trait)
 class TraitAdmin(NameAdmin):
-    """Traits."""
-
     users = "provider_rows"

@@ -131,11 +131,10 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
         return self.has_operate_permission(request)
 
     def get_fields(self, request: HttpRequest, obj: Any | None = None) -> Any:
-        """Whoever may only look gets no fields of the form: the traits stand below, with their owners."""
+        """Whoever may only read gets no fields of the form: the traits are shown below, with their owners."""
         return self.fields if self.has_change_permission(request, obj) else self.readonly_fields
 
     def view_on_site(self, obj: ResourceProvider) -> str:
-        """Its page."""
         return f"/providers/{obj.uuid}/"
 
     def save_model(self, request: HttpRequest, obj: ResourceProvider, form: Any, change: bool) -> None:
@@ -145,12 +144,10 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
 
     @admin.action(description="Disable: no new instances (COMPUTE_STATUS_DISABLED)", permissions=["operate"])
     def disable(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda row: provider_status_disabled(row.uuid, True))
 
     @admin.action(description="Enable: new instances may come", permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda row: provider_status_disabled(row.uuid, False))
 
     @destructive(
@@ -175,8 +172,6 @@ class ProviderTraitAdmin(ReadOnlyAdmin):
 
 @admin.register(PlacementAggregate)
 class PlacementAggregateAdmin(ReadOnlyAdmin):
-    """Aggregates by uuid."""
-
     list_display = ["uuid"]
     search_fields = ["uuid"]
 

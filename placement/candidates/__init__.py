@@ -1,4 +1,4 @@
-"""Candidate search over columns: pure, no Django. It proposes; only the claim decides."""
+"""The candidate search over columns: pure code, without Django. It proposes candidates; only the claim decides."""
 
 from placement.candidates.columns import FleetColumns, columns_of
 from placement.candidates.explain import Refusals, candidate_refusals, refusal_of

@@ -1,4 +1,4 @@
-"""Chosen rows become candidates. Equal parts are shared: a thousand of them must cost a millisecond."""
+"""Chosen rows become candidates. They share equal parts, because a thousand of them must cost a millisecond."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
@@ -16,11 +16,14 @@ class CandidateBuilder:
     def __init__(self, columns: FleetColumns, request: SlottedRequest) -> None:
         self._columns = columns
         self._slots = request.slots
-        self._groups = _slots_by_suffix(request)
+        by_suffix: dict[str, tuple[int, ...]] = {}
+        for index, slot in enumerate(request.slots):
+            by_suffix[slot.group.suffix] = (*by_suffix.get(slot.group.suffix, ()), index)
+        self._groups = list(by_suffix.items())
         self._sums: dict[tuple[int, ...], Mapping[str, int]] = {}
 
     def candidate(self, chosen: Choice) -> AllocationCandidate:
-        """The candidate that takes slot by slot from these rows."""
+        """Make the candidate that takes slot by slot from these rows."""
         facts = self._columns.fact
         by_row: dict[int, tuple[int, ...]] = {}
         for slot, row in enumerate(chosen):
@@ -57,15 +60,8 @@ def answer_of_single_rows(columns: FleetColumns, request: SlottedRequest, rows: 
 
 
 def tree_facts(columns: FleetColumns, rows: Iterable[int]) -> list[ProviderFacts]:
-    """All providers of the trees of these rows, tree by tree."""
+    """Return all providers of the trees of these rows, tree by tree."""
     trees = columns.trees
     root = trees.root
     roots = dict.fromkeys(int(root[row]) for row in rows)
     return [columns.fact(member) for top in roots for member in trees.rows_of(top)]
-
-
-def _slots_by_suffix(request: SlottedRequest) -> list[tuple[str, tuple[int, ...]]]:
-    found: dict[str, tuple[int, ...]] = {}
-    for index, slot in enumerate(request.slots):
-        found[slot.group.suffix] = (*found.get(slot.group.suffix, ()), index)
-    return list(found.items())

@@ -1,4 +1,4 @@
-"""The fleet as columns: one row per provider, changed in place; one column per resource class that occurs."""
+"""The fleet as columns: each provider has a row, which changes in place, and each class that occurs has a column."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class ClassColumn:
         self.is_stepped = False
 
     def put(self, row: int, usage: InventoryUsage | None) -> None:
-        """Take the numbers of one row, or forget them."""
+        """Write the numbers of one row; None empties it."""
         if usage is None:
             self.total[row] = self.capacity[row] = self.used[row] = self.minimum[row] = self.maximum[row] = 0
             self.step[row] = 1
@@ -47,7 +47,7 @@ class ClassColumn:
         self.step = np.pad(self.step, (0, more), constant_values=1)
 
     def fits(self, size: int, wanted: int) -> Bools:
-        """By row: has `wanted` free, and gives it in one piece."""
+        """By row: whether it has `wanted` free and can give it in one piece."""
         if wanted > MAX_INT:
             return np.zeros(size, dtype=np.bool_)
         fits: Bools = self.used[:size] + wanted <= self.capacity[:size]
@@ -58,12 +58,12 @@ class ClassColumn:
         return fits
 
     def free(self, row: int) -> int:
-        """What is left; negative where an operator shrank the inventory below its use."""
+        """Return what is left; it is negative where an operator shrank the inventory below its use."""
         return int(self.capacity[row] - self.used[row])
 
 
 class FleetColumns:
-    """All providers, by row. Not safe to change while somebody searches: the owner holds a lock.
+    """All providers, by row. They must not change while a search reads them: their owner holds a lock around both.
 
     A row that was dropped stays empty (`facts` None) until the owner builds new columns.
     """
@@ -83,12 +83,12 @@ class FleetColumns:
         self._sharing: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
-        """Rows, empty ones included."""
+        """How many rows there are, empty ones included."""
         return len(self.facts)
 
     @property
     def count(self) -> int:
-        """Providers."""
+        """How many providers there are, empty rows left out."""
         return len(self.row_of)
 
     @property
@@ -108,7 +108,7 @@ class FleetColumns:
 
     @property
     def trees(self) -> TreeIndex:
-        """Who stands below whom."""
+        """The parents and roots of the providers, worked out at the first use after a change."""
         if self._trees is None:
             self._trees = tree_index(self.facts, self.row_of)
         return self._trees
@@ -121,7 +121,7 @@ class FleetColumns:
         return facts
 
     def put(self, facts: ProviderFacts) -> None:
-        """A provider as it is now: in the row that it has, or in a new one at the end."""
+        """Write a provider as it is now: into the row that it has, or into a new one at the end."""
         row = self.row_of.get(facts.uuid)
         if row is None:
             row = self._append(facts)
@@ -131,7 +131,7 @@ class FleetColumns:
         self._put_place(row, old, facts)
 
     def drop(self, uuid: UUID) -> None:
-        """Forget a provider. Unknown ones are no error."""
+        """Remove a provider and leave its row empty. Unknown ones are no error."""
         row = self.row_of.pop(uuid, None)
         if row is None:
             return
@@ -160,7 +160,7 @@ class FleetColumns:
         return roots
 
     def view(self) -> "FleetView":
-        """What is there now, to be kept."""
+        """Return a copy of who is there now, which stays as it is when the columns change."""
         served = {row: self.shared_with(row) for row in self.sharing}
         return FleetView(tuple(self.facts), self.row_of.copy(), self.trees, served)
 
@@ -192,6 +192,8 @@ class FleetColumns:
             column.put(row, usage)
 
     def _put_place(self, row: int, old: ProviderFacts | None, new: ProviderFacts) -> None:
+        # Each cache is emptied with what it depends on: `_sharing` on traits, `_shared_with` on aggregates and trees,
+        # `_trees` on parents. Identity is enough: an equal set in another object only empties a cache in vain.
         if old is None or old.traits is not new.traits:
             self._traits[row] = self.trait_sets.number_of(new.traits)
             self._sharing = None
@@ -202,13 +204,14 @@ class FleetColumns:
             self._moved()
 
     def _moved(self) -> None:
+        """Empty all that was worked out from who is in which tree: a provider came, went or moved."""
         self._trees = self._sharing = None
         self._shared_with.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class FleetView:
-    """Who was there and where, at one moment: it stays as it is when the columns change."""
+    """Who was in the fleet, and in which tree, at one moment: it stays as it is when the columns change."""
 
     facts: tuple[ProviderFacts | None, ...]
     row_of: Mapping[UUID, int]
@@ -223,13 +226,13 @@ class FleetView:
         return facts
 
     def reached(self, anchor: int) -> list[int]:
-        """The rows of the tree of `anchor`, and those that share with it."""
+        """Return the rows of the tree of `anchor`, and those that share with it."""
         own = list(self.trees.rows_of(anchor))
         return own + [row for row, roots in self.served.items() if roots[anchor] and row not in own]
 
 
 def columns_of(providers: Iterable[ProviderFacts]) -> FleetColumns:
-    """Columns of these providers, in their order."""
+    """Make columns of these providers, in their order."""
     rows = list(providers)
     columns = FleetColumns(len(rows) + len(rows) // 8 + _SPARE)
     for facts in rows:

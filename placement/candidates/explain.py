@@ -1,4 +1,4 @@
-"""Why a tree is no candidate: the first rule that it broke, with the numbers."""
+"""The reasons why trees are no candidates: of each the first rule that it broke, with the numbers."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID
@@ -20,8 +20,8 @@ _PASSED, _COMBINATION = -1, -2
 class Refusals(Mapping[UUID, Refusal]):
     """{root provider: why its tree is no candidate}; trees that are candidates are left out.
 
-    Judged for the whole fleet by vectors; the words are made when somebody asks, from what was known then. A tree that
-    only lends (a sharing provider) is judged like any other.
+    Vectors judge the whole fleet when this is made; the words are made when somebody asks for them, from a view of the
+    fleet of that moment. A tree that only lends (a sharing provider) is judged like any other.
     """
 
     def __init__(self, columns: FleetColumns, query: CandidateQuery) -> None:
@@ -67,7 +67,7 @@ class Refusals(Mapping[UUID, Refusal]):
         return wording.no_combination(self._query) if broken == _COMBINATION else self._stages[broken].say(anchor)
 
     def _try_combinations(self, columns: FleetColumns) -> None:
-        """Where each rule can be met, look for one choice that meets them all."""
+        """Search for one choice that meets all rules in each tree where every rule alone can be met."""
         request = request_of(columns, self._query)
         self._broken[(self._broken == _PASSED) & ~request.anchors] = _COMBINATION
         single = single_provider_rows(columns, request)
@@ -80,10 +80,10 @@ class Refusals(Mapping[UUID, Refusal]):
 
 
 def candidate_refusals(columns: FleetColumns, query: CandidateQuery) -> Refusals:
-    """Why the trees of the fleet that are no candidates are none."""
+    """Return the reasons why trees of the fleet are no candidates."""
     return Refusals(columns, query)
 
 
 def refusal_of(columns: FleetColumns, query: CandidateQuery, provider: UUID) -> Refusal | None:
-    """Why the tree of one provider is no candidate; None when it is one."""
+    """Return why the tree of one provider is no candidate; None when it is one."""
     return Refusals(columns, query).of(provider)

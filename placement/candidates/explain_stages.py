@@ -1,4 +1,4 @@
-"""The rules of a request one after the other, each with the trees that lose their last provider to it."""
+"""The rules of a request, judged one after the other: each stage has the trees that lose their last provider to it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from placement.candidates.request_slots import (
 
 @dataclass(frozen=True, slots=True)
 class RefusalStage:
-    """One rule: the roots of the trees that still have somebody after it, and the words for those that have not."""
+    """One rule: the roots of the trees that still have a provider after it, and the words for those that have none."""
 
     passes: Bools
     say: Callable[[int], Refusal]
 
 
 def stages_of(columns: FleetColumns, fleet: FleetView, query: CandidateQuery) -> Iterator[RefusalStage]:
-    """All rules that can be judged tree by tree without trying combinations. The words are taken from `fleet`."""
+    """Yield all rules that can be judged tree by tree without trying combinations; their words come from `fleet`."""
     for group in query.groups:
         yield from _ExplainStages(columns, fleet, group).stages()
     if query.root_required or query.root_forbidden:
@@ -49,7 +49,7 @@ class _ExplainStages:
         self._own = in_aggregates(columns, group.member_of) if self._is_spread else columns.alive
 
     def stages(self) -> Iterator[RefusalStage]:
-        """Amounts first, then traits, then the place."""
+        """Yield the rules in the order in which they are judged: amounts, then traits, then the place."""
         yield from self._amounts()
         yield from self._traits()
         yield from self._place()
@@ -90,7 +90,7 @@ class _ExplainStages:
         return RefusalStage(self._left(), partial(say, self._fleet, self._group))
 
     def _left(self) -> Bools:
-        """By row: roots of trees in which each choice has somebody, of the tree or sharing with it."""
+        """By row: whether it is the root of a tree in which each choice has a provider, its own or one that shares."""
         roots = self._columns.alive
         for rows in self._rows:
             roots = roots & self._reach(rows)
@@ -108,7 +108,7 @@ class _ExplainStages:
         return roots
 
     def _covered(self) -> Bools:
-        """By row: roots of trees whose remaining providers have all required traits between them."""
+        """By row: whether it is the root of a tree whose remaining providers have all required traits between them."""
         anyone = np.logical_or.reduce(self._rows)
         roots = self._columns.alive
         for alternatives in self._group.required:

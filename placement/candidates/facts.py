@@ -1,4 +1,4 @@
-"""What is known about one provider."""
+"""What the search knows about one provider."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProviderFacts:
-    """One provider as of one moment. Whatever changes about it, another object takes its place.
+    """One provider as of one moment. Whenever anything about it changes, another object takes its place.
 
-    So `rendered` may keep what somebody has made of it (an answer's bytes, by any key): it cannot go stale.
+    So `rendered` may cache what a reader has made of it (an answer's bytes, by any key): it cannot go stale.
     """
 
     uuid: UUID

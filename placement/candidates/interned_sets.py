@@ -1,4 +1,4 @@
-"""Sets of traits or aggregates, each distinct set kept once: a fleet of thousands has a few dozen of them."""
+"""Interned sets of traits or aggregates: each is stored once, and a fleet of thousands has a few dozen of them."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -14,7 +14,7 @@ _REMEMBERED = 256
 
 
 class InternedSets(Generic[K]):
-    """Numbers for sets, and questions answered for all sets at once; a column then holds numbers of sets."""
+    """Gives each set a number and answers a question for all sets at once; a column then holds numbers of sets."""
 
     def __init__(self) -> None:
         self._number: dict[frozenset[K], int] = {frozenset(): 0}
@@ -22,7 +22,7 @@ class InternedSets(Generic[K]):
         self._answers: dict[Predicate[K], Bools] = {}
 
     def number_of(self, keys: frozenset[K]) -> int:
-        """The number of this set, a new one where nobody had it."""
+        """Return the number of this set, a new one where nobody had it."""
         number = self._number.get(keys)
         if number is None:
             number = self._number[keys] = len(self.sets)
@@ -30,9 +30,10 @@ class InternedSets(Generic[K]):
         return number
 
     def matching(self, required: tuple[frozenset[K], ...], forbidden: frozenset[K] = frozenset()) -> Bools:
-        """By number: has one of each required set and none of the forbidden."""
+        """By number: whether the set has one of each required set and none of the forbidden."""
         key = (required, forbidden)
         answer = self._answers.get(key)
+        # Sets are only ever added, so an answer goes stale by becoming too short.
         if answer is None or len(answer) < len(self.sets):
             answer = np.array([self._meets(keys, required, forbidden) for keys in self.sets], dtype=np.bool_)
             if len(self._answers) >= _REMEMBERED:

@@ -1,4 +1,4 @@
-"""What a request asks of the fleet, and what it gets. The rules are those of Placement's allocation candidates."""
+"""The request for candidates and the answer to it. The rules are those of Placement's allocation candidates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,9 +52,9 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class Instead:
-    """What is asked of trees in which nobody, sharing providers included, has an inventory of a class.
+    """The query for trees in which nobody, sharing providers included, has an inventory of a class.
 
-    So that one search serves hosts that state a resource by one name or by another: PCPU, or VCPU where no CPU is
+    With it one search serves hosts that state a resource by one name or by another: PCPU, or VCPU where no CPU is
     dedicated.
     """
 
@@ -63,14 +63,14 @@ class Instead:
 
 
 class SymmetryMode(StrEnum):
-    """What to do about children of one provider that do not differ: name every choice, or one for all."""
+    """How children of one provider that do not differ are named: every choice, or one for all."""
 
     ALL = "all"
     ONE = "one"
 
 
 class Strategy(StrEnum):
-    """All of one tree before the next, or one of each tree in turn."""
+    """The order of candidates: all of one tree before the next, or one of each tree in turn."""
 
     DEPTH_FIRST = "depth-first"
     BREADTH_FIRST = "breadth-first"

@@ -1,4 +1,4 @@
-"""A request laid over the fleet: for each choice that a candidate must make, the rows that could serve it."""
+"""The slots of a request: for each choice that a candidate must make, the rows of the fleet that could serve it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class SlottedRequest:
 
     @property
     def is_shared(self) -> bool:
-        """Some sharing provider could serve another tree."""
+        """Whether some sharing provider could serve another tree."""
         return any(slot.shared for slot in self.slots)
 
     @property

@@ -1,4 +1,10 @@
-"""What choices must meet together. Each rule is asked about the next row, and says what of the past it still minds."""
+"""Rules that the rows of one choice must meet together.
+
+The search asks each rule whether the next slot may take a row. It also asks what of the rows chosen so far the rule
+still depends on, so that it can recognise a dead end that it has explored already (`tree_search`), and what the rule
+sees in a row, so that it can treat rows alike (`symmetry.Kinds`). A key that leaves out something that `admits`
+depends on makes the search miss candidates; a key that says too much only makes it slower.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,19 +17,23 @@ Domains = Sequence[Sequence[int]]
 
 
 class SlotRule(Protocol):
-    """A rule over the rows chosen for the slots 0, 1, ... so far."""
+    """A rule over the rows chosen for the slots 0, 1, ... so far.
+
+    Invariant: the answers of `admits` from `depth` on are the same for two choices of that depth if, up to an exchange
+    of rows with equal `symmetry_key`, the same rows have the same `undo_key`s on them, and the `state_key`s are equal.
+    """
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
-        """Whether the next slot may take `row`; False only where no complete choice could follow."""
+        """Return whether the next slot may take `row`; False only where no complete choice could follow."""
 
     def undo_key(self, slot: int, depth: int) -> object:
-        """What it means for the slots from `depth` on that `slot` sits on its row; None: nothing."""
+        """Return what it means for the slots from `depth` on that `slot` has taken its row; None means nothing."""
 
     def symmetry_key(self, row: int) -> object:
-        """What it sees in a provider: rows in which all rules see the same can stand for each other."""
+        """Return what the rule sees in a row: rows with equal keys may be exchanged for each other."""
 
     def state_key(self, chosen: Sequence[int]) -> object:
-        """What else the further answers of `admits` depend on."""
+        """Return what else the further answers of `admits` depend on, whichever rows it came from."""
 
 
 class IsolateRule:
@@ -33,20 +43,20 @@ class IsolateRule:
         self._is_suffixed = [bool(slot.group.suffix) for slot in request.slots]
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
-        """Not taken by another suffixed group."""
+        """Return whether no other suffixed group has taken the row."""
         if not self._is_suffixed[len(chosen)] or row not in chosen:
             return True
         return not any(row == other and self._is_suffixed[slot] for slot, other in enumerate(chosen))
 
     def undo_key(self, slot: int, depth: int) -> object:
-        """Taken."""
+        # A suffixed slot closes its row to every later suffixed one; an un-suffixed slot closes nothing.
         return self._is_suffixed[slot] or None
 
     def symmetry_key(self, row: int) -> object:
-        """Nothing."""
+        return None  # only whether a row is taken counts, never which row it is
 
     def state_key(self, chosen: Sequence[int]) -> object:
-        """Nothing."""
+        return None
 
 
 class SumRule:
@@ -60,7 +70,7 @@ class SumRule:
         self._room: dict[tuple[int, str], int] = {}
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
-        """The sum with what others of this choice take there."""
+        """Return whether the amounts fit together with what other slots of this choice take of the row."""
         if row not in chosen:
             return True  # alone it fits, or it would not be here
         for name, amount in self._asked[len(chosen)].items():
@@ -70,20 +80,20 @@ class SumRule:
         return True
 
     def undo_key(self, slot: int, depth: int) -> object:
-        """What it takes of classes that are still asked for."""
+        # What a slot takes of a class that no later slot asks for cannot refuse anybody any more.
         later = {name for asked in self._asked[depth:] for name in asked}
         return tuple(sorted((name, amount) for name, amount in self._asked[slot].items() if name in later)) or None
 
     def symmetry_key(self, row: int) -> object:
-        """How much there is of each class that counts."""
+        # Rows may be exchanged where they have the same room of each repeated class.
         names = sorted({name for asked in self._asked for name in asked})
         return tuple(self.room(row, name) for name in names)
 
     def state_key(self, chosen: Sequence[int]) -> object:
-        """Nothing."""
+        return None  # what is left of a row follows from its room and from the amounts in the keys of its slots
 
     def room(self, row: int, name: str) -> int:
-        """How much of a class one candidate may take of a row."""
+        """Return how much of a class one candidate may take of a row."""
         room = self._room.get((row, name))
         if room is None:
             column = self._columns.classes[name]
@@ -91,7 +101,7 @@ class SumRule:
         return room
 
     def is_enough(self, domains: Domains) -> bool:
-        """Whether all that is asked of each class is there at all. [Placement 16.0.0 has such a check, too.]"""
+        """Return whether the tree has all that is asked of each class. [Placement 16.0.0 has such a check, too.]"""
         for name in {name for asked in self._asked for name in asked}:
             slots = [slot for slot, asked in enumerate(self._asked) if name in asked]
             rows = {row for slot in slots for row in domains[slot]}
@@ -112,7 +122,7 @@ class SubtreeRule:
         self._domains = domains
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
-        """Some provider above all that are chosen is chosen itself, or still can be."""
+        """Return whether a common ancestor of all that are chosen is chosen itself, or still can be."""
         here = len(chosen)
         if here not in self._slots:
             return True
@@ -123,14 +133,14 @@ class SubtreeRule:
         return any(not above.isdisjoint(self._domains[slot]) for slot in self._slots if slot > here)
 
     def undo_key(self, slot: int, depth: int) -> object:
-        """That it counts, as long as somebody is to come."""
+        # A named slot counts, with the row that it is on, as long as another named slot is still to come.
         return (slot in self._slots and any(other >= depth for other in self._slots)) or None
 
     def symmetry_key(self, row: int) -> object:
-        """Nothing."""
+        return None  # `Kinds` itself lets only childless children of one parent be alike where there is such a rule
 
     def state_key(self, chosen: Sequence[int]) -> object:
-        """Nothing."""
+        return None
 
 
 class CoverRule:
@@ -145,22 +155,21 @@ class CoverRule:
         self._later = self._bits_to_come(domains)
 
     def admits(self, row: int, chosen: Sequence[int]) -> bool:
-        """Whoever is to come can bring what is missing."""
+        """Return whether the slots to come can bring the traits that are still missing."""
         if not self._is_open[len(chosen)]:
             return True
         has = self.state_key(chosen) | self.bits(row) | self._later[len(chosen)]
         return has == self._all
 
     def undo_key(self, slot: int, depth: int) -> object:
-        """Nothing: see `state_key`."""
-        return None
+        return None  # it does not matter who brought a trait: `state_key` has those that are there
 
     def symmetry_key(self, row: int) -> object:
-        """Which of the required it has."""
+        # Rows may be exchanged where they bring the same required traits.
         return self.bits(row)
 
     def state_key(self, chosen: Sequence[int]) -> int:
-        """Which of the required are there, as bits."""
+        """Return which of the required traits the chosen rows of the un-suffixed group bring, as bits."""
         bits = 0
         for slot, row in enumerate(chosen):
             if self._is_open[slot]:
@@ -168,7 +177,7 @@ class CoverRule:
         return bits
 
     def bits(self, row: int) -> int:
-        """Which of the required this provider has."""
+        """Return which of the required traits this provider has, as bits."""
         bits = self._bits.get(row)
         if bits is None:
             traits = self._columns.fact(row).traits
@@ -187,7 +196,7 @@ class CoverRule:
 
 
 def slot_rules(columns: FleetColumns, request: SlottedRequest, domains: Domains) -> list[SlotRule] | None:
-    """The rules that matter for this tree; None when it can be seen at once that nothing meets them."""
+    """Return the rules that matter for this tree; None where it is plain at once that no choice meets them."""
     rules: list[SlotRule] = []
     if repeated := request.repeated:
         sums = SumRule(columns, request, repeated)

@@ -1,4 +1,4 @@
-"""The candidate search: vectors leave few trees, then each tree is walked, lazily, until the limit is reached."""
+"""The candidate search: vectors leave few trees, then a lazy search goes through each, until the limit is reached."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _DEFAULTS = SearchOptions()
 def candidates_find(
     columns: FleetColumns, query: CandidateQuery, options: SearchOptions = _DEFAULTS
 ) -> CandidateAnswer:
-    """All that can serve the query now, up to its limit, in the order of the columns or of the seed.
+    """Find all that can serve the query now, up to its limit, in the order of the columns or of the seed.
 
     Trees of `query.instead` come after the others.
     """
@@ -39,15 +39,15 @@ def candidates_find(
     left = None if maximum is None else maximum - len(found.candidates)
     if left is not None and left <= 0:
         return found
-    state_key = _found(columns, replace(query.instead.query, limit=left), options, ~offers)
-    known = {facts.uuid: facts for facts in (*found.summaries, *state_key.summaries)}  # a sharing provider serves both
-    return CandidateAnswer((*found.candidates, *state_key.candidates), tuple(known.values()))
+    others = _found(columns, replace(query.instead.query, limit=left), options, ~offers)
+    known = {facts.uuid: facts for facts in (*found.summaries, *others.summaries)}  # a sharing provider serves both
+    return CandidateAnswer((*found.candidates, *others.candidates), tuple(known.values()))
 
 
 def _found(
     columns: FleetColumns, query: CandidateQuery, options: SearchOptions, among: Bools | None = None
 ) -> CandidateAnswer:
-    """The search in all trees, or in those whose roots are `among`."""
+    """Search in all trees, or in those whose roots are `among`."""
     if any(group.in_tree is not None and group.in_tree not in columns.row_of for group in query.groups):
         return NOTHING
     request = request_of(columns, query)
@@ -63,7 +63,7 @@ def _found(
 
 
 def providers_matching(columns: FleetColumns, group: RequestGroup) -> tuple[ProviderFacts, ...]:
-    """The providers that by themselves meet the group, in the order of the columns."""
+    """Return the providers that by themselves meet the group, in the order of the columns."""
     return tuple(columns.fact(row) for row in np.flatnonzero(single_rows(columns, group)).tolist())
 
 
@@ -80,7 +80,7 @@ def _order(anchors: Ints, seed: int | None) -> Ints:
 def _trees(
     columns: FleetColumns, request: SlottedRequest, options: SearchOptions, order: Ints, single: Ints | None
 ) -> Iterator[Iterable[Choice]]:
-    """For each tree its choices, not yet made."""
+    """Yield for each tree its choices, which are made only when somebody iterates over them."""
     slots = len(request.slots)
     for position, anchor in enumerate(order.tolist()):
         if single is not None and single[anchor] >= 0:
@@ -113,7 +113,7 @@ def _searched(
 
 
 def _in_turn(trees: Iterable[Iterable[Choice]]) -> Iterator[Choice]:
-    """One choice of each tree, then the second of each, and so on."""
+    """Yield one choice of each tree, then the second of each, and so on."""
     searches: Iterable[Iterator[Choice]] = map(iter, trees)
     while searches:
         left: list[Iterator[Choice]] = []
@@ -126,7 +126,7 @@ def _in_turn(trees: Iterable[Iterable[Choice]]) -> Iterator[Choice]:
 
 
 def _once(choices: Iterable[Choice], sharing: Sequence[int]) -> Iterator[Choice]:
-    """A choice of sharing providers alone turns up in every tree that they share with; name it once."""
+    """Yield each choice once: one of sharing providers alone turns up in every tree that they share with."""
     seen: set[tuple[int, ...]] = set()
     sharers = frozenset(sharing)
     for choice in choices:
@@ -139,6 +139,7 @@ def _once(choices: Iterable[Choice], sharing: Sequence[int]) -> Iterator[Choice]
 
 
 def _is_one_per_tree(columns: FleetColumns, request: SlottedRequest, choice: Choice) -> bool:
+    """Whether the choice takes from at most one provider of each tree: what clients that know no trees can read."""
     rows = set(_taken(request, [choice]))
     return len(rows) == len({int(columns.trees.root[row]) for row in rows})
 

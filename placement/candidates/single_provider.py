@@ -1,4 +1,4 @@
-"""Trees in which there is nothing to choose: one row serves all, and vectors find it without a walk."""
+"""Trees in which there is nothing to choose: one row serves all, and vectors find it without a tree search."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from placement.candidates.request_slots import SlottedRequest, has_traits
 
 
 def single_provider_rows(columns: FleetColumns, request: SlottedRequest) -> Ints | None:
-    """By root: the one row that must serve everything, where that is so; -1 where a walk must tell; None: nowhere."""
+    """By root: the one row that must serve everything, -1 where only a search can say. None: never for this request."""
     if len(request.query.groups) != 1 or request.is_shared or request.query.same_subtree:
         return None
     group = request.query.groups[0]

@@ -1,4 +1,4 @@
-"""Which providers of a tree are interchangeable, for the answer and for the search."""
+"""Interchangeable providers of a tree: those that the answer need not name apart, and those the search need not try."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,11 @@ Domains = Sequence[Sequence[int]]
 
 
 class SymmetricChildren:
-    """Children of one provider that are alike with all that stands below them: `before` names the earlier ones.
+    """Children of one provider that are alike with all their descendants: `before` names the earlier ones of each.
 
-    Alike: the same numbers of the classes asked for, the same traits and aggregates, the same slots that may choose
-    them. Whoever takes the first of the untouched ones has seen, up to an exchange of names, what the others offer.
+    Providers are alike when they have the same numbers of the classes asked for, the same traits and aggregates, and
+    the same slots that may choose them. So it is enough to take the first of those that no choice touches yet: what the
+    others could give differs only by an exchange of names.
     """
 
     def __init__(self, columns: FleetColumns, request: SlottedRequest, anchor: int, domains: Domains) -> None:
@@ -30,14 +31,14 @@ class SymmetricChildren:
         self.before = self._before(anchor)
 
     def path(self, row: int) -> tuple[int, ...]:
-        """The row and what it stands below."""
+        """Return the row and its ancestors."""
         path = self._paths.get(row)
         if path is None:
             path = self._paths[row] = self._columns.trees.path(row)
         return path
 
     def is_first(self, row: int, touched: frozenset[int]) -> bool:
-        """No untouched like provider, or like provider above it, comes before."""
+        """Whether no untouched provider that is like this one, or like one of its ancestors, comes before it."""
         if row not in self.before:
             return True
         for one in self.path(row):
@@ -57,7 +58,7 @@ class SymmetricChildren:
         return found
 
     def _signature(self, top: int) -> None:
-        """Number all rows below, the deepest first: equal numbers mean alike."""
+        """Number all rows below `top`, the deepest first: equal numbers mean that the subtrees are alike."""
         self._known: dict[int, int] = {}
         order = [top]
         for row in order:
@@ -77,8 +78,8 @@ class SymmetricChildren:
 class Kinds:
     """For each row a kind: rows of one kind are interchangeable for the rest of a search, whatever the answer names.
 
-    They serve the same slots, and the request's rules see the same in them. Where rules look at subtrees, only
-    childless children of one parent are of one kind.
+    Rows of one kind serve the same slots, and have the same `symmetry_key` for every rule. Where a rule judges
+    subtrees, only childless children of one parent are of one kind, so an exchange moves nobody's ancestors.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""One tree walked for its choices: depth first over the slots, each dead end explored once.
+"""The search in one tree: it tries the slots depth first and explores each dead end once.
 
-A state that led nowhere is remembered by what matters for the rest of the way, with interchangeable providers counted
+A state that led nowhere is remembered by what the rest of the search depends on, with interchangeable providers counted
 alike. So nine groups over eight equal devices fail after a few dozen steps and not after 9!.
 """
 
@@ -18,7 +18,7 @@ State = tuple[object, ...]
 
 
 class TreeSearch:
-    """The choices in the tree of `anchor`: one row for each slot, in the slots' order. Iterating does the work."""
+    """The choices in the tree of `anchor`: each has one row for each slot, in order. Iterating does the work."""
 
     __slots__ = ("_anchor", "_columns", "_names_one_of_symmetric", "_request", "_seed")
 
@@ -45,19 +45,16 @@ class TreeSearch:
         rules = slot_rules(self._columns, self._request, domains)
         if rules is None:
             return iter(())
-        symmetric = self._symmetric_children(domains)
+        symmetric = None
+        if self._names_one_of_symmetric and self._anchor in self._columns.trees.members:
+            symmetric = SymmetricChildren(self._columns, self._request, self._anchor, domains)
         if not rules and symmetric is None:
             return product(*domains)
         return _Descent(domains, rules, Kinds(self._columns, self._request, domains, rules), symmetric).tree_search()
 
-    def _symmetric_children(self, domains: list[list[int]]) -> SymmetricChildren | None:
-        if not self._names_one_of_symmetric or self._anchor not in self._columns.trees.members:
-            return None
-        return SymmetricChildren(self._columns, self._request, self._anchor, domains)
-
 
 def domain_of(columns: FleetColumns, slot: RequestSlot, anchor: int) -> list[int]:
-    """The rows that a slot may choose in the tree of `anchor`."""
+    """Return the rows that a slot may choose in the tree of `anchor`."""
     root = columns.trees.root
     rows = [row for row in columns.trees.rows_of(anchor) if slot.rows[row]]
     if slot.shared and not (slot.closed is not None and slot.closed[anchor]):
@@ -66,7 +63,7 @@ def domain_of(columns: FleetColumns, slot: RequestSlot, anchor: int) -> list[int
 
 
 class _Descent:
-    """The walk proper, with what has been chosen so far."""
+    """The descent through the slots, with what has been chosen so far."""
 
     def __init__(
         self, domains: list[list[int]], rules: list[SlotRule], kinds: Kinds, symmetric: SymmetricChildren | None
@@ -80,7 +77,7 @@ class _Descent:
         self._dead: set[State] = set()
 
     def tree_search(self) -> Iterator[tuple[int, ...]]:
-        """All choices that go on from what is chosen."""
+        """Yield all choices that begin with what is chosen."""
         depth = len(self._chosen)
         if depth == len(self._domains):
             yield tuple(self._chosen)
@@ -111,12 +108,17 @@ class _Descent:
         self._touched.append(touched if self._symmetric is None else touched.union(self._symmetric.path(row)))
 
     def _state(self) -> State:
-        """What the rest of the way depends on: what was left where, and what each rule remembers besides."""
+        """Return what the rest of the search depends on, and nothing else, so that equal dead ends are found again.
+
+        Two states may be equal only if the same slots can still be filled from both, up to an exchange of rows of one
+        kind. So a row counts with its kind and with the `undo_key` of each slot that is on it; rows that no later slot
+        minds are left out; and what rules remember beyond single rows is in their `state_key`.
+        """
         depth = len(self._chosen)
-        marks: defaultdict[int, list[tuple[str, ...]]] = defaultdict(list)
+        keys: defaultdict[int, list[tuple[str, ...]]] = defaultdict(list)
         for slot, row in enumerate(self._chosen):
             undo_key = tuple(repr(rule.undo_key(slot, depth)) for rule in self._rules)
             if any(one != "None" for one in undo_key):
-                marks[row].append(undo_key)
-        left = sorted((self._kinds.of(row), tuple(sorted(some))) for row, some in marks.items())
+                keys[row].append(undo_key)
+        left = sorted((self._kinds.of(row), tuple(sorted(some))) for row, some in keys.items())
         return (depth, tuple(left), *(rule.state_key(self._chosen) for rule in self._rules))

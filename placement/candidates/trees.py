@@ -1,4 +1,6 @@
-"""Who stands below whom, by row. Made anew whenever a provider comes, goes or moves: cheap, and never half right."""
+"""The trees of providers, by row. The index is made anew whenever a provider comes, goes or moves: that is cheap, and
+no index is ever half right.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,23 +24,24 @@ class TreeIndex:
 
     @property
     def is_flat(self) -> bool:
-        """No provider has a parent."""
+        """Whether no provider has a parent."""
         return not self.members
 
     def rows_of(self, root: int) -> tuple[int, ...]:
-        """The rows of a tree, in their order."""
+        """Return the rows of a tree, in their order."""
         return self.members.get(root) or (root,)
 
     def path(self, row: int) -> tuple[int, ...]:
-        """The row and what it stands below, up to the root."""
+        """Return the row and its ancestors, up to the root."""
         path = [row]
+        # `not in path`: parents that go in a circle are for the audit to report, no search may hang on them.
         while (above := self.parent.get(path[-1])) is not None and above not in path:
             path.append(above)
         return tuple(path)
 
 
 def tree_index(facts: Sequence[ProviderFacts | None], row_of: Mapping[UUID, int]) -> TreeIndex:
-    """The index of these providers. One whose parent is unknown stands alone until the parent turns up."""
+    """Make the index of these providers. One whose parent is unknown is a tree of its own until the parent turns up."""
     root = np.arange(len(facts), dtype=np.int64)
     parent: dict[int, int] = {}
     members: dict[int, list[int]] = {}

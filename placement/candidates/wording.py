@@ -1,4 +1,4 @@
-"""Broken rules as typed reasons. `anchor` is the row of the root of the tree that broke it."""
+"""Each broken rule as a typed reason. `anchor` is the row of the root of the tree that broke it."""
 
 from uuid import UUID
 
@@ -24,18 +24,13 @@ def amount(fleet: FleetView, group: RequestGroup, name: str, rows: Bools, anchor
     best = max(held, key=_left)
     if _left(best) < group.resources[name]:
         return _short(group, name, best.free, best.total, round(best.capacity / best.total, 3))
-    return _not_allowed(group, name, best)
+    allowed = f"{best.min_unit} to {best.max_unit} in steps of {best.step_size}"
+    wanted, detail = group.resources[name], _named(group, name)
+    return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
 
 
 def _left(usage: InventoryUsage) -> int:
     return usage.capacity - usage.used
-
-
-def _not_allowed(group: RequestGroup, name: str, usage: InventoryUsage) -> Refusal:
-    wanted = group.resources[name]
-    allowed = f"{usage.min_unit} to {usage.max_unit} in steps of {usage.step_size}"
-    detail = _named(group, name)
-    return Refusal(RefusalReason.AMOUNT_NOT_ALLOWED, wanted=wanted, available=allowed, detail=detail, stage=STAGE)
 
 
 def _short(group: RequestGroup, name: str, free: int, total: int | None = None, ratio: float | None = None) -> Refusal:
@@ -56,7 +51,7 @@ def traits_missing(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusa
 
 
 def traits_forbidden(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
-    """The forbidden traits that are there."""
+    """The forbidden traits that providers of the tree have."""
     present = ", ".join(sorted(group.forbidden & _traits_in_tree(fleet, anchor)))
     return Refusal(RefusalReason.TRAIT_FORBIDDEN, wanted=present, detail=_named(group), stage=STAGE)
 
@@ -70,17 +65,17 @@ def not_member(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
 
 
 def forbidden_member(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
-    """In an aggregate that the request keeps away from."""
+    """The tree is in an aggregate that the request forbids."""
     return _no_candidate(group, "in a forbidden aggregate")
 
 
 def other_tree(fleet: FleetView, group: RequestGroup, anchor: int) -> Refusal:
-    """Not of the tree that the request names."""
+    """The tree is not the one that the request names."""
     return _no_candidate(group, f"not in the tree of {group.in_tree}")
 
 
 def root_traits(fleet: FleetView, query: CandidateQuery, anchor: int) -> Refusal:
-    """What the root lacks, or has and should not."""
+    """The traits that the root lacks, or has and should not have."""
     traits = fleet.fact(anchor).traits
     missing = ", ".join(sorted(query.root_required - traits))
     if missing:
@@ -90,7 +85,7 @@ def root_traits(fleet: FleetView, query: CandidateQuery, anchor: int) -> Refusal
 
 
 def no_combination(query: CandidateQuery) -> Refusal:
-    """Each rule can be met alone, not all at once."""
+    """Each rule can be met by itself, but no choice meets all at once."""
     parts = ["no choice of its providers meets all groups at once"]
     if query.group_policy:
         parts.append(f"group_policy {query.group_policy}")
@@ -100,7 +95,7 @@ def no_combination(query: CandidateQuery) -> Refusal:
 
 
 def unknown_provider() -> Refusal:
-    """Nothing is known of it."""
+    """The fleet has no such provider."""
     return Refusal(RefusalReason.NO_CANDIDATE, detail="no such provider", stage=STAGE)
 
 

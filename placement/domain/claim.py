@@ -142,8 +142,7 @@ def demands_of(claims: Iterable[Claim | ConsumerState]) -> dict[InventoryKey, De
         for provider, classes in claim.resources.items():
             for name, amount in classes.items():
                 amounts.setdefault((provider, name), []).append(amount)
-    return {key: _demand(amounts[key]) for key in sorted(amounts)}
-
-
-def _demand(amounts: list[int]) -> Demand:
-    return Demand(total=sum(amounts), minimum=min(amounts), maximum=max(amounts), divisor=gcd(*amounts))
+    return {
+        key: Demand(total=sum(parts), minimum=min(parts), maximum=max(parts), divisor=gcd(*parts))
+        for key, parts in sorted(amounts.items())
+    }

@@ -11,7 +11,7 @@ from placement.models.resource_class import ResourceClass
 class Allocation(models.Model):
     """So much of one class of one provider, held by one consumer. Written by claim, free and move, never edited."""
 
-    # The database's foreign key refuses an orphan; Django need not look for allocations each time a consumer ends.
+    # The database's foreign key refuses an orphan; Django need not search for allocations each time a consumer ends.
     consumer = models.ForeignKey(Consumer, on_delete=models.DO_NOTHING, related_name="allocations")
     provider = models.ForeignKey(ResourceProvider, on_delete=models.PROTECT, related_name="allocations")
     resource_class = models.ForeignKey(ResourceClass, on_delete=models.PROTECT, related_name="allocations")

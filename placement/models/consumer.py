@@ -16,7 +16,7 @@ class Consumer(Timestamped):
     uuid = models.UUIDField(unique=True, error_messages={"unique": "This consumer holds allocations already."})
     project_id = models.CharField(max_length=255)
     user_id = models.CharField(max_length=255)
-    # Empty (not text): its client never told, being older than microversion 1.38.
+    # Empty (not text): its client, older than microversion 1.38, never said.
     consumer_type = models.CharField(  # noqa: DJ001 - "" is no type, and None is what the API shows as unknown
         max_length=255,
         null=True,

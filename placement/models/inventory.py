@@ -9,7 +9,7 @@ from placement.models.resource_class import ResourceClass
 
 
 class Inventory(models.Model):
-    """Stated by drivers and operators through services; `capacity` and `used` are kept by services alone.
+    """Stated by drivers and operators through services; services alone write `capacity` and `used`.
 
     A claim adds to `used` where the sum stays within `capacity`. An operator may shrink an inventory below what is
     used; `used_when_set` is what was used when these numbers were last stated, so the database itself can refuse

@@ -1,9 +1,8 @@
 """The change stamp: when a provider was last written, in a number that readers can ask for 'what is newer?'.
 
 One counter for the fleet would be a row on which all claims queue. So the stamp is, on PostgreSQL, the number of the
-writing transaction, which costs nothing; a reader remembers the oldest transaction that was still open when it
-looked, and next time asks for everything from there on (`infra.change_feed`). On SQLite writers come one after
-another anyway, so the highest stamp plus one does it.
+writing transaction, which costs nothing; the cursor of a reader holds which transactions were still open when it read
+(`infra.change_feed`). On SQLite writers come one after another anyway, so the highest stamp plus one does it.
 """
 
 from typing import Any

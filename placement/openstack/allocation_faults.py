@@ -23,7 +23,9 @@ def _conflict(error: KilonovaError) -> ApiFault:
     if isinstance(error, InventoryInUse):
         return conflict(_in_use(error), INVENTORY_INUSE)
     if isinstance(error, NoCapacity):
-        return conflict(f"Unable to allocate inventory: {_no_capacity(error)}")
+        shortages = error.extra.get("shortages")
+        text = " ".join(map(_shortage, shortages)) if shortages else error.message
+        return conflict(f"Unable to allocate inventory: {text}")
     return conflict(_changed(error), CONCURRENT_UPDATE)
 
 
@@ -44,11 +46,6 @@ def _or_null(generation: int | None) -> str:
 def _in_use(error: InventoryInUse) -> str:
     names = ", ".join(error.extra["in_use"])
     return f"update conflict: Inventory for '{names}' on resource provider '{error.extra['provider_uuid']}' in use."
-
-
-def _no_capacity(error: NoCapacity) -> str:
-    shortages = error.extra.get("shortages")
-    return " ".join(map(_shortage, shortages)) if shortages else error.message
 
 
 def _shortage(shortage: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """The answer to a candidate search, as bytes: fast, because an answer may well name a thousand providers.
 
-What is said about a provider is kept with its facts and said again as it is. A candidate that takes all from one
+The text about a provider is cached with its facts and sent again as it is. A candidate that takes all from one
 provider, which is what a fleet without trees gives, is one template filled with a uuid.
 """
 

@@ -58,7 +58,7 @@ class _Wide:
 def parse_candidate_query(query: QueryDict, minor: int) -> CandidateQuery:
     """What is asked. The parameters have passed the schema of their version. Raises Fault 400.
 
-    Whether the classes and traits exist is not looked at.
+    Whether the classes and traits exist is not checked here.
     """
     values = dict(query.lists())
     wide = _wide(values)

@@ -32,9 +32,9 @@ def no_provider(text: object) -> ApiFault:
 
 @contextmanager
 def provider_first(text: str, generation: int | None = None) -> Iterator[None]:
-    """Around judging a body: a missing provider, or another generation, is told before what is wrong in the body.
+    """Around judging a body: a missing provider, or another generation, is reported before what is wrong in the body.
 
-    So a good request needs no look of its own: its service finds out.
+    So a good request needs no query of its own: its service finds out.
     """
     try:
         yield

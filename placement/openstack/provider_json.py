@@ -1,4 +1,4 @@
-"""A provider as the wire writes it. Its bytes are kept beside the provider in the snapshot of the fleet."""
+"""A provider in the wire format. The snapshot of the fleet caches its bytes beside the provider."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -12,12 +12,12 @@ from placement.openstack.schema_providers import TREES_SINCE
 
 # What a provider links to besides itself, and since which version.
 _LINKS = ((0, "inventories"), (0, "usages"), (1, "aggregates"), (6, "traits"), (11, "allocations"))
-# The versions that changed how a provider looks.
+# The versions that changed the form of a provider.
 _SHAPES_SINCE = (0, 1, 6, 11, TREES_SINCE)
 
 
 class ShownProvider(Protocol):
-    """What a provider must tell to be shown: a row of the database does, and so does the snapshot."""
+    """What a provider must have to be shown: a row of the database does, and so does the snapshot."""
 
     @property
     def uuid(self) -> UUID: ...

@@ -1,4 +1,4 @@
-"""What placement tells: values and querysets for its own API, never models for others. Constant numbers of queries."""
+"""What others may read: values, and querysets for placement's own API, never models. Each takes constant queries."""
 
 from placement.selectors.allocations import (
     allocation_list,

@@ -1,7 +1,7 @@
-"""What changed in the fleet since a reader last looked: `controlplane.infra.change_feed` over providers and removals.
+"""What changed in the fleet since a reader's cursor: `controlplane.infra.change_feed` over providers and removals.
 
-On PostgreSQL there is a cheaper question before that one (`is_unchanged`): where the server's snapshot reads as before,
-nothing at all was committed since, and no table is looked at.
+On PostgreSQL readers ask a cheaper question first (`is_unchanged`): where the server's snapshot reads as before,
+nothing at all was committed since, and no table is read.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ from django.db import connection
 
 from controlplane.infra.change_feed import NOTHING_NEW, Cursor, bounds_sql, changed_sql, cursor_from, since_values
 
-# As `models.stamp` gives it: one above all that are there.
+# The next stamp, as `models.stamp` gives it: one above all that are there, removals included.
 _SQLITE_NEXT = """
 1 + MAX((SELECT COALESCE(MAX(changed), 0) FROM placement_resourceprovider),
         (SELECT COALESCE(MAX(changed), 0) FROM placement_providerremoval))
 """
-# Made again under the same uuid, a provider is not gone, whichever of the two stamps is higher.
+# One statement, so that bounds and rows come from one snapshot (see `change_feed`).
+# A provider that was made again under the same uuid is not gone, whichever of the two stamps is higher.
 _DELTA = """
 WITH bounds AS ({bounds})
 SELECT 'bounds' AS what, ended, own, unfinished AS word FROM bounds
@@ -39,9 +40,10 @@ SELECT 'removed', 0, removal.changed, CAST(removal.provider_uuid AS text)
 
 @dataclass(frozen=True, slots=True)
 class FleetDelta:
-    """One look at the fleet.
+    """The changes of the fleet between a cursor and now.
 
-    `delta_cursor` is for the next look; `own` the stamp of the reader's own open transaction, 0 if it wrote nothing.
+    `delta_cursor` is the cursor for the next read; `own` is the stamp of the reader's own open transaction, 0 if it
+    wrote nothing.
     `lowest` and `highest` are the ids of the first and the last provider there is. `changed`: {id: stamp}; `removed`:
     {uuid: stamp}.
     """
@@ -55,7 +57,7 @@ class FleetDelta:
 
 
 def fleet_delta(since: Cursor = NOTHING_NEW) -> FleetDelta:
-    """What became visible since `since`; without it only where things stand. One query, index look-ups only."""
+    """Read what became visible since `since`; without it only the cursor and ends. One query, index look-ups only."""
     statement = _DELTA.format(
         bounds=bounds_sql(sqlite_next=_SQLITE_NEXT),
         provider_changed=changed_sql("provider.changed", since),

@@ -1,6 +1,6 @@
 """Facts of providers from the database: all of them in a few lean queries, or some of them in one.
 
-Read with SQL of its own: one statement sees a provider with its inventories, traits and aggregates at one moment, and
+The SQL is written by hand: one statement sees a provider with its inventories, traits and aggregates at one moment, and
 ten thousand rows become facts without a dictionary or a model object for each.
 """
 
@@ -125,7 +125,7 @@ class FleetRows:
         classes = _names("placement_resourceclass", "name")
         found: dict[int, dict[str, InventoryUsage]] = {}
         for provider, class_id, *numbers in _rows(_INVENTORIES):
-            # A class made between two queries is left for the next look.
+            # A class made between two queries is left for the next read.
             if class_id in classes:
                 found.setdefault(provider, {})[classes[class_id]] = self._usage(tuple(numbers))
         return found

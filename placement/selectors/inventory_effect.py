@@ -14,7 +14,7 @@ from placement.selectors.usage import fleet_usage
 
 @dataclass(frozen=True, slots=True)
 class StatedAnew:
-    """What a source of notes is told: the provider, the class, and all its inventories now and then."""
+    """What a source of notes gets: the provider, the class, and all its inventories now and then."""
 
     provider: ProviderView
     resource_class: str

@@ -1,4 +1,4 @@
-"""Providers as people look at them: filtered, with usage; one with its tree, traits, aggregates and consumers.
+"""Providers as pages show them: filtered, with usage; one with its tree, traits, aggregates and consumers.
 
 Every function takes a constant number of queries.
 """
@@ -19,7 +19,7 @@ from placement.selectors.usage import fleet_usage
 
 @dataclass(frozen=True, slots=True)
 class ProviderQuery:
-    """Which providers are looked for. Empty: all."""
+    """Which providers are searched for. Empty: all."""
 
     name: str = ""
     kind: str = ""
@@ -29,7 +29,7 @@ class ProviderQuery:
 
     @property
     def is_any(self) -> bool:
-        """Whether nothing particular is looked for."""
+        """Whether no filter is set."""
         return self == ProviderQuery()
 
 
@@ -110,7 +110,7 @@ class Holding:
 
 
 def providers_matching_query(query: ProviderQuery) -> QuerySet[ResourceProvider]:
-    """The providers that are looked for, by name; to be paged before `provider_rows`."""
+    """The providers that match the search, by name; to be paged before `provider_rows`."""
     rows = provider_list()
     if query.name:
         rows = rows.filter(name__icontains=query.name)
@@ -156,7 +156,7 @@ def classes_in_use() -> list[str]:
 
 
 def provider_generation(provider_uuid: UUID) -> int | None:
-    """Whether anything changed since somebody looked; None when the provider is gone. One query."""
+    """The generation, by which a page sees whether anything changed; None when the provider is gone. One query."""
     rows = ResourceProvider.objects.filter(uuid=provider_uuid)
     return rows.values_list("generation", flat=True).first()
 

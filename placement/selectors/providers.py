@@ -48,7 +48,7 @@ class ProviderAggregates(NamedTuple):
 
 
 def provider_list() -> QuerySet[ResourceProvider]:
-    """All providers with parent and root, tree by tree, by name: hv-2 stands before hv-10, after what is below hv-1."""
+    """All providers with parent and root, tree by tree, by name: hv-2 comes before hv-10, after what is below hv-1."""
     tree = natural_order(Coalesce("root__name", "name"))
     return ResourceProvider.objects.select_related("parent", "root").order_by(*tree, "name")
 

@@ -1,4 +1,8 @@
-"""The fleet in memory, for candidate searches: it refreshes itself from what changed and never trusts itself."""
+"""This process's cache of the fleet, for candidate searches. Each read first brings it up to the latest changes.
+
+What a search finds may be old by the time it is claimed; only the claim decides. So the cache may lag, but a read that
+begins after a commit must see it, and what was rolled back must never stay.
+"""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -20,33 +24,41 @@ _MANY_SHARE = 4
 
 
 class ProviderSnapshot:
-    """One per process (`provider_snapshot`); safe to share between threads. What it says may be old: the claim decides.
+    """The providers as columns. There is one per process (`provider_snapshot`), safe to share between threads.
 
-    What its own open transaction wrote is seen, and looked at again until that transaction has ended one way or the
-    other. What another transaction holds open does not make it load the same rows again and again.
+    A reader sees what its own open transaction wrote; such rows are doubtful, and are loaded at each read until that
+    transaction has ended one way or the other. What another transaction has not committed yet does not make the
+    snapshot load the same rows again and again.
     """
 
     def __init__(self) -> None:
+        # One lock for all below: columns change in place, so nobody may read them while another refreshes them.
         self._lock = threading.Lock()
+        # Every change before the cursor is in the columns. None: nothing is loaded, or what is loaded was not certain.
         self._cursor: Cursor | None = None
         self._columns = FleetColumns()
         self._rows = FleetRows()
+        # {id: (stamp that was loaded, uuid)} of each provider in the columns. A provider whose stamp reads otherwise
+        # is loaded again; `_UNKNOWN_STAMP` is no stamp of any row, so such a provider is loaded at its next change.
         self._held: dict[int, tuple[int, UUID | None]] = {}
+        # The first and the last id of `_held`: by them an emptied or exchanged table is found out (`_is_unlike`).
         self._lowest = self._highest = 0
+        # Ids of providers that the reader's own open transaction wrote or removed (on SQLite: may have): what is in the
+        # columns about them may be rolled back, and then no stamp says so. They are loaded at every read until then.
         self._doubtful: set[int] = set()
 
     def read(self, reader: Callable[[FleetColumns], T]) -> T:
-        """What `reader` makes of the fleet as of now. It must not keep the columns: they change afterwards."""
+        """Return what `reader` makes of the fleet as of now. It must not store the columns: they change afterwards."""
         with self._lock:
             self._refresh()
             return reader(self._columns)
 
     def facts(self) -> dict[UUID, ProviderFacts]:
-        """{provider: all that is known of it} as of now."""
+        """Return {provider: all that is known of it} as of now."""
         return self.read(lambda columns: {uuid: columns.fact(row) for uuid, row in columns.row_of.items()})
 
     def _refresh(self) -> None:
-        """An unchanged fleet costs a look; changed providers alone are loaded again."""
+        """Load what changed since the cursor. An unchanged fleet costs one small query, a change only its providers."""
         if self._cursor is None:
             self._load_all(fleet_delta())
             return
@@ -54,7 +66,7 @@ class ProviderSnapshot:
             return
         delta = fleet_delta(self._cursor)
         if delta.delta_cursor.ended < self._cursor.ended:
-            self._load_all(delta)  # the counter went backwards: another database stands where ours was
+            self._load_all(delta)  # the counter went backwards: this is another database than before
             return
         self._apply(delta)
         if self._is_unlike(delta):
@@ -66,7 +78,7 @@ class ProviderSnapshot:
         self._columns = columns_of(one.facts for one in loaded)
         self._hold(loaded, delta)
         self._find_ends()
-        # Where the reader's own transaction may be part of this, the next look starts anew.
+        # Where the reader's own transaction may be part of this, the next read starts anew.
         self._cursor = None if _is_uncertain(delta) else delta.delta_cursor
 
     def _apply(self, delta: FleetDelta) -> None:
@@ -78,6 +90,7 @@ class ProviderSnapshot:
             self._load_all(delta)
         elif stale:
             self._load(sorted(stale), delta)
+        # On SQLite a stamp of the reader's own transaction may be given again after a rollback: the cursor stays.
         if self._cursor is not None and not is_uncommitted_possible():
             self._cursor = delta.delta_cursor
 
@@ -94,10 +107,14 @@ class ProviderSnapshot:
         self._find_ends()
         empty = len(self._columns) - self._columns.count
         if not is_in_order or empty > _MANY + self._columns.count // _MANY_SHARE:
-            self._sort()
+            # Candidates come in the order of the ids, and searches must not pass ever more empty rows: new columns.
+            self._held = dict(sorted(self._held.items()))
+            uuids = [uuid for _, uuid in self._held.values() if uuid is not None]
+            old = self._columns
+            self._columns = columns_of(old.fact(old.row_of[uuid]) for uuid in uuids)
 
     def _put(self, one: LoadedProvider) -> bool:
-        """Take in one provider; whether the rows are still in the order of the ids."""
+        """Put one provider into the columns. Returns whether the rows are still in the order of the ids."""
         uuid = one.facts.uuid
         if self._held.get(one.id, _UNKNOWN)[1] != uuid:
             self._forget(one.id)
@@ -127,16 +144,11 @@ class ProviderSnapshot:
         if uuid is not None:
             self._columns.drop(uuid)
 
-    def _sort(self) -> None:
-        self._held = dict(sorted(self._held.items()))
-        old = self._columns
-        self._columns = columns_of(old.fact(old.row_of[uuid]) for _, uuid in self._held.values() if uuid is not None)
-
     def _find_ends(self) -> None:
         self._lowest, self._highest = min(self._held, default=0), max(self._held, default=0)
 
     def _is_unlike(self, delta: FleetDelta) -> bool:
-        """Providers that are held are gone without a trace: the tables were emptied, or are others."""
+        """Whether providers are gone without a recorded removal: the tables were emptied, or are others."""
         if not self._held:
             return False
         return (
@@ -156,5 +168,5 @@ _FLEET = ProviderSnapshot()
 
 
 def provider_snapshot() -> ProviderSnapshot:
-    """This process's snapshot."""
+    """The one snapshot of this process."""
     return _FLEET

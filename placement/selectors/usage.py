@@ -40,7 +40,7 @@ def fleet_usage(provider_uuids: Collection[UUID] | None = None) -> dict[UUID, di
     names = dict(ResourceClass.objects.order_by().values_list("pk", "name"))
     found: dict[UUID, dict[str, InventoryUsage]] = {uuid: {} for uuid in uuids.values()}
     for provider_id, class_id, *numbers in inventories.values_list("provider_id", "resource_class_id", *_NUMBERS):
-        # A provider or class made between two queries is left for the next look.
+        # A provider or class made between two queries is left for the next read.
         if provider_id in uuids and class_id in names:
             found[uuids[provider_id]][names[class_id]] = InventoryUsage(*numbers)
     return found

@@ -1,9 +1,8 @@
-"""The allocation writer: what consumers hold is rewritten here, and nowhere else (but for the short way of
-`single_claim`).
+"""The allocation writer: it alone rewrites what consumers hold (but for the short way of `single_claim`).
 
 Every writer of allocations locks consumers in the order of their uuids, then providers in the order of their ids.
-All inventories and all allocations lie below a provider's lock: behind it nobody waits, so the rest needs no order.
-The number of statements does not depend on the size of the batch.
+The lock of a provider covers all its inventories and allocations: who has it waits for nobody, so the statements after
+it need no order. The number of statements does not depend on the size of the batch.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +19,7 @@ from placement.services.counts import counts_claim, counts_leave
 from placement.services.guard import Change, used_change
 from placement.services.locks import Touched
 
-# Read and written without the ORM: this is the way of every PUT of allocations.
+# These statements are written without the ORM because every PUT of allocations runs them.
 _HELD = (
     "SELECT consumer_id, provider_id, resource_class_id, used FROM placement_allocation WHERE consumer_id IN ({values})"
 )
@@ -32,7 +31,7 @@ _INSERT = "INSERT INTO placement_allocation (consumer_id, provider_id, resource_
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One allocation, by ids."""
+    """One allocation as it is in the table, named by ids."""
 
     consumer_id: int
     provider_id: int
@@ -42,7 +41,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """All that a rewriting needs, under its locks: rows by uuid, classes by name, and what the consumers hold now."""
+    """What a rewriting needs, read under its locks: rows by uuid, classes by name, and what the consumers hold now."""
 
     consumers: Mapping[UUID, LockedConsumer]
     providers: Mapping[UUID, Touched]
@@ -67,7 +66,10 @@ def names_asked(states: Sequence[ConsumerState]) -> tuple[set[UUID], set[str]]:
 
 
 def allocations_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None:
-    """Let each consumer hold its state instead of what it holds. Raises NoCapacity, and then nothing may be kept."""
+    """Let each consumer hold its state instead of what it holds.
+
+    Raises NoCapacity; the caller's transaction must then be rolled back, for some changes may be made already.
+    """
     demands = demands_of(states)
     changes = _changes(demands, locked)
     gave = used_change(changes.values())
@@ -80,7 +82,7 @@ def allocations_rewrite(states: Sequence[ConsumerState], locked: Locked) -> None
 
 
 def consumers_end(consumer_ids: Collection[int], held: Sequence[Held]) -> None:
-    """These consumers give back all they hold, and are gone. They and the providers are locked."""
+    """Give back all that these consumers hold, and delete them. The caller has locked them and the providers."""
     used_change([Change(*ids, demand=None, given_back=amount) for ids, amount in _given_back(held).items()])
     counts_leave(consumer_ids, {})
     in_run(_DELETE, consumer_ids, has_result=False)
@@ -113,7 +115,7 @@ def _changes(demands: Mapping[InventoryKey, Demand], locked: Locked) -> dict[tup
 
 
 def _lost(keys: Sequence[InventoryKey], demands: Mapping[InventoryKey, Demand], locked: Locked) -> KilonovaError:
-    """What to tell the loser. The losing rows are unchanged and locked: these are the guard's numbers."""
+    """Make the error for the loser. The refused rows are unchanged and locked: it names the guard's own numbers."""
     usage, sums = fleet_usage({provider for provider, _ in keys}), _given_back(locked.held)
     shortages = [
         broken_rule(
@@ -130,7 +132,7 @@ def _lost(keys: Sequence[InventoryKey], demands: Mapping[InventoryKey, Demand], 
 
 
 def _leave(states: Sequence[ConsumerState], locked: Locked) -> None:
-    """The consumers hold nothing for a moment. A consumer counts on where it stays."""
+    """Delete what the consumers hold now. Where a consumer stays it goes on counting, so no limit sees it leave."""
     former = {one.consumer_id for one in locked.held}
     if not former:
         return

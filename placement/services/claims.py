@@ -1,4 +1,7 @@
-"""Claim, free and move: what the scheduler and the pipeline do with allocations. See `books` for the locks."""
+"""Claim, free and move: what the scheduler and the pipeline do with allocations.
+
+`allocation_writer` describes the locks that all of them take.
+"""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -21,10 +24,10 @@ _KNOWN = "SELECT id FROM placement_consumer WHERE uuid IN ({values}) LIMIT 1"
 
 
 def allocations_claim(claims: Sequence[Claim]) -> None:
-    """Give every consumer of the batch all it asks for, or nobody anything.
+    """Give every consumer of the batch all that it asks for, or nobody anything.
 
     The guard is in the UPDATE of the inventories, so no inventory can go over its capacity whatever runs beside it;
-    count limits are looked at under the lock of their provider. Raises NoCapacity when an inventory cannot give its
+    count limits are checked under the lock of their provider. Raises NoCapacity when an inventory cannot give its
     part or a limit is reached (see `domain.capacity_error` for the extra), ProviderChanged when all could, but one of
     them is not at the generation that a claim has seen, ConsumerChanged when a consumer holds allocations already,
     Invalid for a claim that makes no sense.
@@ -35,12 +38,13 @@ def allocations_claim(claims: Sequence[Claim]) -> None:
 
 
 def allocations_free(consumer_uuids: Iterable[UUID]) -> int:
-    """Give back all that these consumers hold; the number of consumers that held something (or existed at all).
+    """Give back all that these consumers hold. Returns how many of them held something (or existed at all).
 
-    Freeing twice, at once or later, gives back once: the second finds no consumer. Unknown consumers are no error.
+    Freeing twice, at once or later, gives back once: the second call finds no consumer. Unknown ones are no error.
     """
     uuids = set(consumer_uuids)
-    # Mostly there is nothing to free, and to see that needs no transaction.
+    # Mostly there is nothing to free, and to see that needs no transaction. Inside the caller's there
+    # is nothing to save.
     if not uuids or not (connection.in_atomic_block or _are_known(uuids)):
         return 0
     return in_transaction(lambda: _free(uuids))
@@ -58,14 +62,15 @@ def _free(uuids: set[UUID]) -> int:
     consumer_ids = consumers_lock(uuids)
     if consumer_ids:
         held = held_by(consumer_ids)
-        # As in Placement: giving back disturbs nobody who is about to write by the generation it has seen.
+        # The generation stays (step 0), as in Placement: giving back disturbs nobody who is about to write by the
+        # generation it has seen. The change stamp moves, so readers of the fleet see what became free.
         providers_touch({one.provider_id for one in held}, step=0)
         consumers_end(consumer_ids, held)
     return len(consumer_ids)
 
 
 def allocations_move(from_consumer: UUID, to_consumer: UUID, *, consumer_type: str = "MIGRATION") -> int:
-    """Hand all that one consumer holds to another, which must hold nothing; the number of allocations moved.
+    """Hand all that one consumer holds to another, which must hold nothing. Returns how many allocations moved.
 
     Usage stays as it is. The new consumer has the old one's project and user and the given type; the old one is gone,
     so that it can claim anew. Raises NotFound, or Conflict when the new consumer holds allocations already.

@@ -23,7 +23,7 @@ def counts_claim(
 ) -> None:
     """Let the consumers count under their keys; NoCapacity (rule `count_limit`) where that is more than a limit allows.
 
-    The providers are locked, so nobody comes or goes between the look and the write.
+    The providers are locked, so nobody comes or goes between the read and the write.
     """
     limited = [(state, limit) for state in states for limit in state.limits]
     if not limited:

@@ -1,8 +1,8 @@
-"""Putting right what the audit finds, one finding at a time.
+"""Heals for what the audit finds, one finding at a time.
 
-Each service is one transaction that locks, looks again, and writes only while the finding still holds: healing beside
-running claims is safe, and healing twice does nothing the second time. True: it was put right; False: nothing was to
-be done any more. What cannot be put right raises a KilonovaError that says why.
+Each service is one transaction that locks, reads again, and writes only while the finding still holds: healing beside
+running claims is safe, and healing twice does nothing the second time. Each returns True when it put something right,
+and False when there was nothing to do any more. What cannot be put right raises a KilonovaError that says why.
 """
 
 from collections.abc import Callable
@@ -47,14 +47,14 @@ def _recount(provider_uuid: UUID, resource_class: str) -> bool:
 
 def consumer_end_if_empty(consumer_uuid: UUID) -> bool:
     """Remove a consumer that holds nothing."""
-    return in_transaction(lambda: _end_if_empty(consumer_uuid))
 
+    def work() -> bool:
+        row = Consumer.objects.select_for_update().filter(uuid=consumer_uuid).first()
+        if row is None or Allocation.objects.filter(consumer=row).exists():
+            return False
+        return bool(allocations_free([consumer_uuid]))  # nothing to give back, but it may still count somewhere
 
-def _end_if_empty(consumer_uuid: UUID) -> bool:
-    row = Consumer.objects.select_for_update().filter(uuid=consumer_uuid).first()
-    if row is None or Allocation.objects.filter(consumer=row).exists():
-        return False
-    return bool(allocations_free([consumer_uuid]))  # nothing to give back, but it may still count somewhere
+    return in_transaction(work)
 
 
 def consumer_free_if(consumer_uuid: UUID, *, generation: int, still: Callable[[], bool]) -> bool:

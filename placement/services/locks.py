@@ -1,4 +1,7 @@
-"""The lock of everything below a provider is its own row. Several are always locked in the order of their ids."""
+"""Locks of providers: the row of a provider is the lock of everything below it.
+
+Whoever locks several providers locks them in the order of their ids, so no two writers can wait for each other.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from placement.models.stamp import stamp_sql
 
 # One UPDATE of many rows locks them in any order it likes. PostgreSQL locks those of the WITH in the order of their
 # ids, each before the UPDATE can reach it; an UPDATE that had to wait reads the row anew, so no count is lost.
-# NO KEY, because an allocation that is written beside it needs only the key of the provider.
+# The lock is NO KEY, because an allocation that is written beside it needs only the key of the provider.
 _TOUCH = """
 WITH touched(touched_id) AS (
     SELECT id FROM placement_resourceprovider WHERE uuid IN ({uuids}) OR id IN ({ids}) ORDER BY id {lock}
@@ -30,7 +33,7 @@ RETURNING id, uuid, generation
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A provider that is locked until the transaction ends. `generation` is the one it has from now on."""
+    """A provider that is locked until the transaction ends. `generation` is the one that it has from now on."""
 
     id: int
     uuid: UUID
@@ -38,7 +41,7 @@ class Touched:
 
 
 def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None) -> ResourceProvider:
-    """The provider, locked until the transaction ends.
+    """Lock the provider until the transaction ends, and return it.
 
     Raises NotFound; ProviderChanged when its generation is not the one that the caller has seen.
     """
@@ -51,7 +54,7 @@ def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None
 
 
 def providers_touch(ids: Collection[int] = (), *, uuids: Collection[UUID] = (), step: int = 1) -> dict[UUID, Touched]:
-    """Lock these providers and say that they changed: generation + `step`, a new change stamp. Unknown ones are left.
+    """Lock these providers and record a change: generation + `step`, a new change stamp. Unknown ones are skipped.
 
     With `step` 0 readers of the fleet see the change, and clients that compare generations do not.
     """
@@ -84,5 +87,5 @@ def seen_check(states: Sequence[ConsumerState], touched: Mapping[UUID, Touched])
 
 
 def providers_stamp(provider_ids: Collection[int]) -> None:
-    """A change of name or place in the tree: readers see it, the generation stays, as in Placement."""
+    """Record a change of name or of place in the tree: readers see it, the generation stays, as in Placement."""
     ResourceProvider.objects.filter(pk__in=provider_ids).update(changed=ChangeStamp(), updated_at=Now())

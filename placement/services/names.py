@@ -148,7 +148,7 @@ def _find(model: type[M], name: str) -> M:
 
 @contextmanager
 def _refused_in_use(in_use: str) -> Iterator[None]:
-    """Somebody began to use the name between our look and the end of the transaction: the foreign key says so."""
+    """Somebody began to use the name between our read and the end of the transaction: the foreign key says so."""
     try:
         yield
     except IntegrityError as error:

@@ -98,7 +98,7 @@ def _taken(uuid: UUID | None, name: str) -> ProviderTaken | None:
 
 
 def _parent_gone(uuid: UUID, parent_uuid: UUID | None) -> ParentRefused:
-    """The parent was deleted between our look and the end of the transaction."""
+    """The parent was deleted between our read and the end of the transaction."""
     return parent_refused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
 
 
@@ -164,7 +164,7 @@ def provider_delete(provider_uuid: UUID) -> bool:
     try:
         return in_transaction(lambda: _delete(provider_uuid))
     except IntegrityError as error:
-        # A child, or allocations, came between our look and the end of the transaction.
+        # A child, or allocations, came between our read and the end of the transaction.
         raise ProviderInUse(f"Resource provider {provider_uuid} is in use since just now.") from error
 
 

@@ -46,7 +46,7 @@ def states_write(states: Sequence[ConsumerState], *, must_exist: bool) -> None:
         known_check("resource_provider", provider_uuids, providers)
         known_check("resource_class", names, classes)
     allocations_rewrite(states, Locked(consumers, providers, classes, held))
-    seen_check(states, providers)  # last: who finds no room is told the numbers instead
+    seen_check(states, providers)  # last: who finds no room gets the numbers instead
 
 
 def known_check(field: str, asked: set[UUID] | set[str], known: object) -> None:

@@ -18,7 +18,6 @@ from placement.services.locks import Touched, providers_touch
 from placement.services.replace import known_check
 
 Stated = Mapping[UUID, tuple[int, Mapping[str, InventorySpec]]]
-InventoryIds = tuple[int, int]  # provider, resource class
 
 # What is used stays, and is excused from the new capacity until it is given back (see the guard).
 _STATE = """

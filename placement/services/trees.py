@@ -1,4 +1,4 @@
-"""A provider's place in its tree. Who changes the shape of a tree locks all of it first, and then looks.
+"""A provider's place in its tree. Who changes the shape of a tree locks all of it first, and then reads it.
 
 Two moves at a time could otherwise each see a tree without the other's change, and together close a loop.
 """

@@ -1,6 +1,6 @@
 """How much room there is, as a matrix of flavors by zones that can be read and sorted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from controlplane.kernel.natural import natural_key
 
 SORTS = ("name", "size", "room")
 WIDE_ZONES = 5
-"""So many zones have room beside a column of sizes; with more, a size stands below the name of its flavor."""
+"""So many zones have room beside a column of sizes; with more, a size is shown below the name of its flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FlavorRow:
 
 @dataclass(frozen=True, slots=True)
 class CapacityTable:
-    """All flavors by all zones. The cells of a row stand in the order of `zones`."""
+    """All flavors by all zones. The cells of a row are in the order of `zones`."""
 
     zones: tuple[str, ...]
     rows: tuple[FlavorRow, ...]
@@ -57,7 +57,11 @@ def capacity_table(report: Mapping[str, Any], *, survive_loss: bool, sort: str) 
     """From the service's report; `sort` is one of SORTS, with a minus in front for the other way round."""
     rows = [_row(one, survive_loss=survive_loss) for one in report["flavors"]]
     zones = tuple(sorted({cell.zone for row in rows for cell in row.cells}, key=natural_key))
-    aligned = [FlavorRow(row.flavor, row.total, _aligned(row.cells, zones), row.problem) for row in rows]
+    aligned = []
+    for row in rows:
+        by_zone = {cell.zone: cell for cell in row.cells}
+        cells = tuple(by_zone[zone] for zone in zones if zone in by_zone)
+        aligned.append(FlavorRow(row.flavor, row.total, cells, row.problem))
     return CapacityTable(
         zones, tuple(_sorted(aligned, sort)), report["host_count"], report["policy_version"], report["duration_us"]
     )
@@ -88,13 +92,8 @@ def limit_label(limit: str) -> str:
     return limit.replace("_", " ").capitalize() if limit.islower() else resource_name(limit)
 
 
-def _aligned(cells: Sequence[CapacityCell], zones: Sequence[str]) -> tuple[CapacityCell, ...]:
-    by_zone = {cell.zone: cell for cell in cells}
-    return tuple(by_zone[zone] for zone in zones if zone in by_zone)
-
-
 def _sorted(rows: list[FlavorRow], sort: str) -> list[FlavorRow]:
-    """Equal ones by name; what could not be counted stands last."""
+    """Equal ones by name; what could not be counted comes last."""
     by_name = sorted(rows, key=lambda row: natural_key(str(row.flavor["name"])))
     kind = sort.removeprefix("-")
     if kind == "size":

@@ -25,7 +25,7 @@ LATER_FROM_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CapacityQuery:
-    """What is looked at, and how."""
+    """What the page is asked to show: filters, policy, and order."""
 
     name: str
     zone: str

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -25,7 +24,7 @@ TIMES = ("created_after", "created_before")
 
 @dataclass(frozen=True, slots=True)
 class DecisionQuery:
-    """What was asked for, as it stands in the fields, and what is wrong with it by field.
+    """What was asked for, as the fields show it, and what is wrong with it by field.
 
     `rows` are the decisions found; none when something is wrong, so that nobody takes all of them for the answer.
     """
@@ -56,18 +55,14 @@ def decision_query(caller: Caller, data: QueryDict) -> DecisionQuery:
         errors = {name: " ".join(str(text) for text in texts) for name, texts in found.errors.items()}
         return DecisionQuery(rows.none(), values, errors)
     times = {name: found.form.cleaned_data.get(name) for name in TIMES}
-    return DecisionQuery(found.qs, values | {name: _minutes(at) for name, at in times.items()})
+    return DecisionQuery(found.qs, values | {name: at.strftime(MINUTES) if at else "" for name, at in times.items()})
 
 
 def reasons_on_offer() -> list[tuple[str, str]]:
-    """Codes with their words, as people look for them: by words."""
+    """Codes with their words, in the order in which people search: by words."""
     return sorted(((one.value, one.label.capitalize()) for one in RefusalReason), key=lambda one: one[1])
 
 
 def stages_on_offer() -> list[str]:
     """Stages that can refuse; a plug-in's name may be typed."""
     return [*EARLY_STAGES, *sorted(BUILT_IN)]
-
-
-def _minutes(at: datetime | None) -> str:
-    return at.strftime(MINUTES) if at else ""

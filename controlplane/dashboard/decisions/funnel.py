@@ -1,4 +1,4 @@
-"""A decision told step by step: the funnel, where the time went, claims, who got which host."""
+"""A decision step by step: the funnel, where the time went, claims, who got which host."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

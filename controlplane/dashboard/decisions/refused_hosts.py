@@ -1,4 +1,4 @@
-"""The refused hosts of a decision, grouped by stage and reason, filtered, and written out only as far as one looks."""
+"""The refused hosts of a decision, by stage and reason, filtered, written out only as far as a page shows them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One host. `scores` stand in the order of the table's `columns`."""
+    """One host. `scores` are in the order of the table's `columns`."""
 
     host: str
     node: str
@@ -51,9 +51,9 @@ class ScoreColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTable(Sequence[ScoreRow]):
-    """Hosts in the order that was asked for; rows are made when they are looked at.
+    """Hosts in the order that was asked for; rows are made when they are read.
 
-    `silent` names weighers that gave every host no points. `ranked` counts all hosts, also those that were not kept.
+    `silent` names weighers that gave every host no points. `ranked` counts all hosts, also those that were not stored.
     """
 
     trace: Trace

@@ -1,7 +1,6 @@
 """Rows of the pages of drift and heals: by kind, with evidence as people read it."""
 
 import json
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,7 +32,7 @@ class DriftGroup:
 
 @dataclass(frozen=True, slots=True)
 class LastDriftCheck:
-    """When guests and allocations were looked at last; None: not yet. `is_cut`: there is more than is listed."""
+    """When guests and allocations were checked last; None: not yet. `is_cut`: there is more than is listed."""
 
     guests: datetime | None
     allocations: datetime | None
@@ -41,7 +40,7 @@ class LastDriftCheck:
 
     @property
     def is_whole(self) -> bool:
-        """Whether both were looked at, so that an empty list says something."""
+        """Whether both were checked, so that an empty list says something."""
         return self.guests is not None and self.allocations is not None
 
 
@@ -61,10 +60,10 @@ def drift_kinds_on_offer() -> list[tuple[str, str]]:
 
 
 def last_drift_check() -> LastDriftCheck:
-    """One query."""
-    looks = drift_checks()
-    guests, allocations = (looks[name].finished_at if name in looks else None for name in (GUESTS, ALLOCATIONS))
-    return LastDriftCheck(guests, allocations, any(look.is_cut for look in looks.values()))
+    """When the drift checks last finished, and whether one of them was cut short."""
+    checks = drift_checks()
+    guests, allocations = (checks[name].finished_at if name in checks else None for name in (GUESTS, ALLOCATIONS))
+    return LastDriftCheck(guests, allocations, any(check.is_cut for check in checks.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,11 @@ class HealRow:
 def heal_rows(page: Sequence[Any]) -> list[HealRow]:
     """Of a page of heals, in one query."""
     names = subject_names(ids=[one.subject for one in page if one.subject])
-    return [_heal_row(one, names) for one in page]
+    rows = []
+    for heal in page:
+        name, is_there = names.get(heal.subject, ("", False))
+        rows.append(HealRow(heal, heal_label(heal.kind), evidence_text(heal.evidence), name, is_there))
+    return rows
 
 
 def heal_kinds_on_offer() -> list[tuple[str, str]]:
@@ -116,8 +119,3 @@ def heal_kinds_on_offer() -> list[tuple[str, str]]:
 def evidence_text(evidence: Mapping[str, Any]) -> str:
     """Indented JSON; times and ids as text."""
     return json.dumps(evidence, indent=2, sort_keys=True, default=str) if evidence else ""
-
-
-def _heal_row(heal: Any, names: Mapping[uuid.UUID, tuple[str, bool]]) -> HealRow:
-    name, is_there = names.get(heal.subject, ("", False))
-    return HealRow(heal, heal_label(heal.kind), evidence_text(heal.evidence), name, is_there)

@@ -29,7 +29,7 @@ HEAL_PAGE_SIZE = 25
 @require_safe
 @page("drift:read")
 def drift_page(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """As the last looks found it; a page costs a constant number of queries, however much is out of step."""
+    """The drift as the last checks found it; a page costs a constant number of queries, however much is out of step."""
     kind, host = filter_text(request, "kind"), filter_text(request, "host")
     kinds = [one for one in DriftKind if one.value == kind] or None
     here = Paginator(drift_rows(kinds=kinds, host=host), PAGE_SIZE).get_page(request.GET.get("page"))
@@ -48,7 +48,7 @@ def drift_page(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 @page("drift:write")
 def drift_heal_view(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Put one right, then the list as it was filtered. What is refused is told there."""
+    """Put one right, then the list as it was filtered. The list shows what was refused."""
     try:
         healed = drift_heal(key=request.POST.get("key", ""), actor=caller.username)
     except (Conflict, NotFound) as error:
@@ -62,7 +62,7 @@ def drift_heal_view(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 @page("drift:write")
 def drift_check_view(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Ask for a look now; the page shows what it finds once it is done."""
+    """Ask for a check now; the page shows what it finds once it is done."""
     is_new = drift_check_request()
     text = "A check was asked for; its result stands here in a moment." if is_new else "A check is under way already."
     messages.success(request, text, extra_tags="good")

@@ -1,4 +1,4 @@
-"""What became of a host in the decisions that looked at it, as rows of a table and pieces of a bar."""
+"""What became of a host in the decisions that considered it, as rows of a table and pieces of a bar."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -43,7 +43,7 @@ def host_outcome_rows(record: HostRecord) -> list[HostOutcomeRow]:
 
 
 def _examples(record: HostRecord, host_outcome: HostOutcome) -> tuple[UUID, ...]:
-    """Of refusals those of the most frequent rules, which tell most."""
+    """Of refusals those of the most frequent rules, which explain most."""
     if host_outcome is HostOutcome.CHOSEN:
         return record.chosen_examples
     if host_outcome is HostOutcome.OUTRANKED:

@@ -49,7 +49,7 @@ class InstanceProgress:
 
 
 def is_changing(instance: Any) -> bool:
-    """Whether something is being done to it, so that a page should look again soon."""
+    """Whether something is being done to it, so that a page should poll again soon."""
     return instance.vm_state == "building" or bool(instance.task_state)
 
 

@@ -171,7 +171,7 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
 
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
-    """The end of the log; its digest tells whether a browser has it already."""
+    """The end of the log; by its digest a browser that has it already gets nothing."""
     text = printable_text(console_log_tail(instance_id=instance.pk, lines=lines))
     return {
         "console": text,

@@ -126,7 +126,7 @@ def _defaults() -> dict[str, str]:
 @require_POST
 @page("policies:write")
 def policy_act(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpResponse:
-    """One step of a version's life. What stands against it is told on its page, by field."""
+    """One step of a version's life. The version's page shows by field what prevents it."""
     verb = request.POST.get("step", "")
     label = policy_get(policy_id=policy_id).label
     try:

@@ -186,7 +186,7 @@ class PolicyEditor:
 
 
 def _taken(body: dict[str, Any], name: str, read: Any, default: Any) -> Any:
-    """What stands under `name`, read and taken out of the body; left there where it is of another form."""
+    """Take the value of `name` out of the body; a value of another form is left there."""
     if name not in body:
         return default
     found = read(body[name])
@@ -237,7 +237,7 @@ def filter_rows(editor: PolicyEditor) -> list[RuleRow]:
 
 
 def weigher_rows(editor: PolicyEditor) -> list[RuleRow]:
-    """In their order."""
+    """The weighers in the order in which the policy runs them."""
     return [
         RuleRow(weigher_line(name), False, False, text, own_multiplier(name), editor.errors.get(f"weighers.{name}", []))
         for name, text in editor.weighers.items()
@@ -265,7 +265,7 @@ def setting_rows(
 
 
 def stray_errors(editor: PolicyEditor) -> Errors:
-    """Problems that stand at no field of their own."""
+    """Problems that belong to no field of their own."""
     shown = {one.path for one in (*SCHEDULER_SETTINGS, *OPTION_SETTINGS)} | {"add_filter", "add_weigher", OTHER}
     shown |= {f"filters.{name}" for name in editor.filters} | {f"weighers.{name}" for name in editor.weighers}
     return {path: texts for path, texts in editor.errors.items() if path not in shown}

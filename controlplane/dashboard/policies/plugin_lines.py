@@ -1,6 +1,6 @@
 """What filters, weighers and settings of a policy do, in one line each, for whoever edits one.
 
-A plug-in that is not ours is told by the first sentence of its own documentation.
+A plug-in that is not ours is described by the first sentence of its own documentation.
 """
 
 from collections.abc import Callable, Mapping

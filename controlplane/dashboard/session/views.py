@@ -29,7 +29,6 @@ class SignIn(LoginView):
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
     logout(request)
     return redirect(settings.LOGOUT_REDIRECT_URL)
 

@@ -17,7 +17,7 @@ SELECTED = "selected"
 
 @dataclass(frozen=True, slots=True)
 class PlacedCount:
-    """So many of the batch on one host. Only admins are told of hosts."""
+    """So many of the batch on one host. Only admins see hosts."""
 
     host: str
     zone: str
@@ -45,11 +45,6 @@ class TrialAnswer:
     def fits(self) -> bool:
         """Whether a host was found for each instance."""
         return bool(self.run["outcome"] == SELECTED)
-
-    @property
-    def refusal_stages(self) -> list[Mapping[str, Any]]:
-        """The stages that took hosts away from the first instance."""
-        return [stage for stage in self.run["funnel"] if stage["hosts_out"] < stage["hosts_in"]]
 
     @property
     def duration_us(self) -> int:

@@ -69,7 +69,7 @@ def age(at: datetime | None) -> str:
 
 @register.filter
 def micros(value: int) -> str:
-    """Microseconds for people."""
+    """A duration in microseconds as people read it: "950 µs", "1.2 s"."""
     return duration(value / 1_000_000) if value >= 1000 else f"{value} µs"
 
 

@@ -16,7 +16,6 @@ register = template.Library()
 
 @register.filter
 def kind_label(kind: str) -> str:
-    """'Schedule and build'."""
     return work_rows.kind_label(kind)
 
 
@@ -41,4 +40,4 @@ def evidence(facts: Mapping[str, Any]) -> str:
 @register.filter
 def due(at: datetime) -> str:
     """'in 8 min'; 'within seconds' for what is about to be done."""
-    return until(at) if at > timezone.now() else "at the next look"
+    return until(at) if at > timezone.now() else "at the next poll"

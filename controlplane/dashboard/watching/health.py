@@ -9,14 +9,14 @@ from controlplane.work.conf import work_options
 from controlplane.work.readiness import Check
 from servers.repair.selectors.readiness import readiness_checks, readiness_reasons
 
-# Anybody may ask, and each look is a dozen queries.
+# Anybody may ask, and each answer costs a dozen queries.
 _cached: TtlCache[list[Check]] = TtlCache()
 
 
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The process answers."""
+    """Answer that this process is alive; `readyz` asks more."""
     return JsonResponse({"status": "alive"})
 
 

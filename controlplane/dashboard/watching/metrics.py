@@ -1,11 +1,11 @@
-"""`/metrics`: the installation in numbers, for Prometheus. Made from rows, so every web process tells the same."""
+"""`/metrics`: the installation in numbers, for Prometheus, made from rows: every web process gives the same."""
 
 from django.db import Error as DatabaseFailure
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.watching.metrics_access import Denial, metrics_denial
+from controlplane.dashboard.watching.metrics_access import metrics_denial
 from controlplane.infra.conf import metrics_options
 from controlplane.infra.ttl_cache import TtlCache
 from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gauge
@@ -23,7 +23,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """200 with the page; 401 or 403 for who may not read it; 503 while the database does not answer."""
     denial = metrics_denial(request)
     if denial is not None:
-        return _denied(denial)
+        refused = HttpResponse(f"{denial.reason}\n", _PLAIN, denial.status)
+        if denial.status == 401:
+            refused["WWW-Authenticate"] = 'Bearer realm="metrics"'
+        return _quiet(refused)
     try:
         text = _cache.get(metrics_text, fresh_s=metrics_options().metrics_cache_s)
     except DatabaseFailure as error:
@@ -47,13 +50,6 @@ def metrics_text() -> str:
             *server_families(window_s=window_s),
         ]
     )
-
-
-def _denied(denial: Denial) -> HttpResponse:
-    response = HttpResponse(f"{denial.reason}\n", _PLAIN, denial.status)
-    if denial.status == 401:
-        response["WWW-Authenticate"] = 'Bearer realm="metrics"'
-    return _quiet(response)
 
 
 def _quiet(response: HttpResponse) -> HttpResponse:

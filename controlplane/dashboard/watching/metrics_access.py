@@ -25,7 +25,9 @@ def metrics_denial(request: HttpRequest) -> Denial | None:
     """None when the request may read the metrics."""
     token = metrics_options().metrics_token
     sent = _sent_token(request)
-    if (token and sent and _is_same(sent, token)) or _is_from_allowed_address(request):
+    # Not `==`: how long the comparison takes must not depend on how much of a guess is right.
+    is_same = bool(token and sent) and hmac.compare_digest(sent.encode(errors="surrogatepass"), token.encode())
+    if is_same or _is_from_allowed_address(request):
         return None
     if not token:
         return Denial(403, "METRICS_ALLOW does not name this address, and there is no METRICS_TOKEN.")
@@ -39,12 +41,8 @@ def _sent_token(request: HttpRequest) -> str:
     return token.strip() if scheme.lower() == BEARER else ""
 
 
-def _is_same(sent: str, token: str) -> bool:
-    return hmac.compare_digest(sent.encode(errors="surrogatepass"), token.encode())
-
-
 def _is_from_allowed_address(request: HttpRequest) -> bool:
-    """Not believed where a proxy stands in front that this installation was not told of: it would look like it."""
+    """Whether the address may read. Behind a proxy that no setting names, every request would seem to come from it."""
     networks = metrics_options().metrics_allow
     is_forwarded = "X-Forwarded-For" in request.headers or "Forwarded" in request.headers
     if not networks or (is_forwarded and not identity_options().trusted_proxies):

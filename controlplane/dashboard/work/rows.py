@@ -1,4 +1,4 @@
-"""Rows of the page "work": each piece with how it stands, what it is about, and what it says to people."""
+"""Rows of the page "work": each piece with its state, its subject, and its words for people."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,13 @@ from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
 SCHEDULING = (SCHEDULE_AND_BUILD, RESCHEDULE)
 NAMES = ("state", "kind", "host", "overdue", "lapsed", "retried", "subject", "request_id")
-FLAGS = ("overdue", "lapsed", "retried")
 TITLES = {"request_id": "Request", "subject": "Instance"}
 TONES = {"waiting": "", "running": "busy", "done": "good", "failed": "bad", "cancelled": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkQuery:
-    """What was asked for, as it stands in the fields, and what is wrong with it by field.
+    """What was asked for, as the fields show it, and what is wrong with it by field.
 
     Nothing asked for means what is open: what has ended only grows, and needs nobody.
     """
@@ -41,7 +40,7 @@ class WorkQuery:
 
 
 def work_query(data: QueryDict) -> WorkQuery:
-    """Open work with the nearest deadline first, so that what is overdue stands on top; ended work newest first."""
+    """Open work with the nearest deadline first, so that what is overdue comes first; ended work newest first."""
     asked = data.copy()
     asked.setdefault("state", OPEN)
     found = WorkFilterSet(data=asked, queryset=works())
@@ -69,12 +68,10 @@ class WorkRow:
 
     @property
     def may_retry(self) -> bool:
-        """Wake again."""
         return RETRY in self.status.actions
 
     @property
     def may_cancel(self) -> bool:
-        """End it."""
         return CANCEL in self.status.actions
 
     @property
@@ -108,12 +105,12 @@ def work_rows(page: Sequence[Any]) -> list[WorkRow]:
 
 
 def kinds_on_offer() -> list[tuple[str, str]]:
-    """(name, in words), as people look for them."""
+    """Return (name, in words) in the order in which people search."""
     return [(name, kind_label(name)) for name in sorted(KINDS)]
 
 
 def kind_label(kind: str) -> str:
-    """'Schedule and build'."""
+    """The kind as people read it: "Schedule and build"."""
     return kind.replace("_", " ").capitalize()
 
 

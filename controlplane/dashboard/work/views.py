@@ -64,7 +64,7 @@ def work_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 @page("work:write")
 def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpResponse:
-    """Retry or cancel, then the list as it was filtered. What is refused is told there."""
+    """Retry or cancel, then the list as it was filtered. The list shows what was refused."""
     action = request.POST.get("action", "")
     if action not in {RETRY, CANCEL}:
         raise Invalid("The action is neither retry nor cancel.", field="action")

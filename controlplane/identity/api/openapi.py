@@ -6,7 +6,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers subclasses untyped
-    """`X-Auth-Token`."""
+    """The API's description names the header `X-Auth-Token` as one way to authenticate."""
 
     target_class = "controlplane.identity.api.authentication.TokenAuthentication"
     name = "token"
@@ -23,5 +23,4 @@ class PageSessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-unty
     name = "session"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """A cookie."""
         return {"type": "apiKey", "in": "cookie", "name": "sessionid"}

@@ -10,7 +10,7 @@ from controlplane.infra.api.strict import ClosedFields, StrictInput
 
 
 class TokenInput(StrictInput):
-    """Credentials."""
+    """What a log-in sends: name, password, and the project that the token is for."""
 
     username = serializers.CharField(max_length=150)
     password = serializers.CharField(max_length=4096, trim_whitespace=False)
@@ -27,11 +27,9 @@ class TokenOutput(serializers.Serializer[Any]):
     roles = serializers.SerializerMethodField()
 
     def get_project(self, issued: Any) -> dict[str, str]:
-        """Id and name."""
         return {"id": str(issued.caller.project_id), "name": issued.caller.project_name}
 
     def get_roles(self, issued: Any) -> list[str]:
-        """Sorted."""
         return sorted(issued.caller.roles)
 
 
@@ -54,7 +52,7 @@ class TokenBody(serializers.ModelSerializer[Token]):
 
 
 class ProjectBody(ClosedFields, serializers.ModelSerializer[Project]):
-    """A project."""
+    """A project as admins read and write it, with its quota limits."""
 
     class Meta:
         model = Project

@@ -62,7 +62,7 @@ class TokenView(ListAPIView[Token]):
     ordering_fields = ["created_at", "expires_at", "last_used_at"]
 
     def get_queryset(self) -> QuerySet[Token]:
-        """Nobody else's."""
+        """The tokens of the caller; those of other users are never listed."""
         return tokens_of_user(user_id=caller_of(self.request).user_id)
 
     def get_authenticators(self) -> list[BaseAuthentication]:
@@ -100,7 +100,7 @@ class CurrentTokenView(APIView):
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
-        """Revoke it."""
+        """Revoke the token that the request was made with."""
         token_id = getattr(request, "token_id", None)
         if token_id is not None:
             token_revoke(token_id=token_id)
@@ -114,7 +114,7 @@ class TokenDetailView(APIView):
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
-        """Revoke it."""
+        """Revoke one of the caller's own tokens."""
         if not token_revoke(token_id=token_id, user_id=caller_of(request).user_id):
             raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -158,7 +158,7 @@ class IdentityViewSet(ModelViewSet[Row]):
 
 
 class ProjectViewSet(IdentityViewSet[Project]):
-    """Projects. Admins only."""
+    """Projects: only admins list, make, change and delete them."""
 
     policy = _crud("projects")
     queryset = Project.objects.all()
@@ -172,7 +172,7 @@ class ProjectViewSet(IdentityViewSet[Project]):
 
 
 class UserViewSet(IdentityViewSet[User]):
-    """Users. Admins only."""
+    """Users: only admins list, make, change and delete them."""
 
     policy = _crud("users")
     queryset = User.objects.all()
@@ -198,5 +198,4 @@ class RoleAssignmentViewSet(IdentityViewSet[RoleAssignment]):
     service_create = staticmethod(role_grant)
 
     def perform_destroy(self, instance: RoleAssignment) -> None:
-        """Through the service."""
         role_revoke(user=instance.user, project=instance.project, role=Role(instance.role))

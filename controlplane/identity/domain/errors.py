@@ -1,4 +1,4 @@
-"""Refusals at the login. They name no reason that would tell a stranger which usernames exist."""
+"""Refusals at the login. They give no reason from which a stranger learns which usernames exist."""
 
 from controlplane.identity.domain.throttle import Bucket
 from controlplane.kernel.errors import KilonovaError, Unavailable
@@ -20,7 +20,7 @@ class LoginRefused(KilonovaError):
 
 
 class LoginThrottled(KilonovaError):
-    """Too many wrong passwords in one of the buckets; the next try is looked at in `wait_s`."""
+    """Too many wrong passwords in one of the buckets; the next try is accepted in `wait_s`."""
 
     code = "login_throttled"
     retryable = True

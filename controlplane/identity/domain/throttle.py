@@ -30,7 +30,7 @@ FORGOTTEN_AFTER_S = 900
 
 
 def login_wait_s(*, failures: int, since_last_s: float, free: int = FREE_FAILURES) -> int:
-    """Seconds until the next try is looked at: 0 when it may come now.
+    """Seconds until the next try is accepted: 0 when it may come now.
 
     The first `free` cost nothing; then 2, 4, 8 ... seconds after the last failure, at most a minute.
     """

@@ -9,7 +9,7 @@ from controlplane.identity.domain.throttle import Bucket
 class LoginFailure(models.Model):
     """Wrong passwords of one bucket since the last pause. A bucket leaves empty what it does not go by.
 
-    A try is counted before its password is looked at, and taken back when that was right.
+    A try is counted before its password is checked, and taken back when that was right.
     """
 
     bucket = models.CharField(

@@ -9,7 +9,7 @@ from controlplane.infra.models import Timestamped, UuidKeyed
 
 
 class RoleAssignment(UuidKeyed, Timestamped):
-    """One role of one user in one project. It is looked at anew for each request, so taking it away works at once."""
+    """One role of one user in one project. It is read anew for each request, so taking it away works at once."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="role_assignments")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="role_assignments")

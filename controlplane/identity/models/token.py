@@ -8,7 +8,7 @@ from controlplane.infra.models import UuidKeyed
 
 
 class Token(UuidKeyed):
-    """A secret that stands for a user in a project until it expires or is revoked.
+    """A secret that identifies a user in a project until it expires or is revoked.
 
     Only its SHA-256 is here. `last_used_at` is written once in some minutes, not at each use.
     """

@@ -27,9 +27,9 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(UuidKeyed, Timestamped, AbstractBaseUser, PermissionsMixin):
-    """Who logs in. What they may do stands in their role assignments; a superuser is admin in every project.
+    """Who logs in. What they may do is in their role assignments; a superuser is admin in every project.
 
-    `is_staff` opens the Django admin; `is_active` off closes every door at once, tokens and sessions included.
+    `is_staff` opens the Django admin; `is_active` off ends every access at once, tokens and sessions included.
     """
 
     username = models.CharField(

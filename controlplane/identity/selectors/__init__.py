@@ -17,7 +17,7 @@ from controlplane.kernel.errors import Forbidden, NotFound
 
 
 def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
-    """Who calls with this token, as a user's row too, read when it is looked at; None as `token_holder` says."""
+    """Return the user whose token this is (its row is read when it is used) and its holder; None as `token_holder`."""
     holder = token_holder(token)
     if holder is None:
         return None
@@ -33,7 +33,12 @@ def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Calle
         chosen = projects[0]
     if chosen is None or not user.is_active:
         raise Forbidden("You have no role in any enabled project." if project_id is None else "You have no role there.")
-    return _caller(user, chosen, _roles(user, chosen))
+    if user.is_superuser:
+        roles = frozenset({Role.ADMIN})
+    else:
+        rows = RoleAssignment.objects.filter(user=user, project=chosen).values_list("role", flat=True)
+        roles = frozenset(Role(role) for role in rows)
+    return Caller(user.pk, user.username, chosen.pk, chosen.name, roles)
 
 
 def projects_of_user(*, user: User | AnonymousUser) -> list[Project]:
@@ -50,7 +55,7 @@ def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
 
 
 def project_get(*, project_id: uuid.UUID) -> Project:
-    """Raises NotFound."""
+    """The project; raises NotFound when there is none of this id."""
     project = Project.objects.filter(pk=project_id).first()
     if project is None:
         raise NotFound(f"Project {project_id} does not exist.")
@@ -58,7 +63,6 @@ def project_get(*, project_id: uuid.UUID) -> Project:
 
 
 def project_list() -> QuerySet[Project]:
-    """Every project."""
     return Project.objects.all()
 
 
@@ -74,14 +78,3 @@ def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
 def may_operate(*, user: User) -> bool:
     """Whether the user has power beyond a project: a superuser, one of staff, or one with the role admin."""
     return user.is_superuser or user.is_staff or user.role_assignments.filter(role=Role.ADMIN.value).exists()
-
-
-def _roles(user: User, project: Project) -> frozenset[Role]:
-    if user.is_superuser:
-        return frozenset({Role.ADMIN})
-    rows = RoleAssignment.objects.filter(user=user, project=project).values_list("role", flat=True)
-    return frozenset(Role(role) for role in rows)
-
-
-def _caller(user: User, project: Project, roles: frozenset[Role]) -> Caller:
-    return Caller(user.pk, user.username, project.pk, project.name, roles)

@@ -1,4 +1,4 @@
-"""Who holds a token, in one lean query: for doors where a request costs a millisecond in all.
+"""Who holds a token, in one lean query: for APIs where a request costs a millisecond in all.
 
 Written in SQL because the ORM takes longer to write this join than the database to answer it. PostgreSQL and SQLite
 read the same text.

@@ -17,7 +17,7 @@ DEMO_PROJECT = "demo"
 
 @dataclass(frozen=True, slots=True)
 class AdminBootstrap:
-    """`password` is only there when it was made now: it is told once and stored as a hash."""
+    """`password` is only there when it was made now: it is shown once and stored as a hash."""
 
     created: bool
     password: str | None

@@ -1,6 +1,6 @@
 """Checking a password, with brakes on guessing and on hashing.
 
-A try is counted first and looked at afterwards, so that tries which are under way at the same time see each other;
+A try is counted first and judged afterwards, so that tries which are under way at the same time see each other;
 the right password takes its count back. See `domain.throttle` for what is counted and who waits.
 """
 
@@ -22,7 +22,7 @@ MAX_FORGOTTEN_AT_ONCE = 1000
 def credentials_check(*, username: str, password: str, address: str) -> User:
     """The active user with this password.
 
-    Raises LoginRefused, LoginThrottled after too many wrong ones, or LoginsBusy while many others are looked at. An
+    Raises LoginRefused, LoginThrottled after too many wrong ones, or LoginsBusy while many others are judged. An
     unknown name, and a user who is switched off, take as long and get the same answer as a wrong password.
     """
     _forget_old()

@@ -10,7 +10,7 @@ from controlplane.infra.retention import rows_prune
 
 
 def sessions_prune() -> None:
-    """As `manage.py clearsessions`."""
+    """Remove expired sessions, as `manage.py clearsessions` does."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
 
 

@@ -26,7 +26,7 @@ EXPIRED_RETENTION_S = 86400
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """The token itself: shown once, kept nowhere."""
+    """The token itself: it is shown once and stored nowhere."""
 
     token: str
     expires_at: datetime

@@ -1,4 +1,4 @@
-"""The Django admin: what every app's stands on, and deletion that asks twice."""
+"""The Django admin: what the admin of every app builds on, and deletion that asks twice."""
 
 from django.contrib import admin
 

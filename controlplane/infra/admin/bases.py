@@ -1,4 +1,4 @@
-"""What every app's admin stands on: rows only to look at, writing through services."""
+"""The bases of every app's admin: rows that are read only, and writing through services."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -40,15 +40,12 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic 
     """Rows that only services write. Actions that call services ask for the permission `operate`."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
@@ -57,17 +54,15 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic 
 
 
 class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not generic at run time
-    """Rows below another one, to look at."""
+    """Rows below another one, read only."""
 
     extra = 0
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Never by hand."""
         return False
 
 
@@ -101,7 +96,7 @@ class RefusalsAtFields(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
 
 
 def _with_refusal(form: Any, refusal: KilonovaError) -> Any:
-    """The form class, never valid: the refusal stands at its fields, or on top where the form has no such field."""
+    """The form class, never valid: the refusal is shown at its fields, or on top where the form has no such field."""
     reasons = refusal.errors if isinstance(refusal, InvalidFields) else {refusal.field or "": [refusal.message]}
 
     class RefusedForm(form):  # type: ignore[misc]  # made at run time
@@ -129,7 +124,6 @@ class ThroughServicesAdmin(RefusalsAtFields):
         raise NotImplementedError
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
-        """One row."""
         self.service_delete(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> None:

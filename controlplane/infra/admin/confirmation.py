@@ -54,7 +54,7 @@ def asks_first(action: Any) -> bool:
 
 @admin.action(description=DELETE, permissions=["delete"])
 def delete_selected(model_admin: Any, request: HttpRequest, queryset: "QuerySet[Any]") -> TemplateResponse | None:
-    """Django's deletion behind this page. What is protected or not allowed is still told on Django's own page."""
+    """Django's deletion behind this page. What is protected or not allowed is still shown on Django's own page."""
     _, counts, forbidden, protected = model_admin.get_deleted_objects(queryset, request)
     if not forbidden and not protected:
         question = "These rows, and all that is listed here, are deleted for good."
@@ -73,7 +73,7 @@ def delete_selected(model_admin: Any, request: HttpRequest, queryset: "QuerySet[
         posted["post"] = "yes"
         request.POST = posted  # type: ignore[assignment]  # mutable
     try:
-        with transaction.atomic():  # else the log would tell of a deletion that was refused
+        with transaction.atomic():  # else the log would name a deletion that was refused
             return django_actions.delete_selected(model_admin, request, queryset)
     except KilonovaError as error:
         model_admin.message_user(request, error.message, messages.ERROR)

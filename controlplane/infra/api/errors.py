@@ -4,6 +4,7 @@
 """
 
 import logging
+from types import NoneType
 from typing import Any
 
 from django.conf import settings
@@ -31,6 +32,8 @@ STATUS: list[tuple[type[errors.KilonovaError], int]] = [
 ]
 CODES = {400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 CODES |= {406: "not_acceptable", 413: "too_large", 415: "unsupported_media_type", 429: "throttled"}
+PLAIN = (str, int, float, bool, list, dict, NoneType)
+"""What JSON writes as it is; anything else is written as text."""
 
 
 def status_of(error: errors.KilonovaError) -> int:
@@ -49,7 +52,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, RequestDataTooBig):
         error = errors.TooLarge(f"The body is larger than {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.")
     if isinstance(error, errors.KilonovaError):
-        return Response(kernel_body(error), status=status_of(error), headers=_headers(error))
+        wait = {"Retry-After": str(error.extra.get("wait_s", 1))} if isinstance(error, errors.Throttled) else None
+        return Response(kernel_body(error), status=status_of(error), headers=wait)
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
@@ -59,10 +63,6 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     log.error("unexpected failure in %s", context.get("view"), exc_info=error)
     message = "Something went wrong here; the request id finds it in the log."
     return Response(body("internal", message), status=status.HTTP_500_INTERNAL_SERVER_ERROR)
-
-
-def _headers(error: errors.KilonovaError) -> dict[str, str] | None:
-    return {"Retry-After": str(error.extra.get("wait_s", 1))} if isinstance(error, errors.Throttled) else None
 
 
 def kernel_body(error: errors.KilonovaError) -> dict[str, Any]:
@@ -81,14 +81,10 @@ def body(
     reasons: dict[str, list[str]] | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """The one shape."""
-    shape: dict[str, Any] = {key: value if _is_plain(value) else str(value) for key, value in extra.items()}
+    """The body of every error: the one shape that the module describes."""
+    shape: dict[str, Any] = {key: value if isinstance(value, PLAIN) else str(value) for key, value in extra.items()}
     shape |= {"code": code, "message": message, "field": field, "reasons": reasons or {}}
     return {"error": {**shape, "request_id": current_request_id()}}
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, (str, int, float, bool, list, dict)) or value is None
 
 
 def _drf_response(error: exceptions.APIException, context: dict[str, Any]) -> Response | None:

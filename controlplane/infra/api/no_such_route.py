@@ -1,4 +1,4 @@
-"""What is not there under /api/ is told in the API's own shape, not as a page."""
+"""What is not there under /api/ is answered in the API's own shape, not as a page."""
 
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt

@@ -27,7 +27,7 @@ class BodyParser(JSONParser):
 
 
 def _refuse_nul(found: Any) -> None:
-    """PostgreSQL keeps no NUL in any text, so none comes in, wherever it stands. Names the field that has it."""
+    """Refuse NUL wherever it is, naming the field that has it: PostgreSQL stores no NUL in any text."""
     fields = list(found.items()) if isinstance(found, dict) else [("body", found)]
     for field, value in fields:
         todo = [field, value]
@@ -40,7 +40,7 @@ def _refuse_nul(found: Any) -> None:
 
 
 def _check(found: Any) -> None:
-    """Level by level, so that no depth is too deep to be looked at."""
+    """Level by level, so that no depth is too deep to be checked."""
     level = [found]
     for _ in range(MAX_DEPTH):
         level = [part for value in level for part in _parts(value)]
@@ -50,7 +50,7 @@ def _check(found: Any) -> None:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What stands in a list or object; text ends here, if it is whole."""
+    """What is in a list or object; text ends here, if it is whole."""
     if isinstance(value, str):
         if not value.isascii() and any("\ud800" <= one <= "\udfff" for one in value):
             raise ParseError("The body has half of a character (a lone surrogate).")

@@ -1,4 +1,4 @@
-"""`demo_image_build`: the demo guest's disk, made once and kept."""
+"""`demo_image_build`: the demo guest's disk, made once and cached."""
 
 import hashlib
 import os
@@ -18,7 +18,6 @@ from controlplane.launcher.demo_image.sources import (
 
 PACKAGE = "controlplane.launcher.demo_image"
 MIN_RAM_MIB = 128
-MIN_DISK_GIB = 1
 
 
 def demo_image_build(cache_dir: Path) -> Path:

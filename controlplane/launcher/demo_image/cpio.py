@@ -24,7 +24,6 @@ class CpioArchive:
         self._entry(path, stat.S_IFDIR | 0o755)
 
     def file(self, path: str, data: bytes, *, executable: bool = False) -> None:
-        """A regular file."""
         self._entry(path, stat.S_IFREG | (0o755 if executable else 0o644), data)
 
     def character_device(self, path: str, major: int, minor: int) -> None:

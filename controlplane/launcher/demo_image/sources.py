@@ -73,7 +73,7 @@ def _download_kernel(directory: Path) -> Path:
 
 
 def _kernel_package_name() -> str:
-    """The versioned package that the meta package stands for now."""
+    """The versioned package that the meta package depends on now."""
     name = _known_to_apt()
     if name is None and os.geteuid() == 0:  # package lists are often removed from small systems
         _run("apt-get", "update", "-qq")
@@ -117,7 +117,6 @@ class KernelPackage:
 
     @property
     def vmlinuz(self) -> bytes:
-        """The bootable kernel."""
         return self._files["vmlinuz"]
 
     def module(self, name: str) -> bytes:

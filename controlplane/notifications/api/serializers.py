@@ -34,7 +34,7 @@ class WebhookChange(WebhookInput):
 
 
 class WebhookOutput(serializers.ModelSerializer[Webhook]):
-    """Who is told of what. Its secret is not among the fields."""
+    """A webhook: who gets which events. Its secret is not among the fields."""
 
     class Meta:
         model = Webhook

@@ -1,4 +1,4 @@
-"""Webhooks and what became of notifications. For admins: what is told is of all projects."""
+"""Webhooks and what became of notifications. Only admins see them: events are of all projects."""
 
 from typing import Any
 from uuid import UUID
@@ -33,7 +33,7 @@ READ, WRITE = "webhooks:read", "webhooks:write"
 
 
 class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
-    """Who is told of what; what went to one: `/api/deliveries/?webhook=ID`."""
+    """Webhooks: who gets which events. What went to one: `/api/deliveries/?webhook=ID`."""
 
     policy = {
         "list": READ,
@@ -54,7 +54,7 @@ class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
 
     @extend_schema(request=WebhookInput, responses={201: WebhookOutput})
     def create(self, request: Request) -> Response:
-        """Subscribes; it is told of what happens from now on."""
+        """Subscribes; the webhook gets what happens from now on."""
         body = WebhookInput(data=request.data)
         body.is_valid(raise_exception=True)
         made = webhook_create(**body.validated_data)
@@ -75,7 +75,7 @@ class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
     @extend_schema(request=None, responses={202: DeliveryOutput})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
-        """Sends it an event of the type webhook.test, whatever it wants. The delivery tells what came of it."""
+        """Sends it an event of the type webhook.test, whatever it wants. The delivery shows what came of it."""
         made = webhook_try(webhook_id=_uuid(pk, "webhook"))
         return Response(DeliveryOutput(made).data, status=status.HTTP_202_ACCEPTED)
 
@@ -89,7 +89,6 @@ class DeliveryViewSet(ReadOnlyModelViewSet[Delivery]):
     ordering_fields = ["created_at", "next_at", "finished_at"]
 
     def get_queryset(self) -> QuerySet[Delivery]:
-        """Of all webhooks."""
         return _deliveries()
 
     def get_object(self) -> Delivery:
@@ -110,7 +109,7 @@ class DeliveryViewSet(ReadOnlyModelViewSet[Delivery]):
 
 
 class NotificationViewSet(ReadOnlyModelViewSet[Notification]):
-    """The outbox: what was told, the newest first."""
+    """The outbox: what was emitted, the newest first."""
 
     policy = {"list": READ, "retrieve": READ, "resend": WRITE}
     queryset = Notification.objects.all()

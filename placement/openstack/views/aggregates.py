@@ -15,7 +15,6 @@ GENERATION_SINCE = 19
 
 
 def aggregate_list(call: PlacementCall, uuid: str) -> HttpResponse:
-    """Their uuids."""
     found = provider_aggregates(provider_uuid(uuid))
     if found is None:
         raise no_provider(uuid)

@@ -26,7 +26,6 @@ UNKNOWN_TYPE = "unknown"
 
 
 def of_provider(call: PlacementCall, *, uuid: str) -> HttpResponse:
-    """GET /resource_providers/{uuid}/allocations."""
     provider_uuid = parse_uuid(uuid)
     held = provider_holdings(provider_uuid) if provider_uuid else None
     if held is None:

@@ -17,7 +17,6 @@ from placement.selectors import candidate_search
 
 
 def search(call: PlacementCall) -> HttpResponse:
-    """GET /allocation_candidates."""
     call.check_query(schema_at(CANDIDATES, call.minor))
     query = parse_candidate_query(call.query, call.minor)
     check_resource_classes(classes_asked(query))

@@ -43,7 +43,6 @@ def _found(uuid: str) -> ProviderInventories:
 
 
 def inventory_list(call: PlacementCall, uuid: str) -> HttpResponse:
-    """All of them."""
     found = _found(uuid)
     specs = {name: inventory.spec for name, inventory in found.inventories.items()}
     return _all(call, specs, found.generation)
@@ -55,7 +54,6 @@ def _all(call: PlacementCall, specs: Mapping[str, InventorySpec], generation: in
 
 
 def inventory_show(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
-    """One class."""
     found = _found(uuid)
     inventory = found.inventories.get(resource_class)
     if inventory is None:

@@ -58,7 +58,6 @@ def _answered(call: PlacementCall, uuid: UUID, headers: dict[str, str] | None = 
 
 
 def provider_show(call: PlacementCall, uuid: str) -> HttpResponse:
-    """One of them."""
     return _answered(call, provider_uuid(uuid))
 
 

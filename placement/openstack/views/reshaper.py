@@ -10,7 +10,6 @@ from placement.services import reshape
 
 
 def reshape_all(call: PlacementCall) -> HttpResponse:
-    """POST /reshaper."""
     body = call.body(schema_at(RESHAPE, call.minor))
     inventories = inventories_stated(body["inventories"])
     states = consumer_states(body["allocations"], call.minor)

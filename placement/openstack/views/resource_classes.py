@@ -23,7 +23,6 @@ def _no_class(name: str) -> ApiFault:
 
 
 def class_list(call: PlacementCall) -> HttpResponse:
-    """All of them."""
     return call.answer({"resource_classes": [_shown(call, name) for name in resource_class_names()]})
 
 
@@ -36,7 +35,6 @@ def class_create(call: PlacementCall) -> HttpResponse:
 
 
 def class_show(call: PlacementCall, name: str) -> HttpResponse:
-    """One of them."""
     if unknown_resource_classes([name]):
         raise _no_class(name)
     return call.answer(_shown(call, name))

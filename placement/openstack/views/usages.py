@@ -1,7 +1,5 @@
 """How much is used: of a provider, and by a project."""
 
-from typing import Any
-
 from django.http import HttpResponse
 
 from placement.openstack.access import Access
@@ -28,9 +26,7 @@ def total_usages(call: PlacementCall) -> HttpResponse:
     project, user = query.get("project_id", ""), query.get("user_id")
     if call.minor < TYPES_SINCE:
         return call.answer({"usages": usage_of_project(project, user)})
-    return call.answer({"usages": _by_type(project, user, query.get("consumer_type"))})
-
-
-def _by_type(project: str, user: str | None, consumer_type: str | None) -> dict[str, Any]:
-    found = usage_by_type(project, user, consumer_type)
-    return {name: {"consumer_count": usage.consumers, **usage.used} for name, usage in found.items()}
+    by_type = usage_by_type(project, user, query.get("consumer_type"))
+    return call.answer(
+        {"usages": {name: {"consumer_count": usage.consumers, **usage.used} for name, usage in by_type.items()}}
+    )

@@ -1,1 +1,1 @@
-"""The journey of an instance: attempts as lanes on one axis of time, with their causes."""
+"""The journey of an instance: its attempts as tracks on one axis of time, with their causes."""

@@ -1,4 +1,4 @@
-"""Lanes of the hosts: each attempt with its steps, the one that failed, and what came of it."""
+"""The tracks of the hosts: each attempt has its steps, the one that failed, and its outcome."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,9 +18,9 @@ CLEAN_UP_SEEN_S = 0.05
 def attempt_tracks(
     attempts: Sequence[Any], works: Sequence[Any], events: Sequence[Any], *, now: datetime, is_admin: bool
 ) -> list[Track]:
-    """One lane for each host that was tried; `events` are the steps of the builds.
+    """Make one track for each host that was tried; `events` are the steps of the builds.
 
-    The work of an attempt is the build that was written with it: both are in one transaction, so their order is one.
+    The work of an attempt is the build that was written with it, in one transaction: so both lists have one order.
     """
     builds = [work for work in works if work.kind == WorkKind.BUILD]
     builds = builds[-len(attempts) :] if attempts else []
@@ -32,7 +32,7 @@ def attempt_tracks(
 
 
 def _events_of(attempt: Any, events: Sequence[Any]) -> list[Any]:
-    """Attempts are counted anew when an instance is scheduled again: those of this time."""
+    """Return the steps of this attempt alone: its number comes again when an instance is scheduled again."""
     return [
         event
         for event in events
@@ -57,7 +57,7 @@ def _track(attempt: Any, work: Any, events: list[Any], now: datetime, *, is_admi
 
 
 def _ends(attempt: Any, steps: Sequence[Span], reason: str) -> list[str]:
-    """The reason, unless the failed step bears it already; and what follows."""
+    """Return the reason, unless the failed step shows it already, and what follows from it."""
     said = any(step.error and (step.error in reason or reason in step.error) for step in steps)
     causes = [reason] if reason and not said else []
     if attempt.outcome == "rescheduled":
@@ -68,7 +68,7 @@ def _ends(attempt: Any, steps: Sequence[Span], reason: str) -> list[str]:
 
 
 def _carried(work: Any, now: datetime) -> list[str]:
-    """How its agent stood by it. Pruned or unknown work says nothing."""
+    """Return what became of its work at the agent. Pruned or unknown work gives nothing."""
     if work is None:
         return []
     takes = times_taken(work)
@@ -82,7 +82,7 @@ def _step(event: Any, *, is_admin: bool) -> Span:
 
 
 def _wait(attempt: Any, work: Any, events: Sequence[Any]) -> Span:
-    """From the hand-over to the first sign of the agent; without any, to the end of the attempt."""
+    """Return the span from the hand-over to the first sign of the agent; without one, to the end of the attempt."""
     taken = events[0].started_at if events else (work.started_at if work else None)
     return Span("Wait for the agent", Tone.WAIT, attempt.started_at, taken or attempt.finished_at)
 

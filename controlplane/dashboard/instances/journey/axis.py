@@ -1,4 +1,4 @@
-"""From times by the clock to places on an axis that all lanes of a chapter share."""
+"""Times by the clock become places on an axis that all tracks of a section share."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,7 @@ from controlplane.dashboard.instances.journey.tracks import Section, Span, Track
 
 WIDTH = 1000.0
 MIN_WIDTH = 6.0
-"""So that a step of a millisecond is seen on an axis of minutes."""
+"""The minimum width of a bar: a step of a millisecond must be visible on an axis of minutes."""
 
 QUARTERS = 4
 NICE_S = (
@@ -21,7 +21,7 @@ DAY_S = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A span, placed: `x` and `width` of WIDTH, `after_s` since the chapter began, `seconds` so far or in all."""
+    """A placed span: `x` and `width` of WIDTH, `after_s` since the section began, `seconds` so far or in all."""
 
     span: Span
     x: float
@@ -31,13 +31,13 @@ class Bar:
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on."""
+        """Whether the step is still running."""
         return self.span.ended is None
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedTrack:
-    """A lane with its bars. `seconds` is None for what is a moment."""
+    """A track with its bars. `seconds` is None for an event, which has no length."""
 
     track: Track
     bars: list[Bar]
@@ -47,7 +47,7 @@ class PlacedTrack:
 
 @dataclass(frozen=True, slots=True)
 class PlacedSection:
-    """A chapter with its axis: `ticks` are seconds since its beginning, at the quarters of the width."""
+    """A section with its axis: `ticks` are seconds since its beginning, at the quarters of the width."""
 
     section: Section
     tracks: list[PlacedTrack]
@@ -55,7 +55,7 @@ class PlacedSection:
 
 
 def place_section(section: Section, now: datetime) -> PlacedSection:
-    """The chapter on an axis as long as all that happened in it, or until `now` while something goes on."""
+    """Place the section on an axis as long as all that happened in it, or until `now` while something goes on."""
     length_s = nice_length_s(max((_until_s(section, track, now) for track in section.tracks), default=0.0))
     return PlacedSection(
         section,
@@ -65,7 +65,7 @@ def place_section(section: Section, now: datetime) -> PlacedSection:
 
 
 def nice_length_s(seconds: float) -> float:
-    """The least length of NICE_S, or of whole days in fours, that holds `seconds`."""
+    """Return the minimum length of NICE_S, or of whole days in fours, that holds `seconds`."""
     for length in NICE_S:
         if seconds <= length:
             return length
@@ -74,6 +74,7 @@ def nice_length_s(seconds: float) -> float:
 
 
 def _until_s(section: Section, track: Track, now: datetime) -> float:
+    """Return where the track ends on the axis; a span that was recorded late may end after its track."""
     ends = [track.ended or now, *(span.ended or now for span in track.spans)]
     return max(_after_s(section, end) for end in ends)
 
@@ -98,5 +99,5 @@ def _bar(section: Section, span: Span, length_s: float, now: datetime) -> Bar:
 
 
 def _after_s(section: Section, at: datetime) -> float:
-    """Clocks of processes differ: what seems to be before the beginning is at it."""
+    """Return the seconds since the section began. Clocks of processes differ: what seems earlier counts as 0."""
     return max(0.0, (at - section.began).total_seconds())

@@ -1,4 +1,4 @@
-"""Lanes of the conductors: how long the request waited, who chose a host, and what the choice was."""
+"""The tracks of the conductors: how long the request waited, who chose a host, and what the choice was."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -15,14 +15,14 @@ CLOCKS = timedelta(seconds=1)
 
 
 def conductor_tracks(works: Sequence[Any], decisions: Sequence[Any], *, now: datetime, is_admin: bool) -> list[Track]:
-    """One lane for each piece of scheduling work, with the decision that was made while it ran."""
+    """Make one track for each piece of scheduling work, with the decision that was made while it ran."""
     mine = [work for work in works if work.kind in KINDS]
     made = _decisions_of(mine, decisions, now)
     return [_track(work, made.get(work.pk), now, is_admin=is_admin) for work in mine]
 
 
 def _decisions_of(works: Sequence[Any], decisions: Sequence[Any], now: datetime) -> dict[Any, Any]:
-    """The decision of each work that made one: of a batch by its id, of a reschedule by its time.
+    """Find the decision of each work that made one: of a batch by its id, of a reschedule by its time.
 
     A reschedule that took an alternate decided nothing, and old decisions are pruned.
     """
@@ -81,7 +81,7 @@ def _causes(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> list[
         causes.append("The next alternate of the earlier decision had room: nothing was decided anew.")
     takes = times_taken(work)
     if takes > 1:
-        causes.append(f"Taken {takes} times: earlier conductors failed, or were not heard of any more.")
+        causes.append(f"Taken {takes} times: earlier conductors failed, or sent no heartbeat any more.")
     if work.finished_at is None and is_admin and work.outcome.get("error"):
         causes.append(f"The last of them said: {work.outcome['error']}")
     return [*causes, *work_notes(work, now, who="conductor")]

@@ -1,4 +1,4 @@
-"""Moments of a journey: the control plane stepped in, a fault was written, it became active."""
+"""The events of a journey: the control plane healed something, a fault was recorded, the instance became active."""
 
 import json
 from datetime import datetime
@@ -9,7 +9,7 @@ from controlplane.dashboard.instances.journey.tracks import Tone, Track
 
 
 def heal_track(heal: Any, *, is_admin: bool) -> Track:
-    """What was put right. Its words and numbers may name hosts: they are for admins."""
+    """Make the track of a heal. Its words and numbers may name hosts, so only admins see them."""
     return Track(
         title=heal_label(heal.kind),
         tone=Tone.WARN,
@@ -22,7 +22,7 @@ def heal_track(heal: Any, *, is_admin: bool) -> Track:
 
 
 def fault_track(fault: Any) -> Track:
-    """A failure that no attempt tells of."""
+    """Make the track of a failure that no attempt shows."""
     return Track(
         title=f"{step_label(fault.step) if fault.step else 'Build'} failed",
         tone=Tone.BAD,
@@ -34,5 +34,5 @@ def fault_track(fault: Any) -> Track:
 
 
 def active_track(at: datetime) -> Track:
-    """The end that everybody hopes for."""
+    """Make the last track of a build that succeeded."""
     return Track(title="Active", tone=Tone.GOOD, outcome="runs", began=at, ended=at)

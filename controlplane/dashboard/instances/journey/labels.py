@@ -1,4 +1,4 @@
-"""Names of steps, actions and heals as people read them."""
+"""The names of steps, actions and heals as people read them."""
 
 from servers.instances.actions.table import ACTIONS, CREATE
 from servers.repair.domain.drift import KIND_LABELS
@@ -25,20 +25,20 @@ _DRIFTS = {kind.value: words for kind, words in KIND_LABELS.items()}
 
 
 def plain_label(name: str) -> str:
-    """'powering-off' as 'Powering off'."""
+    """Return the name in plain words: "powering-off" as "Powering off"."""
     return name.replace("_", " ").replace("-", " ").replace(".", " ").capitalize()
 
 
 def step_label(name: str) -> str:
-    """A step of a build or action."""
+    """Return the name of a step of a build or action."""
     return STEPS.get(name, plain_label(name))
 
 
 def action_label(name: str) -> str:
-    """An action, as its button has it."""
+    """Return the name of an action, as its button has it."""
     return ACTIONS[name].title if name in ACTIONS else plain_label(name)
 
 
 def heal_label(kind: str) -> str:
-    """What the control plane did by itself."""
+    """Return the name of what the control plane did by itself."""
     return HEALS.get(kind) or _DRIFTS.get(kind) or plain_label(kind)

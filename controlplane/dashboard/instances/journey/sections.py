@@ -1,4 +1,4 @@
-"""A journey as chapters: each try to build the instance, with the lanes of all who worked on it, in order of time."""
+"""A journey as sections: each try to build the instance has the tracks of all who worked on it, in order of time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,16 +16,16 @@ BUILD, AGAIN = CREATE.name, SCHEDULE_AGAIN.name
 """The action of each try, written when a host was found or none; and what asks for another try."""
 
 SECTION_ACTIONS = {BUILD, AGAIN}
-"""Actions that the chapters tell. The others are told below the lanes."""
+"""Actions that the sections show. The page shows the others below the tracks."""
 
 CHOOSING = "select_destinations"
 FIRST, LATER = "Build", "Scheduled again"
 AFTERWARDS = timedelta(seconds=5)
-"""A fault or heal that is written with the end of a chapter belongs to it, whosever clock it bears."""
+"""A fault or heal that is written with the end of a section belongs to it, whichever clock gave its time."""
 
 
 def sections(instance: Any, records: Any, *, now: datetime, is_admin: bool) -> list[PlacedSection]:
-    """Oldest first; at least one. Tenants are told neither hosts nor what may name them."""
+    """Return the sections, oldest first, at least one. Tenants see neither hosts nor words that may name them."""
     tracks = [
         *conductor_tracks(records.works, records.decisions, now=now, is_admin=is_admin),
         *attempt_tracks(records.attempts, records.works, _events(records.actions), now=now, is_admin=is_admin),
@@ -43,7 +43,7 @@ def is_shown_in_sections(instance: Any, records: Any, at: datetime) -> bool:
 
 
 def _tries(instance: Any, records: Any) -> list[Section]:
-    """One for each build, and one for what was asked for and has no build yet."""
+    """Return a section for each build, and one for a try that was asked for and has no build yet."""
     builds = [_try(one, records.actions) for one in records.actions if one.action == BUILD]
     waiting = [one for one in records.actions if one.action == AGAIN and not _build_after(one, records.actions)]
     if waiting:
@@ -62,18 +62,18 @@ def _try(build: Any, actions: Sequence[Any]) -> Section:
 
 
 def _build_after(again: Any, actions: Sequence[Any]) -> Any:
-    """The build that was asked for again: its action is the next of its kind to be written."""
+    """Return the build that `again` asked for: its action is the next of its kind to be written."""
     return next((one for one in actions if one.action == BUILD and one.pk > again.pk), None)
 
 
 def _asked_at(again: Any, works: Sequence[Any]) -> datetime:
-    """By the clock of the work that was written with it, since that opens the first lane."""
+    """Return the time by the clock of the work that was written with it, since that opens the first track."""
     times: list[datetime] = [again.started_at, *(work.created_at for work in works if work.pk == again.work_id)]
     return min(times)
 
 
 def _number_of(tries: Sequence[Section], at: datetime) -> int:
-    """Which of them something of this time belongs to: the last that had begun."""
+    """Return which of the tries something of this time belongs to: the last that had begun."""
     begun = [number for number, one in enumerate(tries) if one.began <= at]
     return begun[-1] if begun else 0
 
@@ -104,7 +104,7 @@ def _filled(tries: Sequence[Section], number: int, records: Any, tracks: Sequenc
 
 
 def _with_fault(tracks: list[Track], fault: Any) -> list[Track]:
-    """The fault's words at the lane that failed; a lane of its own where none did. Never told twice."""
+    """Put the fault's words on the track that failed, or on one of its own where none did; never show them twice."""
     failed = [
         number for number, track in enumerate(tracks) if track.tone is Tone.BAD and track.began <= fault.created_at
     ]
@@ -112,7 +112,7 @@ def _with_fault(tracks: list[Track], fault: Any) -> list[Track]:
         return [*tracks, fault_track(fault)]
     track = tracks[failed[-1]]
     if fault.step == CHOOSING and any(span.error for span in track.spans):
-        return tracks  # the decision's own sentence stands there
+        return tracks  # the decision's own sentence is there already
     said = [*track.causes, *(span.error for span in track.spans)]
     if any(fault.message in each or (each and each in fault.message) for each in said):
         return tracks

@@ -1,4 +1,4 @@
-"""What a journey is made of: chapters of lanes, lanes of spans, each with its times by the clock."""
+"""The parts of a journey: sections have tracks, tracks have spans, and each has its times by the clock."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Tone(StrEnum):
-    """How something stands: also the class of its pill and of its bar."""
+    """The state of a track or span as a colour: also the class of its pill and of its bar."""
 
     GOOD = "good"
     BAD = "bad"
@@ -19,7 +19,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One step from `began` to `ended` (None: until now). `error` is what it failed with, as far as it may be told."""
+    """One step from `began` to `ended` (None: until now). `error` is what it failed with, as the reader may see it."""
 
     title: str
     tone: Tone
@@ -30,7 +30,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One attempt of somebody: a conductor's, a host's, or a point at which the control plane stepped in.
+    """One attempt of a conductor or a host, or an event in which the control plane acted by itself.
 
     `outcome` is its pill. `causes` are sentences: why it came to be, why it ended so. `host` is empty for tenants.
     """
@@ -49,9 +49,9 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One try to build it, from being asked for to its end: the lanes share an axis that begins with it.
+    """One try to build it, from being asked for to its end: the tracks share an axis that begins with it.
 
-    `note` says who asked for it again. `is_active`: it ended as everybody hoped.
+    `note` says who asked for it again. `is_active`: it ended with an active instance.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""What a piece of work says of itself while it is open, and how often it was taken."""
+"""Notes on a piece of work: its state while it is open, and how often it was taken."""
 
 from datetime import datetime
 from typing import Any
@@ -7,13 +7,13 @@ from controlplane.work.control import work_status
 
 
 def times_taken(work: Any) -> int:
-    """How often somebody took it. Cancelling, and ending what is overdue, add one that nobody took."""
+    """Return how often somebody took it. Its attempt also counts a cancellation, or its end by the reconciler."""
     is_ended_from_outside = work.state == "cancelled" or (work.state == "failed" and "step" not in work.outcome)
     return int(work.attempt) - (1 if is_ended_from_outside else 0)
 
 
 def work_notes(work: Any, now: datetime, *, who: str) -> list[str]:
-    """That its deadline passed, or that its owner is silent."""
+    """Return a note when its deadline passed, or when its owner sends no heartbeat."""
     status = work_status(work, now)
     if status.is_overdue:
         return ["Past its deadline: it is about to be ended."]

@@ -15,11 +15,10 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """See --help."""
         parser.add_argument("--password-file", type=Path, help="file whose first line is the password")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Idempotent."""
+        """Make the admin unless there is one: the command may run again and again."""
         given = _password_read(options["password_file"])
         try:
             made = admin_ensure(given)

@@ -40,11 +40,9 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """See --help."""
         parser.add_argument("--check", action="store_true", help="write nothing, compare")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write or compare."""
         page, text = env.BASE_DIR / DOCUMENT, settings_document()
         if not options["check"]:
             page.write_text(text, encoding="utf-8")

@@ -23,7 +23,6 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """See --help."""
         parser.add_argument("--state", type=Path, help="directory of all that is written (default: KILONOVA_STATE)")
         parser.add_argument("--port", type=int, default=8000, help="TCP port on 127.0.0.1 (default: 8000)")
         parser.add_argument(
@@ -43,8 +42,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until told to stop."""
-        state_dir = _absolute(options["state"]) if options["state"] else settings.STATE_DIR
+        """Run until a signal asks it to end."""
+        state_dir = options["state"].expanduser().resolve() if options["state"] else settings.STATE_DIR
         if state_dir != settings.STATE_DIR:
             _start_over(state_dir)
         try:
@@ -59,10 +58,6 @@ class Command(BaseCommand):
             up_run(choices, Announcer())
         except KilonovaError as error:
             raise CommandError(error.message) from error
-
-
-def _absolute(path: Path) -> Path:
-    return path.expanduser().resolve()
 
 
 def _start_over(state_dir: Path) -> None:
