@@ -67,7 +67,6 @@ def failure_payload(spec: Payload, *, exception: str, message: str) -> Payload:
 
 
 def flavor_payload(flavor: FlavorSnapshot) -> Payload:
-    """FlavorPayload 1.4."""
     data = {
         "flavorid": flavor.id,
         "name": flavor.name,

@@ -88,11 +88,7 @@ def _weighers(policy: Policy) -> Iterator[PolicyProblem]:
     for setting in policy.weighers:
         field = f"weighers.{setting.name}"
         failed = list(_loads(weigher_get, setting.name, field))
-        yield from failed or _loads(partial(_check_multiplier, setting.multiplier), setting.name, field)
-
-
-def _check_multiplier(multiplier: float | None, name: str) -> None:
-    multiplier_check(name, multiplier)
+        yield from failed or _loads(partial(multiplier_check, multiplier=setting.multiplier), setting.name, field)
 
 
 def _loads(get: Callable[[str], object], name: str, field: str) -> Iterator[PolicyProblem]:

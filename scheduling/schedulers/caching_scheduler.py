@@ -12,5 +12,4 @@ class CachingScheduler(FilterScheduler):
     """
 
     def view_age_s(self, policy: Policy) -> float:
-        """The policy's option."""
         return policy.options.cached_view_age_s

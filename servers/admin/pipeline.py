@@ -18,8 +18,6 @@ from servers.models import (
 
 
 class EventInline(ReadOnlyInline):
-    """Its steps."""
-
     model = InstanceActionEvent
     fields = ["name", "attempt", "host", "started_at", "finished_at", "result", "details"]
 

@@ -14,31 +14,31 @@ class InventoryNumbers(Protocol):
 
     @property
     def total(self) -> int:
-        """All there is, before overcommit."""
+        """The whole inventory, before overcommit."""
 
     @property
     def used(self) -> int:
-        """What allocations take."""
+        """The sum of all allocations."""
 
     @property
     def reserved(self) -> int:
-        """What is not for instances."""
+        """The part of the total that is not for instances."""
 
     @property
     def allocation_ratio(self) -> float:
-        """The overcommit."""
+        """How many times over the capacity is given out."""
 
     @property
     def min_unit(self) -> int:
-        """The least of one allocation."""
+        """The minimum of one allocation."""
 
     @property
     def max_unit(self) -> int:
-        """The most of one allocation."""
+        """The maximum of one allocation."""
 
     @property
     def step_size(self) -> int:
-        """What amounts are multiples of."""
+        """The number of which all amounts are multiples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class AggregateRow:
 class HostRow:
     """One compute node. `uuid` is its row's and its resource provider's; `instances` are uuids on this host.
 
-    `up` is the service's liveness at the time of the snapshot. `status_detail` is said along with a refusal for
-    being disabled or down ('operator: new disks', 'last seen 93 s ago'). Memory, CPU and disk come from
-    `inventories` under VCPU, MEMORY_MB and DISK_GB; the free values weighers see are total - reserved - used.
-    `num_instances` None means as many as `instances`. `service` is shown to plug-ins as it is. `flavor_ids` are those
-    of its instances and `trust_level` is what attestation says; both are told only where the policy asks for them.
-    So are `image_properties`: each property of their images with its value, and how many instances have it.
-    `numa_topology` and `pci_pools` have the form of `numa.codec` and `pci.codec`; None is a host without NUMA.
+    `up` is the service's liveness at the time of the snapshot. `status_detail` goes with a refusal for being disabled
+    or down ('operator: new disks', 'last seen 93 s ago'). Memory, CPU and disk come from `inventories` under VCPU,
+    MEMORY_MB and DISK_GB; the free values weighers see are total - reserved - used. `num_instances` None means as many
+    as `instances`. `service` is shown to plug-ins as it is. `flavor_ids` are those of its instances and `trust_level`
+    is what attestation says; both are set only where the policy asks for them. So are `image_properties`: each property
+    of their images with its value, and how many instances have it. `numa_topology` and `pci_pools` have the form of
+    `numa.codec` and `pci.codec`; None is a host without NUMA.
     """
 
     host: str

@@ -1,4 +1,4 @@
-"""What a request asks of a host's cells and devices, as the claim takes it, and as it is kept with an alternate."""
+"""What a request asks of a host's cells and devices, in the form of a claim and in that of an alternate."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +32,7 @@ def topology_needs(request: ScheduleRequest, *, pack: bool = False) -> TopologyN
 
 
 def needs_within(needs: TopologyNeeds, limits: Mapping[str, Any]) -> TopologyNeeds:
-    """The same under a selection's limits; without any, as on a forced host, overcommit is not looked at."""
+    """The same needs under a selection's limits; without any, as on a forced host, overcommit is not checked."""
     if CPU_LIMIT not in limits or RAM_LIMIT not in limits:
         return needs
     found = Limits(float(limits[CPU_LIMIT]), float(limits[RAM_LIMIT]))

@@ -93,7 +93,7 @@ class _Count:
         self.candidates = world_candidates(world, request, policy) if self.is_spread.any() or self._is_split() else None
 
     def answer(self) -> FlavorCapacity:
-        """All zones."""
+        """The room in each zone and in all together."""
         counts = np.where(self.is_spread, 0, self._counts())
         limits = self._limits(counts)
         held = _held(self.table, self.amounts)

@@ -97,7 +97,6 @@ class HealViewSet(ReadOnlyModelViewSet[Heal]):
     ordering_fields = ["created_at", "kind"]
 
     def get_queryset(self) -> QuerySet[Heal]:
-        """Newest first."""
         return heals()
 
 

@@ -28,7 +28,7 @@ class BuildRequestOutput(serializers.ModelSerializer[BuildRequest]):
 
 
 class InstanceMappingOutput(serializers.ModelSerializer[InstanceMapping]):
-    """Which cell."""
+    """The cell in which an instance is; null while it has none."""
 
     class Meta:
         model = InstanceMapping

@@ -61,13 +61,11 @@ POWER_STATES = {"nostate": "pending"}
 
 
 def action_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
-    """InstanceActionPayload 1.9."""
     data = {**_instance(facts), "fault": None if fault is None else fault_payload(fault)}
     return nova_object("InstanceActionPayload", "1.9", data)
 
 
 def create_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
-    """InstanceCreatePayload 1.13."""
     data = {
         **_instance(facts),
         "fault": None if fault is None else fault_payload(fault),

@@ -131,7 +131,7 @@ class SharedFacts:
         self._hosts = host_loads().read(_loads, change_poll=change_poll)
 
     def facts(self) -> FleetFacts:
-        """As of now."""
+        """The facts with all instances that were placed so far."""
         return FleetFacts(hosts=self._hosts)
 
     def placed(self, hosts: Iterable[str]) -> None:

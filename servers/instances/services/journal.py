@@ -45,14 +45,13 @@ class StepReport:
     ended: tuple[EndedStep, ...]
 
     def write(self) -> None:
-        """See steps_write."""
         steps_write(self.track, ended=self.ended)
 
 
 def action_open(
     *, instance_id: uuid.UUID, action: str, user_id: uuid.UUID | None, project_id: uuid.UUID, work: Work | None
 ) -> InstanceAction:
-    """Begin a verb."""
+    """Write the row of an action that begins."""
     return InstanceAction.objects.create(
         instance_uuid=instance_id,
         action=action,

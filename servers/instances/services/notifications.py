@@ -7,7 +7,6 @@ rows after the change, so call it last. `servers.instances.domain.notification_p
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 
 from django.db import transaction
@@ -22,7 +21,6 @@ from scheduling.domain.notification_payload import Payload, request_spec_payload
 from servers.instances.actions.table import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
-    InstanceFacts,
     States,
     action_payload,
     create_payload,
@@ -120,7 +118,8 @@ def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, me
         return
     fault = FaultFacts(exception, message, module="servers.conductor.build")
     spec, now = RequestSpec.objects.filter(instance_uuid__in=instance_ids).first(), timezone.now()
-    asked = None if spec is None else _spec_payload(spec, instance_ids)
+    request = None if spec is None else schedule_request(spec, instance_ids, current_request_id())
+    asked = None if request is None else request_spec_payload(request)
     events_write(
         [
             Event(
@@ -134,10 +133,6 @@ def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, me
             for instance_id in instance_ids
         ]
     )
-
-
-def _spec_payload(spec: RequestSpec, instance_ids: Sequence[uuid.UUID]) -> Payload:
-    return request_spec_payload(schedule_request(spec, instance_ids, current_request_id()))
 
 
 def _verb_write(
@@ -164,14 +159,15 @@ def _updates_write(changes: Sequence[tuple[Instance, States]]) -> None:
     before, now = {row.pk: states for row, states in changes}, timezone.now()
     events_write(
         [
-            _event(UPDATE, row, _update(row, facts, before[row.pk], now), COMPUTE if row.host else CONDUCTOR)
+            _event(
+                UPDATE,
+                row,
+                update_payload(facts, before=before[row.pk], after=_states(row), now=now),
+                COMPUTE if row.host else CONDUCTOR,
+            )
             for row, facts in instance_notification_facts([row for row, _ in changes])
         ]
     )
-
-
-def _update(row: Instance, facts: InstanceFacts, before: States, now: datetime) -> Payload:
-    return update_payload(facts, before=before, after=_states(row), now=now)
 
 
 def _event(event_type: str, row: Instance, payload: Payload, binary: str, priority: Priority = Priority.INFO) -> Event:

@@ -99,8 +99,11 @@ def drift_list(
     """
     found = _found(frozenset(DriftKind) if kinds is None else frozenset(kinds))
     shown = [one for one in found if host in ("", one.host) and instance_id in (None, one.instance_id)]
+    # Since when it lasts is in the reconciler's record; an orphan guest has its own.
+    rows = DriftSighting.objects.filter(key__in=[one.key for one in shown if one.since is None])
+    sightings = {row.key: row for row in rows}
+    dated = [_dated(one, sightings[one.key]) if one.key in sightings else one for one in shown]
     now = db_now()
-    dated = _with_sightings(shown)
     return sorted(dated, key=lambda one: (one.since or now, one.kind, one.key))
 
 
@@ -132,13 +135,6 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
     for its_kinds, source in list(_SOURCES.values()):
         if kinds & its_kinds:
             yield from (one for one in source() if one.kind in kinds)
-
-
-def _with_sightings(drifts: list[Drift]) -> list[Drift]:
-    """Since when, by the reconciler's record; an orphan guest has its own."""
-    rows = DriftSighting.objects.filter(key__in=[one.key for one in drifts if one.since is None])
-    seen = {row.key: row for row in rows}
-    return [_dated(one, seen[one.key]) if one.key in seen else one for one in drifts]
 
 
 def _dated(one: Drift, row: DriftSighting) -> Drift:

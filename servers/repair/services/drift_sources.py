@@ -1,4 +1,4 @@
-"""What Placement's audit and the nodes' inventories tell of drift, in the form in which drift is listed and healed."""
+"""Drift that Placement's audit and the nodes' inventories show, in the form in which drift is listed and healed."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -49,11 +49,12 @@ def _allocations() -> Iterator[Drift]:
 def _allocation(finding: AuditFinding, ours: Mapping[Any, Instance], hosts: Mapping[UUID, str]) -> Drift:
     instance = ours.get(finding.consumer_uuid)
     node_host = hosts.get(finding.provider_uuid, "") if finding.provider_uuid else ""
+    sentence = finding.message[:1].upper() + finding.message[1:].removesuffix(".") + "."
     return Drift(
         key=_key(finding),
         kind=DriftKind(finding.kind.value),
         subject=instance.name if instance is not None else finding.subject,
-        found=_sentence(finding.message),
+        found=sentence,
         evidence=_evidence(finding),
         heal="" if finding.fix is None else finding.fix.action,
         obstacle=finding.obstacle,
@@ -101,8 +102,3 @@ def _inventory(one: InventoryDrift) -> Drift:
         heal="State what the node's agent reported last.",
         host=one.host,
     )
-
-
-def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith(".") else f"{said}."

@@ -92,18 +92,14 @@ def _orphans() -> Iterator[AuditFinding]:
     old = set(consumers_older_than(seconds=GRACE_S))
     suspects = {one.uuid: one for one in consumer_list() if one.uuid in old and one.consumer_type in OUR_TYPES}
     nobodys = consumers_without_owner(suspects)
-    in_cell0 = _without_host() & suspects.keys()
+    hostless = Instance.objects.filter(deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
+    in_cell0 = set(hostless.values_list("pk", flat=True)) & suspects.keys()
     # Whoever ends an instance frees its claim in the same transaction: only what is still held now is an orphan.
     held = allocations_by_consumer(nobodys | in_cell0)
     were = instance_uuids_seen(nobodys)
     for pk in sorted(held):
         why = "is in ERROR on no host" if pk in in_cell0 else "is deleted" if pk in were else "is nobody known here"
         yield _orphan(suspects[pk], held[pk], why)
-
-
-def _without_host() -> set[uuid.UUID]:
-    rows = Instance.objects.filter(deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
-    return set(rows.values_list("pk", flat=True))
 
 
 def _orphan(consumer: ConsumerView, held: list[AllocationView], why: str) -> AuditFinding:

@@ -70,14 +70,10 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
     if changes and not guest_seen_set(instance, ownership, **changes):
         return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
-        _restore_quietly(instance)
-
-
-def _restore_quietly(instance: Instance) -> None:
-    try:
-        power_restore(instance_id=instance.pk)
-    except (Conflict, NotFound) as error:
-        log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
+        try:
+            power_restore(instance_id=instance.pk)
+        except (Conflict, NotFound) as error:
+            log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
 
 
 def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
@@ -96,7 +92,7 @@ def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> N
         kind=GUEST_DRIFTS[proposed_heal],
         subject=instance.pk,
         found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
-        f"{_guest_words(instance.power_state)}.",
+        f"{'not there' if instance.power_state == PowerState.NOSTATE else instance.power_state}.",
         done=_DONE[proposed_heal],
         evidence={
             "vm_state": instance.vm_state,
@@ -106,7 +102,3 @@ def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> N
             "asked_by": asked_by,
         },
     )
-
-
-def _guest_words(power_state: str) -> str:
-    return "not there" if power_state == "nostate" else power_state

@@ -125,7 +125,12 @@ def _verified_fits(proposals: Sequence[ChangeSteps], verified: Callable[[ChangeS
     """Proposals by size, verified in turn until there are enough of each kind."""
     found: list[Fit] = []
     runs = 0
-    for steps in _distinct(proposals):
+    # Proposals that read alike are one: the first of them.
+    by_words = {frozenset(step.sentence for step in steps): steps for steps in reversed(proposals)}
+    by_size = sorted(
+        by_words.values(), key=lambda steps: (sum(one.size for one in steps), len(steps), steps[0].sentence)
+    )
+    for steps in by_size:
         kinds = frozenset(step.kind for step in steps)
         if sum(fit.kinds == kinds for fit in found) >= MAX_PER_KIND or any(_within(fit, steps) for fit in found):
             continue
@@ -136,11 +141,6 @@ def _verified_fits(proposals: Sequence[ChangeSteps], verified: Callable[[ChangeS
         if trace is not None:
             found.append(Fit(steps, trace))
     return found
-
-
-def _distinct(proposals: Sequence[ChangeSteps]) -> list[ChangeSteps]:
-    by_words = {frozenset(step.sentence for step in steps): steps for steps in reversed(proposals)}
-    return sorted(by_words.values(), key=lambda steps: (sum(one.size for one in steps), len(steps), steps[0].sentence))
 
 
 def _within(fit: Fit, steps: ChangeSteps) -> bool:
