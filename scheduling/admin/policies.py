@@ -53,7 +53,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return [] if obj is None else ["name", "steps", *READ_ONLY, "shadow_findings"]
 
     def get_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[Any]:
-        """Steps on top, then what can be edited, then what is told."""
+        """Steps are on top, then what can be edited, then what is read-only."""
         if obj is None:
             return NEW_ONLY
         guard = ["seen_revision"] if self.has_change_permission(request, obj) else []
@@ -86,7 +86,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return [path("<uuid:policy_id>/step/<slug:step>/", step, name=name), *super().get_urls()]
 
     def step(self, request: HttpRequest, policy_id: UUID, step: str) -> HttpResponseBase:
-        """Ask, then do: whoever may change versions may take every step; looking ahead needs only the right to look."""
+        """Ask, then do: whoever may change versions may take every step; a preview needs only the right to view."""
         return step_view(self, request, policy_id, step)
 
     @admin.display(description="Steps")

@@ -22,7 +22,7 @@ from servers.models import Flavor, Image, KeyPair, Network, ServerGroup, ServerG
 
 
 class FlavorForm(ModelForm[Flavor]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     class Meta:
         model = Flavor
@@ -111,7 +111,7 @@ class ImageAdmin(ThroughServicesAdmin):
 
 
 class KeyPairForm(ModelForm[KeyPair]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     class Meta:
         model = KeyPair
@@ -169,7 +169,7 @@ class ServerGroupAdmin(ReadOnlyAdmin):
 
 
 class NetworkForm(ModelForm[Network]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     # Not the model's field: that only one is the default is what the service sees to, by moving it.
     make_default = BooleanField(required=False, help_text="Instances that ask for no network get this one.")

@@ -1,4 +1,4 @@
-"""Instances and what hangs on them, to look at. Their states are written by services."""
+"""Instances and what hangs on them, read-only. Their states are written by services."""
 
 from collections.abc import Callable
 

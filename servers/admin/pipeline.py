@@ -1,4 +1,4 @@
-"""What a request went through, to look at."""
+"""The rows that a request goes through, read-only."""
 
 import json
 

@@ -49,7 +49,7 @@ def image_for_instance(*, caller: Caller, reference: str) -> Image:
 
 
 def image_snapshot(image: Image) -> dict[str, Any]:
-    """What an instance keeps of its image."""
+    """What is stored of its image with an instance."""
     return {
         "id": str(image.pk),
         "name": image.name,

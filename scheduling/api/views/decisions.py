@@ -38,7 +38,7 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
 
     @property
     def filterset_class(self) -> type[DecisionFilterSet]:
-        """Tenants cannot filter by host: the answer would tell where their instances run."""
+        """Tenants cannot filter by host: the answer would reveal where their instances run."""
         if getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin:
             return OperatorDecisionFilterSet
         return DecisionFilterSet

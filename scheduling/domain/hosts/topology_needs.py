@@ -14,7 +14,7 @@ from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
 
 CPU_LIMIT, RAM_LIMIT = "numa_topology.cpu_allocation_ratio", "numa_topology.ram_allocation_ratio"
-"""Names of the limits that a selection carries: the overcommit that was looked at when the host was chosen."""
+"""Names of the limits that a selection carries: the overcommit by which the host was judged when it was chosen."""
 
 NUMA_FILTER, PCI_FILTER = "NUMATopologyFilter", "PciPassthroughFilter"
 

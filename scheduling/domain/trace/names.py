@@ -13,7 +13,7 @@ _MAX_DIGITS = 255  # of a name
 
 
 def names_to_runs(names: Sequence[str]) -> list[Any]:
-    """Names with runs of numbers folded: ['cmp-', '00', '.lan', 3] stands for cmp-00.lan to cmp-02.lan."""
+    """Names with runs of numbers folded: ['cmp-', '00', '.lan', 3] is cmp-00.lan to cmp-02.lan."""
     runs: list[Any] = []
     for name in names:
         last = runs[-1] if runs else name
@@ -34,7 +34,7 @@ def names_from_runs(runs: Sequence[Any]) -> tuple[str, ...]:
 
 
 def places_in_runs(runs: Sequence[Any], name: str) -> tuple[int, ...]:
-    """Where `name` stands among the names of `names_to_runs`, whatever the case, without writing them out."""
+    """The places of `name` among the names of `names_to_runs`, whatever the case, without writing them out."""
     wanted, at = name.lower(), 0
     found: list[int] = []
     for run in runs:

@@ -84,7 +84,7 @@ def policy_of_row(row: SchedulerPolicy) -> Policy:
 
 
 def shadow_policy(*, change_poll: ChangePoll | None = None) -> ShadowPolicy | None:
-    """The version that is marked as shadow, without a look at plug-ins. Queries as `policy_active`."""
+    """The version that is the shadow; its plug-ins are not loaded. Queries as `policy_active`."""
     return _CACHE.read(change_poll).shadow
 
 

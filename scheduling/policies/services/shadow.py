@@ -35,7 +35,7 @@ MAX_WAITING = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecidedRun:
-    """What a decision saw, what it was told to leave out, and what it made of it; the shadow sees the same."""
+    """What a decision saw, which nodes it had to leave out, and its outcome; the shadow sees the same."""
 
     decision_id: UUID
     request: ScheduleRequest
@@ -45,7 +45,7 @@ class DecidedRun:
 
 
 def shadow_offer(*, decision_id: UUID, draft: DecisionDraft, trace: Trace) -> None:
-    """Let the shadow, if there is one and the request is in its share, look at this decision, later. Never raises."""
+    """Let the shadow, if there is one and the request is in its share, run for this decision, later. Never raises."""
     try:
         shadow = shadow_policy()
         name = draft.request.request_id or str(decision_id)
@@ -58,7 +58,7 @@ def shadow_offer(*, decision_id: UUID, draft: DecisionDraft, trace: Trace) -> No
 
 
 def shadow_run(*, run: DecidedRun, shadow: ShadowPolicy) -> ShadowResult | None:
-    """Run the shadow now and keep what it found; also that it failed. Never raises: None when nothing was kept."""
+    """Run the shadow now and store what it found; also that it failed. Never raises: None when nothing was stored."""
     try:
         result = _result(run, shadow)
         with transaction.atomic():
@@ -149,7 +149,7 @@ class _Worker:
             except Exception:
                 log.exception("decision=%s: the shadow policy failed", run.decision_id)
             finally:
-                del run  # a waiting thread shall not keep the fleet in memory
+                del run  # a waiting thread must not hold the fleet in memory
                 jobs.task_done()
 
 

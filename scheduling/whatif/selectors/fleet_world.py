@@ -11,7 +11,7 @@ from scheduling.whatif.domain.world import World, world_of
 
 
 def fleet_world(*, facts: FleetFacts) -> World:
-    """Hosts, aggregates and providers as they are now, by the same look as a real run's."""
+    """Hosts, aggregates and providers as they are now, by the same read as a real run's."""
     views: list[FleetView] = []
 
     def ask(_: Fleet) -> FleetView:

@@ -95,7 +95,7 @@ class ImageOutput(serializers.ModelSerializer[Image]):
 
 
 class KeyPairInput(StrictInput):
-    """With a public key it is kept; without one a pair is made, and its private half answered once."""
+    """With a public key it is stored; without one a pair is made, and its private half answered once."""
 
     name = serializers.CharField(trim_whitespace=False)
     public_key = serializers.CharField(required=False, help_text="One line in OpenSSH's format.")

@@ -132,11 +132,11 @@ class SimulateInput(StrictInput):
     )
 
     def validate_flavor(self, value: Any) -> Any:
-        """An object's fields are looked at."""
+        """The fields of an object are checked."""
         return _checked(InlineFlavorInput, value)
 
     def validate_image(self, value: Any) -> Any:
-        """An object's fields are looked at."""
+        """The fields of an object are checked."""
         return _checked(InlineImageInput, value)
 
 

@@ -1,4 +1,4 @@
-"""The pipeline's rows, to read: for operators who look at what a request went through."""
+"""The rows that a request goes through, for operators, read-only."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Work: what runs, waits and ended, wake again, cancel. For admins. It stands here because its subjects do."""
+"""Work: what runs, waits and ended, wake again, cancel. For admins. It is here because its subjects are."""
 
 from typing import Any
 

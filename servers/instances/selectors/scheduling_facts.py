@@ -97,7 +97,7 @@ def fleet_facts(spec: RequestSpec, *, change_poll: ChangePoll | None = None) -> 
 
     One small query for most requests, however large the fleet: hosts are counted again only where that changed. Naming
     every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group names
-    are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their images
+    are listed. Flavors of instances are read only where the policy's TypeAffinityFilter reads them, their images
     only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it. `change_poll`: what the fleet
     was just heard to say (`fleet_cache().listen()`), which saves that query.
     """
@@ -144,13 +144,13 @@ class SharedFacts:
 
 
 def may_share_facts(change_poll: ChangePoll) -> bool:
-    """Whether the policy looks at no more of others' instances than how many there are."""
+    """Whether the policy needs no more of others' instances than their number."""
     policy = policy_active(change_poll=change_poll)
     return TYPE_AFFINITY not in policy.filters and not _weighs_images(policy)
 
 
 def names_no_instances(body: Mapping[str, Any]) -> bool:
-    """Whether nothing that this spec asks for depends on who else is where, or on what only its own facts tell."""
+    """Whether nothing that this spec asks for depends on who else is where, or on what only its own facts say."""
     hints = body.get("hints", {})
     return not (body.get("group_id") or "same_host" in hints or "different_host" in hints or _asks_trust(body))
 
@@ -164,7 +164,7 @@ def _weighs_images(policy: Policy) -> bool:
 
 
 def loads_watch() -> None:
-    """Let the database tell which hosts get or lose instances, or busy ones. Called when the apps are ready."""
+    """Let the change feed report which hosts get or lose instances, or busy ones. Called when the apps are ready."""
     tasks = ", ".join(f"'{task.value}'" for task in IO_TASKS)
     is_busy = f"({{row}}.vm_state = '{VmState.BUILDING.value}' OR {{row}}.task_state IN ({tasks}))"
     parts = ("{row}.host", "({row}.deleted_at IS NULL)", is_busy)

@@ -1,4 +1,4 @@
-"""What an agent reports of a build: it runs, or it failed and the host holds nothing of it any more."""
+"""What an agent reports of a build: the guest runs, or it failed and the host holds nothing of it any more."""
 
 from django.conf import settings
 from django.db import transaction
@@ -30,9 +30,10 @@ CUT_OFF = "It was cut off; a later attempt found that there was nothing left to 
 
 
 def build_done(*, lease: WorkLease, guest: GuestState, steps: StepReport, has_devices: bool = True) -> None:
-    """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
+    """The instance becomes ACTIVE.
 
-    `has_devices` False: the guest was promised no PCI device, so none is looked for.
+    Raises Fenced when another attempt owns the work, and Conflict when the instance is being deleted. With
+    `has_devices` False the guest was promised no PCI device, so none is read.
     """
     with transaction.atomic():
         work_finish(lease=lease)
@@ -51,9 +52,9 @@ def build_done(*, lease: WorkLease, guest: GuestState, steps: StepReport, has_de
 def build_failed(
     *, lease: WorkLease, failure_class: str, step: str, message: str, details: str, steps: StepReport
 ) -> None:
-    """The host released everything: next host, or ERROR, by `build_ends`. Raises Fenced or Conflict as above.
+    """The host released everything: the next host is tried, or the instance ends in ERROR, by `build_ends`.
 
-    ValueError for a class of failure that no agent knows.
+    Raises Fenced or Conflict as `build_done`, and ValueError for a class of failure that no agent knows.
     """
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
@@ -109,7 +110,7 @@ def _end_in_error(instance: Instance, failure: Failure, step: str, message: str,
 
 
 def build_overdue(work: Work, reason: str) -> None:
-    """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
+    """The agent did not finish in time. Invariant: the host stays the instance's host, for silence never moves a VM."""
     hangs = hanging_words(instance_id=work.subject)
     _fail_in_place(work, CREATE.name, f"The build did not finish: {reason}{hangs}.")
     attempt_close(instance_id=work.subject, outcome="failed", reason=f"{reason}\n{work_history(work)}".strip())

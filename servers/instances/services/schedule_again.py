@@ -66,7 +66,9 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
 
 
 def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
-    """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
+    """The instance's row under lock, if it may be scheduled again. Whoever waited for the lock sees what the first one
+    left.
+    """
     rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
     instance = rows.first()
     if instance is None:
@@ -84,7 +86,7 @@ def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
 
 
 def _spec_of(instance: Instance) -> RequestSpec:
-    """What was asked for. Raises Conflict where it cannot be had any more."""
+    """The request spec of the instance. Raises Conflict where it does not exist any more."""
     spec = RequestSpec.objects.filter(instance_uuid=instance.pk).first()
     if spec is None:
         raise Conflict("What was asked for is not known any more; delete the instance and create it anew.")
@@ -96,7 +98,7 @@ def _spec_of(instance: Instance) -> RequestSpec:
 
 
 def _request_from(instance: Instance) -> BuildRequest:
-    """A batch of its own: the others of its first one are where they are."""
+    """A build request that is a batch of its own: the others of the first batch stay where they are."""
     return BuildRequest(
         instance_uuid=instance.pk,
         project_id=instance.project_id,
@@ -124,7 +126,9 @@ def _body(instance: Instance) -> dict[str, Any]:
 
 
 def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -> None:
-    """Its tags go with the row and come back with the next one; ports are made anew on the host that is found."""
+    """Replace the row by the request. Its tags go with it and come back with the next row; ports are made anew on the
+    host that is found.
+    """
     request.instance_body["availability_zone"] = spec.body.get("availability_zone") or ""
     Port.objects.filter(instance_uuid=instance.pk).delete()
     _, rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, vm_state=VmState.ERROR).delete()

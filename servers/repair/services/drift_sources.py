@@ -24,7 +24,7 @@ ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
 
 
 def drift_sources_register() -> None:
-    """Called when the apps are ready."""
+    """Register both sources. Called when the apps are ready."""
     drift_source_register("placement", kinds=ALLOCATION_KINDS, source=_allocations)
     drift_source_register("inventories", kinds={DriftKind.INVENTORY}, source=_inventories)
 
@@ -64,7 +64,7 @@ def _allocation(finding: AuditFinding, ours: Mapping[Any, Instance], hosts: Mapp
 
 
 def _key(finding: AuditFinding) -> str:
-    """Consumer first: whom a claim belongs to is what one looks for."""
+    """The key of a finding, consumer first: people search for the owner of a claim."""
     kind = DriftKind(finding.kind.value)
     about = finding.consumer_uuid or finding.provider_uuid
     return drift_key(kind, about, *([finding.resource_class] if finding.resource_class else []))
@@ -79,7 +79,7 @@ def _instances_of(findings: Iterable[AuditFinding]) -> dict[Any, Instance]:
 
 
 def _evidence(finding: AuditFinding) -> dict[str, Any]:
-    """What was compared, as JSON can hold it."""
+    """The values that were compared, as JSON can hold them."""
     details = dict(finding.seen) | {"providers": list(finding.providers), "resource_class": finding.resource_class}
     if finding.fix is not None:
         details |= {"reason": finding.fix.reason, "before": finding.fix.before, "after": finding.fix.after}

@@ -1,7 +1,7 @@
-"""What is not as it should be between Placement, the fleet and the instances. Only reads; safe while all runs.
+"""This module finds what is wrong between Placement, the fleet and the instances. It only reads, safely while all runs.
 
-Tables are read one after the other, so a finding that could be the shadow of a move is looked at a second time. What
-a build in progress explains is none: a claim without an owner counts only once it is GRACE_S old.
+Tables are read one after the other, so a finding that may come from a move is read a second time. What a build in
+progress explains is no finding: a claim without an owner counts only once it is GRACE_S old.
 """
 
 import uuid
@@ -46,7 +46,7 @@ def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) ->
 
 
 def placement_findings() -> Iterator[AuditFinding]:
-    """The same as they are found, in no order. Whoever stops early has not paid for the rest."""
+    """The same findings as they are found, in no order. Whoever stops early has not paid for the rest."""
     names = {view.uuid: view.name for view in provider_views()}
     for one in chain(_of_placement(names), _orphans(), _nodes_and_providers(), _instances()):
         name = names.get(one.provider_uuid, one.provider_name) if one.provider_uuid else ""
@@ -54,7 +54,7 @@ def placement_findings() -> Iterator[AuditFinding]:
 
 
 def finding_of_instance(instance_id: uuid.UUID) -> AuditFinding | None:
-    """What is wrong with the allocations of one instance that is on a host, without a look at the others."""
+    """What is wrong with the allocations of one instance that is on a host; the others are not read."""
     found = _mismatch_settled(instance_id, compute_roots())
     return _instance_finding(*found) if found else None
 
@@ -88,7 +88,7 @@ def _placement_finding(one: ProviderFinding, provider: str) -> AuditFinding:
 
 
 def _orphans() -> Iterator[AuditFinding]:
-    """Consumers that are nobody, whose instance is deleted, or whose instance has no host and gets none."""
+    """Consumers without any owner, whose instance is deleted, or whose instance has no host and gets none."""
     old = set(consumers_older_than(seconds=GRACE_S))
     suspects = {one.uuid: one for one in consumer_list() if one.uuid in old and one.consumer_type in OUR_TYPES}
     nobodys = consumers_without_owner(suspects)

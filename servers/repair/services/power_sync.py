@@ -1,4 +1,4 @@
-"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the record."""
+"""This module compares guests with the state of their instances: Nova's rules, with each correction recorded."""
 
 import logging
 import uuid
@@ -28,9 +28,9 @@ _ACTION = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 
 
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownership: Ownership | None = None) -> None:
-    """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule).
+    """Take over what the hypervisor reports. Instances with a task or open work are left alone (Nova's rule).
 
-    With `ownership`, what an agent says takes effect only while the host is its own.
+    With `ownership`, a report takes effect only while its agent owns the host.
     """
     rows = Instance.objects.filter(pk__in=guests, host=host, deleted_at__isnull=True, task_state=TaskState.NONE)
     instances = list(rows.filter(owned(ownership)))
@@ -41,14 +41,14 @@ def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestState], ownersh
 
 
 def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
-    """Let guest and state agree again by what the row says of both; False when they do, or somebody works on it.
+    """Let guest and state agree again, by what the row says of both; False when they do, or somebody works on it.
 
-    Raises Conflict when it changed at this very moment.
+    Raises Conflict when the instance changed at this very moment.
     """
     with transaction.atomic():
         rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
         instance = rows.filter(task_state=TaskState.NONE).exclude(host="").first()
-        # Looked at again under the lock: whoever begins work changes the instance first.
+        # Checked again under the lock: whoever begins work changes the instance first.
         if instance is None or open_work_subjects(subjects=[instance_id]):
             return False
         proposed_heal = power_heal(instance.vm_state, instance.power_state)
@@ -59,7 +59,7 @@ def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
 
 
 def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None) -> None:
-    """Write what changed; nothing where nothing did."""
+    """Write what changed, and restore what the rules correct at once; nothing is written where nothing changed."""
     changes: dict[str, object] = {}
     if guest.power_state != instance.power_state:
         changes["power_state"] = guest.power_state
@@ -77,7 +77,7 @@ def _sync_one(instance: Instance, guest: GuestState, ownership: Ownership | None
 
 
 def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
-    """As an action that people can see, and in the record of heals."""
+    """Correct it by an action that people can see, and record the heal."""
     vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)

@@ -2,7 +2,8 @@
 
 On one host the search is exact within its bounds: it tries changes by falling smallness, one refusal after the other
 (uniform-cost search), on a world of that host alone. On the whole fleet it does so for the nearest hosts of each
-reason, and adds what only a fleet can do: fewer instances, more hosts. Whatever is told was run on the whole fleet.
+reason, and adds what only a fleet can do: fewer instances, more hosts. Every fit was run on the
+whole fleet.
 """
 
 import heapq
