@@ -11,8 +11,6 @@ from scheduling.domain.hosts.host_details import NO_DETAILS, HostDetails
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.snapshots import FlavorSnapshot
 
-NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTable:

@@ -94,7 +94,10 @@ def shadow_is_known() -> bool:
 
 
 class _Policies:
-    """The versions that count, as they were read; what the scheduler makes of the active one, for these settings."""
+    """The versions that count, as they were read, and the policy made of the active one for the present settings.
+
+    Invariant: `_made` holds the options it was made of, so other settings are seen at the next call.
+    """
 
     def __init__(self, rows: Sequence[SchedulerPolicy]) -> None:
         self.active = next((row for row in rows if row.active), None)
@@ -113,7 +116,7 @@ class _Policies:
 
 
 class _PolicyCache:
-    """Read again when the change feed says that some version changed; `known` are those that were read last."""
+    """A cache of the versions that count, read again when the change feed reports a change; `known` were read last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -121,6 +124,8 @@ class _PolicyCache:
 
     def read(self, change_poll: ChangePoll | None) -> _Policies:
         """Those that count now, or did when `change_poll` was asked."""
+        # Invariant: changes are taken before the rows are read, so a version that changes in between is read again,
+        # never missed; and both happen under the lock, so whoever takes the changes also stores what they report.
         with self._lock:
             if change_poll is None:
                 change_feed().read()

@@ -134,6 +134,7 @@ class _Worker:
             return jobs.all_tasks_done.wait_for(lambda: not jobs.unfinished_tasks, timeout_s)
 
     def _ensure(self) -> None:
+        # Invariant: one thread and one queue a process. A fork copies `_pid` and the queue, but no thread.
         with self._lock:
             if self._pid != getpid():
                 self._pid, self._jobs = getpid(), queue.Queue(MAX_WAITING)

@@ -41,7 +41,12 @@ _KINDS = {
 def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) -> list[AuditFinding]:
     """All findings in the order of healing; only those about one provider (uuid or name) or instance when named."""
     order = {kind: place for place, kind in enumerate(AuditKind)}
-    shown = [one for one in placement_findings() if _is_about(one, provider=provider, instance=instance)]
+    shown = [
+        one
+        for one in placement_findings()
+        if instance in (None, one.consumer_uuid)
+        and (not provider or provider in (one.provider_name, str(one.provider_uuid), *one.providers))
+    ]
     return sorted(shown, key=lambda one: (order[one.kind], one.subject, one.resource_class))
 
 
@@ -57,11 +62,6 @@ def finding_of_instance(instance_id: uuid.UUID) -> AuditFinding | None:
     """What is wrong with the allocations of one instance that is on a host; the others are not read."""
     found = _mismatch_settled(instance_id, compute_roots())
     return _instance_finding(*found) if found else None
-
-
-def _is_about(one: AuditFinding, *, provider: str, instance: uuid.UUID | None) -> bool:
-    is_its = not provider or provider in (one.provider_name, str(one.provider_uuid), *one.providers)
-    return is_its and instance in (None, one.consumer_uuid)
 
 
 def _of_placement(names: Mapping[uuid.UUID, str]) -> Iterator[AuditFinding]:
