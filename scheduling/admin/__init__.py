@@ -1,4 +1,4 @@
-"""The fleet and its scheduler in Django's admin: to look at and search; what may be changed goes through services."""
+"""The fleet and its scheduler in Django's admin, read-only; what may be changed goes through services."""
 
 from scheduling.admin import aggregates, build_failures, decisions, fleet, policies
 

@@ -1,4 +1,4 @@
-"""Hosts that failed builds of late, to look at."""
+"""Hosts that failed builds of late, read-only."""
 
 from django.contrib import admin
 

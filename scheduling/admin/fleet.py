@@ -23,12 +23,10 @@ class CellAdmin(ReadOnlyAdmin):
 
     @admin.action(description="No new instances in the chosen cells", permissions=["operate"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Cell]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda cell: cell_set_disabled(cell_id=cell.id, disabled=True))
 
     @admin.action(description="New instances in the chosen cells again", permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Cell]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda cell: cell_set_disabled(cell_id=cell.id, disabled=False))
 
 
@@ -52,17 +50,14 @@ class ServiceAdmin(ReadOnlyAdmin):
     actions = ["enable", "disable", "force_down", "force_down_end"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Service]:
-        """With `is_up`."""
         return with_is_up(super().get_queryset(request))
 
     @admin.display(description="up", boolean=True)
     def is_up(self, service: Service) -> bool:
-        """Up now."""
         return bool(getattr(service, "is_up", False))
 
     @admin.action(description="Enable: new instances may come", permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Service]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda row: service_enable(host=row.host))
 
     @admin.action(description="Disable: no new instances", permissions=["operate"])
@@ -77,12 +72,10 @@ class ServiceAdmin(ReadOnlyAdmin):
         question="These hosts count as dead. Say so only where no guest can still run: another may take their place.",
     )
     def force_down(self, request: HttpRequest, queryset: QuerySet[Service]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda row: service_force_down(host=row.host, forced_down=True))
 
     @admin.action(description="No longer forced down", permissions=["operate"])
     def force_down_end(self, request: HttpRequest, queryset: QuerySet[Service]) -> None:
-        """Through the service."""
         run_on_each(self, request, queryset, lambda row: service_force_down(host=row.host, forced_down=False))
 
 

@@ -53,7 +53,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return [] if obj is None else ["name", "steps", *READ_ONLY, "shadow_findings"]
 
     def get_fields(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> list[Any]:
-        """Steps on top, then what can be edited, then what is told."""
+        """Steps are on top, then what can be edited, then what is read-only."""
         if obj is None:
             return NEW_ONLY
         guard = ["seen_revision"] if self.has_change_permission(request, obj) else []
@@ -64,11 +64,9 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return (obj is None or not obj.immutable) and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: SchedulerPolicy | None = None) -> bool:
-        """As above."""
         return (obj is None or not obj.immutable) and super().has_delete_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: SchedulerPolicy, form: PolicyForm, change: bool) -> None:
-        """Through the services."""
         body, comment = form.cleaned_data["body"], form.cleaned_data["comment"]
         if change:
             changes = {name: form.cleaned_data[name] for name in ("body", "comment") if name in form.changed_data}
@@ -79,7 +77,6 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         obj.pk, obj.version = made.pk, made.version
 
     def service_delete(self, obj: SchedulerPolicy) -> None:
-        """Through the service."""
         policy_delete(policy_id=obj.pk)
 
     def get_urls(self) -> list[URLPattern]:
@@ -89,7 +86,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         return [path("<uuid:policy_id>/step/<slug:step>/", step, name=name), *super().get_urls()]
 
     def step(self, request: HttpRequest, policy_id: UUID, step: str) -> HttpResponseBase:
-        """Ask, then do: whoever may change versions may take every step; looking ahead needs only the right to look."""
+        """Ask, then do: whoever may change versions may take every step; a preview needs only the right to view."""
         return step_view(self, request, policy_id, step)
 
     @admin.display(description="Steps")
@@ -117,7 +114,7 @@ class SchedulerPolicyAdmin(ThroughServicesAdmin):
         question="Whichever version is active is retired, and the defaults decide from the next request on.",
     )
     def defaults(self, request: HttpRequest, queryset: QuerySet[SchedulerPolicy]) -> None:
-        """Whatever is chosen."""
+        """The action needs no choice: it counts for all versions."""
         policy_deactivate()
         self.message_user(request, "The defaults count from the next decision on.")
 

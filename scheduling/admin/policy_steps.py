@@ -47,7 +47,7 @@ PREVIEW_TITLE, PREVIEW_QUESTION = "Preview", "How would the last decisions have 
 
 
 def policy_admin_steps(row: SchedulerPolicy) -> dict[str, str]:
-    """What can be done with this version now, by title: a look at the past, and the steps of its life.
+    """What can be done with this version now, by title: a preview on past decisions, and the steps of its life.
 
     Deletion is the admin's own.
     """

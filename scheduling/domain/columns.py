@@ -46,7 +46,7 @@ def intern(values: Sequence[V], key: Callable[[V], Hashable] | None = None) -> I
 
 
 def intern_json(values: Sequence[V]) -> Interned[V]:
-    """As `intern`, for JSON-like values; the same object in several rows is looked at once."""
+    """As `intern`, for JSON-like values; the same object in several rows is read once."""
     keys: dict[int, str] = {}
 
     def key(value: V) -> str:

@@ -1,4 +1,4 @@
-"""A request of the scheduler as Nova's notifications tell it: names, versions and fields of objects are Nova's (34)."""
+"""A scheduling request in the form of Nova's notifications: names, versions and fields are Nova's (34)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -67,7 +67,6 @@ def failure_payload(spec: Payload, *, exception: str, message: str) -> Payload:
 
 
 def flavor_payload(flavor: FlavorSnapshot) -> Payload:
-    """FlavorPayload 1.4."""
     data = {
         "flavorid": flavor.id,
         "name": flavor.name,
@@ -88,7 +87,7 @@ def flavor_payload(flavor: FlavorSnapshot) -> Payload:
 
 
 def _image(image: ImageSnapshot) -> Payload:
-    """What the request keeps of its image; of the rest of Nova's fields nothing is known here."""
+    """What is stored of the image with the request; of the rest of Nova's fields nothing is known here."""
     unknown = dict.fromkeys(
         ("visibility", "protected", "checksum", "owner", "virtual_size", "created_at", "updated_at", "direct_url")
     )

@@ -211,7 +211,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _weighers(value: Any) -> tuple[WeigherSetting, ...]:
-    """From {name: multiplier}, or from a list of {"name", "multiplier"}, whose order a database keeps."""
+    """From {name: multiplier}, or from a list of {"name", "multiplier"}, whose order a database preserves."""
     pairs = list(value.items()) if isinstance(value, Mapping) else _pairs(value)
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):

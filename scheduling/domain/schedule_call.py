@@ -13,7 +13,7 @@ Stopwatch = Callable[[], int]
 
 
 def no_stopwatch() -> int:
-    """Time stands still: the engine has no clock of its own."""
+    """Always 0: the engine has no clock of its own."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""From Placement's columns to what the engine takes of them: who has a candidate, why others have none, and which."""
+"""This module makes candidate sets of Placement's columns: who has a candidate, which one, and why others have none."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -63,10 +63,10 @@ def only_target(request: ScheduleRequest, nodes: Collection[NodeName]) -> UUID |
 def candidate_set(
     columns: FleetColumns, query: CandidateQuery, nodes: Mapping[UUID, str], *, target: UUID | None = None
 ) -> CandidateSet:
-    """How the search judges these nodes (the same uuids as text). `target`: the only one that in_tree leaves.
+    """How the search judges these nodes (the same uuids as text). `target` is the only one that in_tree leaves.
 
-    Where somebody shares, in_tree is dropped: it would shut out what a wanted host lives on. No candidates are made
-    here: thousands of them would cost far more than to judge by vectors, and one is wanted.
+    Where providers are shared, in_tree is dropped: it would shut out the provider that a wanted host lives on. No
+    candidates are made here: thousands of them would cost far more than judging by vectors, and one is wanted.
     """
     fleet = columns.view()
     if target is not None and fleet.served:
@@ -87,15 +87,20 @@ def first_candidate(columns: FleetColumns, query: CandidateQuery, root: UUID) ->
 
 
 def _is_of(columns: FleetColumns, candidate: AllocationCandidate, root: UUID, lenders: frozenset[UUID]) -> bool:
-    """Takes from the tree, or from nobody but those that share with it; not a tree of their own that they serve."""
+    """Whether a candidate takes from the tree of `root`, or from nobody but those that share with it; not from a tree
+    of their own that they serve.
+    """
     rows = columns.row_of
     top = rows[root]
     return all(columns.trees.root[rows[uuid]] == top or uuid in lenders for uuid in candidate.allocations)
 
 
 class _Outside(NamedTuple):
-    """Which of these nodes are no roots of these trees. Both are replaced, never changed, when somebody comes or goes,
-    so the answer to the last question mostly is the answer to the next."""
+    """Which of these nodes are no roots of these trees: the last answer, which mostly is the next one.
+
+    Invariant: `trees` and `nodes` are replaced, never changed, when a provider or node comes or goes; so identity of
+    both objects is enough to know that the answer still holds.
+    """
 
     trees: TreeIndex
     nodes: Mapping[UUID, str]
@@ -109,14 +114,10 @@ def _outside(fleet: FleetView, nodes: Mapping[UUID, str]) -> tuple[str, ...]:
     for last in _LAST:
         if last.trees is fleet.trees and last.nodes is nodes:
             return last.texts
-    texts = tuple(text for uuid, text in nodes.items() if not _is_root(fleet, uuid))
+    rows, children = fleet.row_of, fleet.trees.parent
+    texts = tuple(text for uuid, text in nodes.items() if uuid not in rows or rows[uuid] in children)
     _LAST[:] = [_Outside(fleet.trees, nodes, texts)]
     return texts
-
-
-def _is_root(fleet: FleetView, uuid: UUID) -> bool:
-    row = fleet.row_of.get(uuid)
-    return row is not None and row not in fleet.trees.parent
 
 
 def _spread_roots(fleet: FleetView) -> Iterator[UUID]:

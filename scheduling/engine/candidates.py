@@ -1,7 +1,8 @@
 """The placement stage where Placement's own search was asked: its candidates decide, whatever they are made of.
 
-A host whose provider stands alone is told why by the table's columns, which keep thousands of refusals small; a host
-with nested or shared providers by the search itself. Within a batch, what its earlier instances take is counted.
+For a host whose provider has neither children nor sharing providers, the table's columns give the reason, which keeps
+thousands of refusals small; for a host with nested or shared providers the search itself does. Within a batch, what its
+earlier instances take is counted.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Set
@@ -27,7 +28,7 @@ _NO_CANDIDATE = Refusal(RefusalReason.NO_CANDIDATE)
 class Candidates:
     """The candidates of one run, fewer with each instance of the batch that takes one.
 
-    `is_spread` marks the rows of the set's `spread`.
+    `is_spread` is true at the rows of the set's `spread`.
     """
 
     def __init__(self, table: HostTable, found: CandidateSet) -> None:
@@ -39,7 +40,7 @@ class Candidates:
         self.is_spread = _marks(table, found.spread)
 
     def refuse(self, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
-        """Hosts without a candidate; later in a batch those that have none any more."""
+        """The hosts without a candidate; later in a batch, those that have none any more."""
         if spec.index:
             return self._refuse_taken(spec, hosts)
         hosts = self._in_scope(hosts).where_flagged(self._is_refused)
@@ -68,7 +69,7 @@ class Candidates:
         return claimed.get(UUID(node), {})
 
     def _in_scope(self, hosts: Hosts) -> Hosts:
-        """Where one node alone was judged, the others are left to the stage that knows why they are not wanted."""
+        """Where a single node was judged, the others are left to the stage that knows why they are not wanted."""
         if self._found.scope is None:
             return hosts
         row = hosts.table.row_by_uuid.get(self._found.scope)
@@ -98,7 +99,7 @@ class Candidates:
         return {str(fleet.fact(row).uuid) for row in roots}
 
     def _why_not_again(self, node: str) -> Refusal | None:
-        """None while the node's tree has a candidate, the first or another one."""
+        """Why the node takes no further instance; None while its tree has a candidate, the first or another one."""
         self._first.pop(node, None)
         if self.allocations(node):
             return None
@@ -125,7 +126,7 @@ def _marks(table: HostTable, nodes: Set[str]) -> BoolArray:
 
 
 def _refuse_each(hosts: Hosts, why: Callable[[str], Refusal | None]) -> list[RefusalGroup]:
-    """One question for each host. Refusals that differ in their numbers alone share a group."""
+    """Each host is asked about by itself. Refusals that differ in their numbers only share a group."""
     found: dict[Hashable, tuple[list[int], list[Refusal]]] = {}
     for row in hosts.rows.tolist():
         refusal = why(hosts.table.uuids[row])

@@ -1,4 +1,4 @@
-"""Makes a host table from plain rows."""
+"""This module makes a host table, which is columns, from plain rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ NO_INVENTORY = InventoryRow(total=0)
 
 
 def row_order(row: HostRow) -> tuple[str, str, str]:
-    """What rows of a table are sorted by."""
+    """The key by which the rows of a table are sorted."""
     return row.host, row.nodename, row.uuid
 
 
@@ -103,7 +103,7 @@ def _inventory_columns(rows: Sequence[InventoryNumbers]) -> InventoryColumns:
 
 
 def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
-    """The smaller of what is not promised and what the disk can surely still take."""
+    """The free disk is the smaller of what no allocation takes and what the host says that its disk can still take."""
     free = disk.total - disk.reserved - disk.used
     disk_min = [row.disk_available_least_gib for row in rows]
     bound = np.array([free[at] if each is None else each for at, each in enumerate(disk_min)], dtype=np.int64)
@@ -111,29 +111,28 @@ def _free_disk_mb(rows: Sequence[HostRow], disk: InventoryColumns) -> IntArray:
 
 
 def instance_count(row: HostRow) -> int:
-    """How many instances it has: told, or counted."""
+    """How many instances the host has: the number of the row, or the instances counted where the row has none."""
     return len(row.instances) if row.num_instances is None else row.num_instances
 
 
 def aggregate_columns(hosts: Sequence[str], aggregates: Iterable[AggregateRow]) -> dict[str, Any]:
     """The columns of a table that follow from aggregates, by name."""
     sets = tuple(sorted(aggregates, key=lambda each: (each.name, each.uuid)))
-    members = _memberships(hosts, sets)
+    by_host = _index((host, at) for at, aggregate in enumerate(sets) for host in aggregate.hosts)
+    members = intern([by_host.get(host, ()) for host in hosts])
     return {"aggregates": sets, "aggregate_sets": members, "zones": _zones(members, sets)}
 
 
 def rows_of_instances(rows: Sequence[HostRow]) -> Mapping[str, tuple[int, ...]]:
-    """Where each instance is."""
+    """The rows on which each instance is, by its uuid."""
     return _index((uuid, at) for at, row in enumerate(rows) for uuid in row.instances)
 
 
-def _memberships(hosts: Sequence[str], aggregates: Sequence[AggregateRow]) -> Interned[tuple[int, ...]]:
-    by_host = _index((host, at) for at, aggregate in enumerate(aggregates) for host in aggregate.hosts)
-    return intern([by_host.get(host, ()) for host in hosts])
-
-
 def _zones(members: Interned[tuple[int, ...]], aggregates: Sequence[AggregateRow]) -> Interned[str | None]:
-    """The zone of each host: that of its first aggregate with one (services see to it that there is one only)."""
+    """The zone of each host is that of its first aggregate with a zone.
+
+    Invariant, kept by the services that write aggregates: a host is in one zone only.
+    """
     return Interned(tuple(_zone([aggregates[at] for at in one]) for one in members.values), members.codes)
 
 
@@ -142,12 +141,12 @@ def _zone(aggregates: Iterable[AggregateRow]) -> str | None:
 
 
 def image_property_key(properties: Mapping[tuple[str, str], int]) -> frozenset[tuple[tuple[str, str], int]]:
-    """What makes two counts of image properties the same."""
+    """Two counts of image properties with the same key are the same."""
     return frozenset(properties.items()) if properties else frozenset()
 
 
 def min_service_version(rows: Sequence[HostRow]) -> int:
-    """One that is forced down does not hold the others back."""
+    """The oldest version among the services; one that is forced down does not hold the others back."""
     versions = (row.service.get("version") or 0 for row in rows if not row.service.get("forced_down"))
     return min(versions, default=0)
 

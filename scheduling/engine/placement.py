@@ -1,7 +1,8 @@
-"""Which hosts have the traits, the aggregates and the room: Placement's rules over columns, a provider for each host.
+"""This module says which hosts have the traits, the aggregates and the room: Placement's rules over columns, a provider
+for each host.
 
-That is all there is to say of a host whose provider stands alone; others are for `engine.candidates`. It only
-proposes. The claim decides, by the same arithmetic in the database.
+That is all for a host whose provider has neither children nor sharing providers; `engine.candidates` judges the others.
+Invariant: this module only proposes. The claim decides, by the same arithmetic in the database.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,9 @@ from scheduling.domain.trace.trace import Lack, Nearest, Round
 
 
 def refuse_unfit(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
-    """Aggregates, traits, then room; within a batch, where only room changes, room alone, and only where it did."""
+    """The hosts outside the aggregates, then those without the traits, then those without room. Within a batch only
+    room changes, so only room is judged, and only on hosts that were placed on.
+    """
     if spec.index:
         return refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()))
     traits, room = partial(_refuse_traits, spec.resources), partial(refuse_no_room, spec.resources)
@@ -89,7 +92,7 @@ def _refuse_traits_of(resources: ResourceRequest, hosts: Hosts) -> list[RefusalG
 
 
 def refuse_full(amounts: Mapping[str, int], hosts: Hosts) -> list[RefusalGroup]:
-    """Class by class; the first that is short is the reason."""
+    """The hosts without these amounts. Classes are judged in turn, and the first that is short is the reason."""
     rules = [partial(_refuse_class, name, amount) for name, amount in amounts.items()]
     return refuse_in_turn(hosts, rules)
 
@@ -143,9 +146,10 @@ _ROOM = frozenset({*_CLASS_SHORT, RefusalReason.RESOURCE_SHORT})
 def nearest(
     table: HostTable, resources: ResourceRequest, rounds: tuple[Round, ...], is_spread: BoolArray | None = None
 ) -> Nearest | None:
-    """Of the live hosts refused for want of room the one that lacks least, summed over the parts of each amount.
+    """Of the live hosts that were refused for want of room, the one that lacks least, summed over the parts of
+    each amount.
 
-    Of hosts in `is_spread` the columns do not tell what they lack: what they were refused for counts alone.
+    Columns do not say what hosts in `is_spread` lack: for these only what they were refused for counts.
     """
     groups = [group for each in rounds for group in each.refusals if group.refusal.reason in _ROOM]
     if is_spread is None:

@@ -1,4 +1,6 @@
-"""What filters and weighers answer, between guards: nonsense is told from an answer, and names whose it is."""
+"""The answers of filters and weighers are checked here, between guards: nonsense becomes PluginFailed, which names the
+plug-in.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -44,7 +46,7 @@ def weigher_answer(
 
 
 def _groups_problem(groups: object, hosts: Hosts) -> str:
-    """Each group is of hosts that were asked about, in the table's order, and no host is in two."""
+    """Each group must be of hosts that were asked about, in the table's order, and no host may be in two."""
     if not isinstance(groups, list) or not all(isinstance(one, RefusalGroup) for one in groups):
         return f"answered {shown(groups)}; a list of refusal groups expected"
     seen = np.zeros(len(hosts.table), dtype=np.bool_)

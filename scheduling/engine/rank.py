@@ -1,4 +1,4 @@
-"""From hosts that passed to an order: weigh, sort, shuffle equals, choose within the subset."""
+"""This module brings hosts that passed into an order: weigh, sort, shuffle equals, choose within the subset."""
 
 import random
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Weighers = Sequence[tuple[Weigher, float | None]]
 
 
 class _Weighed(NamedTuple):
-    """What one weigher made of the hosts, and of what (None: nobody knows)."""
+    """What one weigher made of the hosts, and which objects it read (None: nobody knows)."""
 
     read: tuple[object, ...] | None
     column: WeigherColumn
@@ -29,8 +29,9 @@ class _Weighed(NamedTuple):
 class Ranker:
     """Ranks the hosts for one instance of a batch after the other.
 
-    A weigher is asked again only where something changed that it reads: most of them read what a placement leaves as
-    it is, and the rankings of the trace then share their columns.
+    A weigher is asked again only where something changed that it reads. Invariant: what a weigher reads is compared by
+    identity, since tables and columns are replaced, never changed. Most weighers read what a placement leaves as it is,
+    and the rankings of the trace then share their columns.
     """
 
     def __init__(self, weighers: Weighers, policy: Policy, rng: random.Random) -> None:
@@ -59,14 +60,19 @@ class Ranker:
         return found
 
     def _own_order(self, scores: FloatArray) -> IntArray | None:
-        """None where nothing but the scores decides."""
+        """The order that chance decides with the scores; None where nothing but the scores decides."""
         policy = self._policy
         if policy.host_subset_size == 1 and not policy.shuffle_best_same_weighed_hosts:
             return None
         order = best_first(scores)
         if policy.shuffle_best_same_weighed_hosts:
-            order = _shuffled(order, int(np.count_nonzero(scores == scores[order[0]])), self._rng)
-        return _chosen_first(order, policy.host_subset_size, self._rng)
+            equals = int(np.count_nonzero(scores == scores[order[0]]))
+            best = order[:equals].tolist()
+            self._rng.shuffle(best)
+            order = np.concatenate([np.array(best, dtype=np.int64), order[equals:]])
+        # One of the first few, chosen at random, moves to the front; the others keep their order.
+        at = self._rng.randrange(min(policy.host_subset_size, len(order)))
+        return np.concatenate([order[at : at + 1], order[:at], order[at + 1 :]]) if at else order
 
 
 def _weigh(
@@ -85,15 +91,3 @@ def _are_same(some: tuple[object, ...] | None, others: tuple[object, ...] | None
     if some is None or others is None:
         return False
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
-
-
-def _shuffled(order: IntArray, equals: int, rng: random.Random) -> IntArray:
-    head = order[:equals].tolist()
-    rng.shuffle(head)
-    return np.concatenate([np.array(head, dtype=np.int64), order[equals:]])
-
-
-def _chosen_first(order: IntArray, subset_size: int, rng: random.Random) -> IntArray:
-    """One of the first few, at random, moves to the front; the others keep their order."""
-    at = rng.randrange(min(subset_size, len(order)))
-    return np.concatenate([order[at : at + 1], order[:at], order[at + 1 :]]) if at else order

@@ -1,4 +1,4 @@
-"""Nova's filter scheduler as one pure function: a snapshot and a request in, a plan with its reasons out."""
+"""Nova's filter scheduler as one pure function: it takes a snapshot and a request, and gives a plan with reasons."""
 
 import math
 import random
@@ -11,7 +11,7 @@ import numpy as np
 
 from controlplane.kernel.reasons import Refusal
 from scheduling.domain.columns import FloatArray, IntArray
-from scheduling.domain.hosts.candidates import Amounts, CandidateSet
+from scheduling.domain.hosts.candidates import CandidateSet
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_state import HostState
 from scheduling.domain.hosts.host_table import HostTable
@@ -66,7 +66,7 @@ def refusals_by_stage(
 
 
 class _Run:
-    """The state of one call: what is left of the fleet after each instance."""
+    """The state of one call: what is left of the fleet after each instance of the batch."""
 
     def __init__(self, call: ScheduleCall) -> None:
         self.table = snapshot = call.table
@@ -146,7 +146,7 @@ class _Run:
     def _refuse(
         self, hosts: Hosts, runs: Iterator[StageRun]
     ) -> tuple[Hosts, tuple[Stage, ...], tuple[RefusalGroup, ...]]:
-        """Stage after stage, until none is left: each host leaves with its first refusal."""
+        """Ask stage after stage until no host is left: each host leaves with its first refusal."""
         stages: list[Stage] = []
         refusals: list[RefusalGroup] = []
         for name, refuse in runs:
@@ -161,7 +161,7 @@ class _Run:
         return hosts, tuple(stages), tuple(refusals)
 
     def _stages(self, spec: RequestSpecView) -> Iterator[StageRun]:
-        """Within a batch only room, and filters whose answer can change, are asked again."""
+        """The stages of an instance. After the first, only room and filters whose answer can change are asked."""
         if not self.rounds:
             if self.claims_lost:
                 yield "claim", partial(refuse_lost, self.claims_lost)
@@ -288,25 +288,27 @@ class _Run:
         )
 
     def _allocations(self, row: int) -> dict[str, dict[str, int]]:
-        """By provider, where that is not just the request's amounts of the host's own."""
+        """The amounts by provider; empty where they are just the request's amounts on the host's own provider."""
         node = self.table.uuids[row]
-        found = _as_text(self.candidates.allocations(node)) if self.candidates else {}
+        found = self.candidates.allocations(node) if self.candidates else {}
+        if found:
+            return {str(provider): dict(classes) for provider, classes in found.items()}
         needs = self._needs(row)
-        return {node: dict(needs.amounts)} if not found and needs is not self.resources else found
+        return {} if needs is self.resources else {node: dict(needs.amounts)}
 
     def _needs(self, row: int) -> ResourceRequest:
         """What the request is on this host: dedicated CPUs are PCPU where it offers some, else VCPU."""
         return self.resources.on(has_pcpu=bool(self.table.inventory(PCPU).total[row] > 0))
 
     def _limits(self, row: int) -> dict[str, Any]:
-        """What filters want the host to keep to: from columns, and what per-host filters wrote into its state."""
+        """The limits that filters give the host: from columns, and what per-host filters wrote into its state."""
         columns = {name: float(column[row]) for name, column in self.limits.items()}
         limits: dict[str, Any] = {name: limit for name, limit in columns.items() if not math.isnan(limit)}
         return {**limits, **self.states[row].limits} if row in self.states else limits
 
 
 def _ask_placed(ask: Callable[[Hosts], list[RefusalGroup]], hosts: Hosts) -> list[RefusalGroup]:
-    """Ask of those hosts alone that an earlier instance of the batch went to."""
+    """Ask only about the hosts that an earlier instance of the batch went to."""
     changed = hosts.only(hosts.table.placed_rows())
     return ask(changed) if len(changed) else []
 
@@ -316,10 +318,6 @@ def _from_best(ranking: Ranking, likely: int) -> Iterator[int]:
     first = ranking.leaders(likely).tolist()
     yield from first
     yield from ranking.order[len(first) :].tolist()
-
-
-def _as_text(amounts: Amounts) -> dict[str, dict[str, int]]:
-    return {str(provider): dict(classes) for provider, classes in amounts.items()}
 
 
 def _with_members(request: ScheduleRequest) -> GroupSnapshot | None:

@@ -1,4 +1,4 @@
-"""Hosts that the request itself names: the requested destination, those to ignore, those forced."""
+"""The hosts that the request itself names: the requested destination, those to ignore, those forced."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from scheduling.domain.request.schedule_request import Destination
 
 
 def refuse_untargeted(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
-    """Exact matches of the destination only; none of the ignored; of the forced only those. Then the rest."""
+    """Refuse all but exact matches of the destination, then the ignored hosts, then all but the forced ones."""
     rules = []
     if spec.requested_destination is not None:
         rules.append(partial(_refuse_others, spec.requested_destination))

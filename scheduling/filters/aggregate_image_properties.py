@@ -1,4 +1,4 @@
-"""AggregateImagePropertiesIsolation: aggregates kept for images with certain properties."""
+"""AggregateImagePropertiesIsolation: aggregates reserved for images with certain properties."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""AggregateMultiTenancyIsolation: hosts kept for the projects their aggregates name."""
+"""AggregateMultiTenancyIsolation: hosts reserved for the projects that their aggregates name."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ class AggregateMultiTenancyIsolation(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
-        """Hosts kept for other projects."""
+        """Hosts reserved for other projects."""
         aggregates, project = hosts.table.aggregates, spec.project_id
 
         def judge(members: tuple[int, ...]) -> Refusal | None:

@@ -13,5 +13,4 @@ class AllHostsFilter(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
-        """None."""
         return []

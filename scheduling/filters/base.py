@@ -1,4 +1,4 @@
-"""The two forms of a filter: over columns (ours) and host by host (Nova's, for plug-ins)."""
+"""The two forms of a filter: one judges columns (ours), the other one host after the other (Nova's, for plug-ins)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -40,8 +40,10 @@ class Filter(ABC):
 
 
 class BaseHostFilter(Filter):
-    """A filter that looks at one host at a time, as Nova's do: override `host_passes`, or `filter_all` for a rule that
-    compares hosts. Where the last parameter is called `filter_properties`, the request comes in Icehouse's older form.
+    """A filter that judges one host at a time, as Nova's do.
+
+    Override `host_passes`, or `filter_all` for a rule that compares hosts. Where the last parameter is called
+    `filter_properties`, the request comes in Icehouse's older form.
     """
 
     def host_passes(self, host_state: HostState, spec_obj: RequestSpecView) -> bool | Refusal:
@@ -49,7 +51,7 @@ class BaseHostFilter(Filter):
         raise NotImplementedError
 
     def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpecView) -> Iterable[HostState]:
-        """Those of these host states that pass."""
+        """The host states that pass."""
         return (state for state in filter_obj_list if _is_passed(self.host_passes(state, spec_obj)))
 
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
@@ -70,7 +72,7 @@ class HasFilterAll(Protocol):
     """Anything that answers for all hosts at once, with those that pass."""
 
     def filter_all(self, filter_obj_list: Iterable[HostState], spec_obj: RequestSpecView) -> Iterable[HostState]:
-        """Those of these host states that pass."""
+        """The host states that pass."""
 
 
 class ForeignFilter(Filter):
@@ -113,7 +115,7 @@ def refusals_by_host(
 
 
 def _refused_of_all(plugin: HasFilterAll, name: str, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
-    """Those that a `filter_all` leaves out. What it gives back must be of what it was given."""
+    """The hosts that a `filter_all` leaves out. Whatever it returns must be among the host states that it was given."""
     states = {id(state): row for row in hosts.rows.tolist() for state in (hosts.state(row),)}
     with plugin_guard("filter", name):
         request: Any = request_for(plugin.filter_all, spec)

@@ -29,7 +29,7 @@ class SimpleCIDRAffinityFilter(Filter):
         try:
             network = ip_network(wanted, strict=False)
         except ValueError as error:
-            # Nova fails the whole request here; the hints are the user's own mistake, and this tells which.
+            # Nova fails the whole request here; the hints are the user's own mistake, and the refusal says which.
             return refuse(np.ones(len(hosts), dtype=np.bool_), available="no such network", detail=str(error))
         addresses = [hosts.table.host_ip[row] for row in hosts.rows.tolist()]
         outside = np.array([not _inside(address, network) for address in addresses], dtype=np.bool_)

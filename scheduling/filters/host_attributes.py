@@ -56,15 +56,9 @@ def attribute_column(hosts: Hosts, name: str) -> Interned[Any] | None:
         return Interned(tuple(values.tolist()), codes.astype(np.int64))
     if name in _NAMES:
         return Interned(_NAMES[name](table), np.arange(len(table), dtype=np.int64))
-    if name in _NOT_ASKED or name.startswith("_"):
+    if name in _NOT_ASKED or name.startswith("_") or name not in vars(hosts.state(int(hosts.rows[0]))):
         return None
-    if name in vars(hosts.state(int(hosts.rows[0]))):
-        return _by_state(hosts, name)
-    return None
-
-
-def _by_state(hosts: Hosts, name: str) -> Interned[Any]:
-    """The slow way, for the attributes that are not one column."""
-    codes = np.zeros(len(hosts.table), dtype=np.int64)
+    # Attributes that are not one column are read from host states, which is slow.
+    codes = np.zeros(len(table), dtype=np.int64)
     codes[hosts.rows] = np.arange(len(hosts), dtype=np.int64)
     return Interned(tuple(getattr(hosts.state(row), name) for row in hosts.rows.tolist()), codes)

@@ -39,8 +39,8 @@ class JsonFilter(Filter):
     """Hint `query`, a JSON list of an operator and its arguments, which may be such lists again.
 
     `=`, `<`, `>`, `<=`, `>=` compare the first argument with every other; `in` wants it among the others; `not` negates
-    each; `or`, `and`. `$name.key` stands for an attribute of the host, or a key of a dictionary there; what is unknown
-    is dropped, and a comparison with fewer than two arguments left is false. A list as the result counts if any of it
+    each; `or`, `and`. `$name.key` is an attribute of the host, or a key of a dictionary there; what is unknown is
+    dropped, and a comparison with fewer than two arguments left is false. A list as the result counts if any of it
     does. Nova fails a request whose query it cannot read or compare; here it fits no host, and the refusal says why.
     """
 

@@ -35,7 +35,7 @@ class NUMATopologyFilter(Filter):
             return []
         table = hosts.table
         cpu, ram = table.inventory(VCPU).allocation_ratio, table.inventory(MEMORY_MB).allocation_ratio
-        # Without devices to be near, pools do not tell hosts apart.
+        # Without devices to be near, pools make no difference between hosts.
         pools = beside(hosts, table.pci_pools) if spec.pci_requests else constant((), len(hosts))
         ratios = [interned_floats(hosts.of(each)) for each in (cpu, ram)]
         columns: list[Interned[Any]] = [beside(hosts, table.numa_topologies), pools, *ratios]

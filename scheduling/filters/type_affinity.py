@@ -1,4 +1,4 @@
-"""Flavors kept to themselves: one flavor at a time on a host, or the flavors that an aggregate names."""
+"""Hosts of one flavor: one flavor at a time on a host, or the flavors that an aggregate names."""
 
 from typing import ClassVar
 
@@ -33,7 +33,7 @@ class AggregateTypeAffinityFilter(Filter):
     run_filter_once_per_request: ClassVar[bool] = True
 
     def refusals(self, hosts: Hosts, spec: RequestSpecView) -> list[RefusalGroup]:
-        """Hosts kept for other flavors."""
+        """Hosts reserved for other flavors."""
         aggregates, wanted = hosts.table.aggregates, spec.flavor.name
 
         def judge(members: tuple[int, ...]) -> Refusal | None:

@@ -1,4 +1,4 @@
-"""All that is wrong with a policy's body, each with the field, a code and a sentence."""
+"""This module finds all that is wrong with a policy's body: for each problem the field, a code and a sentence."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PLUGIN_FAILED, EMPTY = "plugin_failed", "empty"
 
 @dataclass(frozen=True, slots=True)
 class PolicyProblem:
-    """One thing that keeps a policy from being used. `field` is a path such as `weighers.RAMWeigher`.
+    """One thing for which a policy cannot be used. `field` is a path such as `weighers.RAMWeigher`.
 
     `code` is one of unknown_setting, wrong_type, out_of_range, named_twice, empty, plugin_not_found,
     plugin_not_allowed, plugin_failed.
@@ -88,11 +88,7 @@ def _weighers(policy: Policy) -> Iterator[PolicyProblem]:
     for setting in policy.weighers:
         field = f"weighers.{setting.name}"
         failed = list(_loads(weigher_get, setting.name, field))
-        yield from failed or _loads(partial(_check_multiplier, setting.multiplier), setting.name, field)
-
-
-def _check_multiplier(multiplier: float | None, name: str) -> None:
-    multiplier_check(name, multiplier)
+        yield from failed or _loads(partial(multiplier_check, multiplier=setting.multiplier), setting.name, field)
 
 
 def _loads(get: Callable[[str], object], name: str, field: str) -> Iterator[PolicyProblem]:

@@ -35,7 +35,7 @@ def fragmentation(table: HostTable, trace: Trace) -> float | None:
     For instances 2, 4 and 8 times as large as the one placed: 1 - (how many fit, host by host) / (how many would if
     all free room were on one host), on average; sizes of which not even one would are left out. (For its own size it
     would say nothing: wherever an instance goes, one less fits.) Hosts that are up and enabled count. None when
-    nothing was placed. Rooms of child and sharing providers are not looked at.
+    nothing was placed. The room of child and sharing providers is not compared.
     """
     wanted = {name: amount for name, amount in trace.resources.items() if amount > 0}
     if trace.outcome is not Outcome.SELECTED or not wanted:

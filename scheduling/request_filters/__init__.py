@@ -1,7 +1,7 @@
-"""Request filters: what the request, its flavor and image ask of hosts before filters and room are looked at.
+"""Request filters: what the request, its flavor and image ask of hosts before filters and room are judged.
 
 Each is a pure function that adds traits or aggregates to the request, so that Placement's search leaves out at once
-what could never serve; and each host it leaves out is told why.
+what could never serve; and each host it leaves out has its reason.
 """
 
 from scheduling.request_filters.base import Addition, RequestFilter, Surroundings

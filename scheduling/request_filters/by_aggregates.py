@@ -1,7 +1,5 @@
 """Request filters that speak of aggregates: those of the project, the zone, the networks, and those to stay out of."""
 
-from collections.abc import Mapping
-
 from controlplane.kernel.errors import Invalid
 from scheduling.domain.hosts.host_rows import ZONE_KEY
 from scheduling.domain.request.resources import resource_request
@@ -41,7 +39,14 @@ def isolate_aggregates(request: ScheduleRequest, around: Surroundings) -> Additi
     """Out of aggregates that demand a trait which neither flavor nor image requires."""
     if not around.options.enable_isolated_aggregate_filtering:
         return NOTHING
-    demanded = {each.uuid: _demanded(each.metadata) for each in around.aggregates}
+    demanded = {
+        each.uuid: frozenset(
+            key.removeprefix(TRAIT_PREFIX)
+            for key, value in each.metadata.items()
+            if key.startswith(TRAIT_PREFIX) and value == REQUIRED
+        )
+        for each in around.aggregates
+    }
     if not any(demanded.values()):
         return NOTHING
     wanted = resource_request(request).required
@@ -57,9 +62,3 @@ def routed_networks_filter(request: ScheduleRequest, around: Surroundings) -> Ad
         if not each.segment_aggregates:
             raise Invalid(f"no aggregates found for the network {each.network_id}", field="networks")
     return Addition(member_of=tuple(frozenset(each.segment_aggregates or ()) for each in routed))
-
-
-def _demanded(metadata: Mapping[str, str]) -> frozenset[str]:
-    """The traits that an aggregate is kept for."""
-    keys = (key for key, value in metadata.items() if key.startswith(TRAIT_PREFIX) and value == REQUIRED)
-    return frozenset(key.removeprefix(TRAIT_PREFIX) for key in keys)

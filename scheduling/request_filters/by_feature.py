@@ -53,7 +53,7 @@ def virtio_sound_filter(request: ScheduleRequest, around: Surroundings) -> Addit
 
 
 def tpm_secret_security_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
-    """Hosts that keep the secrets of a virtual TPM as the flavor says: the user's unless it says otherwise.
+    """Hosts that store the secrets of a virtual TPM as the flavor says: the user's unless it says otherwise.
 
     Raises Invalid for versions, models and ways that there are none of.
     """

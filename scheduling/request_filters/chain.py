@@ -41,7 +41,7 @@ REQUEST_FILTERS: tuple[RequestFilter, ...] = (
     tpm_secret_security_filter,
     owner_nova_filter,
 )
-"""In Nova's order. None looks at what another added."""
+"""The request filters in Nova's order. None reads what another added."""
 
 
 @dataclass(frozen=True, slots=True)

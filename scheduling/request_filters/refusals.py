@@ -1,4 +1,4 @@
-"""Why a host is out already by the request filters, host by host, before room is looked at.
+"""Why a host is out already by the request filters, host by host, before room is judged.
 
 Placement's search leaves these hosts out as well; here they get the reason in the words of the rule that did it.
 """
@@ -49,7 +49,7 @@ def refuse_by_request(spec: RequestSpecView, additions: Mapping[str, Addition], 
 
 
 def _refuse_disabled(hosts: Hosts) -> list[RefusalGroup]:
-    """Disabled by an operator, or marked so by the trait that Nova mirrors it in."""
+    """Hosts that an operator disabled, or that have the trait in which Nova mirrors that."""
     table = hosts.table
     marked = np.array([STATUS_DISABLED in traits for traits in table.trait_sets.values], dtype=np.bool_)
     off = ~hosts.of(table.enabled) | marked[hosts.of(table.trait_sets.codes)]

@@ -47,4 +47,4 @@ class HasSchedule(Protocol):
     """Anything that schedules; it need not inherit from us. All else that a `Scheduler` has may be left out."""
 
     def schedule(self, call: ScheduleCall) -> Trace:
-        """As `Scheduler.schedule`."""
+        """The plan for one call, under the rules of `Scheduler.schedule`."""

@@ -5,12 +5,11 @@ from scheduling.schedulers.filter_scheduler import FilterScheduler
 
 
 class CachingScheduler(FilterScheduler):
-    """Looks at the fleet again only when the last look is older than the policy's option `cached_view_age_s`.
+    """Reads the fleet again only when the last read is older than the policy's option `cached_view_age_s`.
 
     It never grants from the old view: the claim decides in the database, whether the chosen hosts are still up and
-    enabled is asked anew, and what fails there, or finds no host, is decided on a fresh look.
+    enabled is asked anew, and what fails there, or finds no host, is decided on a fresh read.
     """
 
     def view_age_s(self, policy: Policy) -> float:
-        """The policy's option."""
         return policy.options.cached_view_age_s

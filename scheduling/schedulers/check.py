@@ -1,4 +1,4 @@
-"""Is the plan of somebody else's scheduler one that can be claimed, kept and read? Ours are not asked."""
+"""The plan of somebody else's scheduler is checked here: can it be claimed, stored and read? Ours are not checked."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
-from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Trace, TraceSelection
+from scheduling.domain.trace.trace import Outcome, Round, Trace, TraceSelection
 from scheduling.request_filters import filter_request, surroundings_of
 from scheduling.topology.domain.numa.constraint import guest_topology
 
@@ -85,7 +85,10 @@ def _resource_problems(trace: Trace, resources: Mapping[str, int]) -> Iterator[s
 def _host_problems(trace: Trace, table: HostTable) -> Iterator[str]:
     for each in trace.selections:
         yield from _selection_problems(each.selected, table)
-        yield from _alternate_problems(each, table)
+        for one in each.alternates:
+            yield from _selection_problems(one, table)
+            if one.cell_uuid != each.selected.cell_uuid or one.compute_node_uuid == each.selected.compute_node_uuid:
+                yield f"the alternate {one.host} is in another cell than {each.selected.host}, or is that host itself"
 
 
 def _selection_problems(one: Any, table: HostTable) -> Iterator[str]:
@@ -95,13 +98,6 @@ def _selection_problems(one: Any, table: HostTable) -> Iterator[str]:
     if not isinstance(one.availability_zone, str) or not math.isfinite(one.score) or one.rank < 1:
         yield f"zone, score or rank of {one.host} are out of range"
     json.dumps(one.limits, allow_nan=False)
-
-
-def _alternate_problems(each: InstanceSelection, table: HostTable) -> Iterator[str]:
-    for one in each.alternates:
-        yield from _selection_problems(one, table)
-        if one.cell_uuid != each.selected.cell_uuid or one.compute_node_uuid == each.selected.compute_node_uuid:
-            yield f"the alternate {one.host} is in another cell than {each.selected.host}, or is that host itself"
 
 
 def _row_problems(trace: Trace, count: int) -> Iterator[str]:

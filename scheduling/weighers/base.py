@@ -1,4 +1,4 @@
-"""The two forms of a weigher: over columns (ours) and host by host (Nova's, for plug-ins)."""
+"""The two forms of a weigher: one weighs columns (ours), the other one host after the other (Nova's, for plug-ins)."""
 
 import math
 from abc import ABC, abstractmethod
@@ -41,8 +41,10 @@ class Weigher(ABC):
         return type(self).__name__
 
     def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...] | None:
-        """All of the table that its answer depends on. While these very objects stay, and the hosts, the answer for one
-        instance of a batch stands for the next. None: ask anew for every instance.
+        """All objects of the table on which its answer depends. None: it is asked anew for every instance.
+
+        Invariant: while these very objects and the hosts stay the same, the answer for one instance of a batch is the
+        answer for the next.
         """
         return None
 
@@ -55,7 +57,7 @@ class Weigher(ABC):
         return self.raw(hosts, spec), self.multipliers(hosts, spec, configured)
 
     def multipliers(self, hosts: Hosts, spec: RequestSpecView, configured: float | None) -> Multiplier:
-        """The policy's multiplier, or per host the least that its aggregates name."""
+        """The policy's multiplier, or per host the minimum that its aggregates name."""
         default = self.default_multiplier if configured is None else configured
         if not self.multiplier_key:
             return self.direction * default
@@ -63,8 +65,10 @@ class Weigher(ABC):
 
 
 class BaseHostWeigher(Weigher):
-    """A weigher that looks at one host at a time, as Nova's do: override `_weigh_object`, and where the multiplier
-    depends on the host `weight_multiplier`. A multiplier in the policy goes before the latter.
+    """A weigher that judges one host at a time, as Nova's do.
+
+    Override `_weigh_object`, and `weight_multiplier` where the multiplier depends on the host. A multiplier in the
+    policy goes before the latter.
     """
 
     def weight_multiplier(self, host_state: HostState) -> float:

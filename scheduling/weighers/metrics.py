@@ -41,8 +41,10 @@ class MetricsWeigher(Weigher):
         sums = np.zeros(len(hosts), dtype=np.float64)
         lost = np.zeros(len(hosts), dtype=np.bool_)
         matters = np.broadcast_to(np.asarray(multiplier) != 0, len(hosts))
+        column = hosts.table.metrics
+        codes = hosts.of(column.codes)
         for name, ratio in options.metrics_weight_setting.items():
-            values = _metric(hosts, name)
+            values = np.array([_number(one, name) for one in column.values], dtype=np.float64)[codes]
             lacking = np.isnan(values)
             if options.metrics_required:
                 self._check(hosts, lacking, name)
@@ -58,14 +60,8 @@ class MetricsWeigher(Weigher):
             raise PluginFailed(message, plugin=self.name, host=host)
 
 
-def _metric(hosts: Hosts, name: str) -> FloatArray:
-    """The metric of each host, NaN where it is not reported."""
-    column = hosts.table.metrics
-    values = np.array([_number(one, name) for one in column.values], dtype=np.float64)
-    return values[hosts.of(column.codes)]
-
-
 def _number(metrics: Mapping[str, Any], name: str) -> float:
+    """The metric as a number; NaN where it is not reported, or is no finite number."""
     value = metrics.get(name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
     return float(value) if value is not None and is_number else float("nan")

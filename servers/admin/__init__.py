@@ -1,4 +1,4 @@
-"""The admin of this app. States are only looked at; flavors, key pairs and networks are edited through services."""
+"""The admin of this app. States are read-only; flavors, key pairs and networks are edited through services."""
 
 from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin

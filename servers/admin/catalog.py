@@ -22,7 +22,7 @@ from servers.models import Flavor, Image, KeyPair, Network, ServerGroup, ServerG
 
 
 class FlavorForm(ModelForm[Flavor]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     class Meta:
         model = Flavor
@@ -51,8 +51,6 @@ class FlavorForm(ModelForm[Flavor]):
 
 @admin.register(Flavor)
 class FlavorAdmin(ThroughServicesAdmin):
-    """Sizes on offer."""
-
     form = FlavorForm
     list_display = ["name", "vcpus", "memory_mib", "root_gib", "ephemeral_gib", "swap_mib", "is_public", "disabled"]
     list_filter = ["is_public", "disabled"]
@@ -60,7 +58,6 @@ class FlavorAdmin(ThroughServicesAdmin):
     actions = ["disable", "enable"]
 
     def save_model(self, request: HttpRequest, obj: Flavor, form: Any, change: bool) -> None:
-        """Through the service."""
         fields = {name: form.cleaned_data[name] for name in CHANGEABLE}
         if change:
             flavor_update(flavor_id=obj.pk, changes=fields)
@@ -68,7 +65,6 @@ class FlavorAdmin(ThroughServicesAdmin):
             flavor_create(flavor_id=obj.pk, **fields)
 
     def service_delete(self, obj: Flavor) -> None:
-        """Through the service."""
         flavor_delete(flavor_id=obj.pk)
 
     @admin.action(description="Take no new instances", permissions=["operate"])
@@ -93,7 +89,7 @@ class ImageAdmin(ThroughServicesAdmin):
     actions = ["deactivate", "reactivate"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """By the API."""
+        """Images are made by the API, which takes their data too."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
@@ -111,19 +107,17 @@ class ImageAdmin(ThroughServicesAdmin):
 
     @admin.action(description="Reactivate", permissions=["operate"])
     def reactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
-        """Undo deactivate."""
         run_on_each(self, request, queryset, lambda one: image_reactivate(image_id=one.pk))
 
 
 class KeyPairForm(ModelForm[KeyPair]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     class Meta:
         model = KeyPair
         fields = ["user", "name", "public_key"]
 
     def clean(self) -> dict[str, Any]:
-        """Name and key."""
         cleaned = super().clean() or self.cleaned_data
         if "name" in cleaned:
             problems_on_form(self, problems_found({"name": key_name_reasons(cleaned["name"])}))
@@ -149,12 +143,10 @@ class KeyPairAdmin(ThroughServicesAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: KeyPair, form: Any, change: bool) -> None:
-        """Through the service."""
         made = keypair_create(user_id=obj.user_id, name=obj.name, public_key=obj.public_key)
         obj.pk, obj.fingerprint = made.pk, made.fingerprint
 
     def service_delete(self, obj: KeyPair) -> None:
-        """Through the service."""
         keypair_delete(user_id=obj.user_id, name=obj.name)
 
 
@@ -177,7 +169,7 @@ class ServerGroupAdmin(ReadOnlyAdmin):
 
 
 class NetworkForm(ModelForm[Network]):
-    """The rules of the service, told at the fields."""
+    """The rules of the service, whose problems are shown at the fields."""
 
     # Not the model's field: that only one is the default is what the service sees to, by moving it.
     make_default = BooleanField(required=False, help_text="Instances that ask for no network get this one.")
@@ -187,7 +179,6 @@ class NetworkForm(ModelForm[Network]):
         fields = ["name", "hypervisor_network"]
 
     def clean(self) -> dict[str, Any]:
-        """Names."""
         cleaned = super().clean() or self.cleaned_data
         names = [field for field in ("name", "hypervisor_network") if field in cleaned]
         problems_on_form(self, problems_found({field: name_reasons(cleaned[field]) for field in names}))
@@ -208,11 +199,9 @@ class NetworkAdmin(ThroughServicesAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: Network, form: Any, change: bool) -> None:
-        """Through the service."""
         is_default = form.cleaned_data["make_default"]
         made = network_create(name=obj.name, hypervisor_network=obj.hypervisor_network, is_default=is_default)
         obj.pk = made.pk
 
     def service_delete(self, obj: Network) -> None:
-        """Through the service."""
         network_delete(network_id=obj.pk)

@@ -1,4 +1,4 @@
-"""What is out of step, to look at: it is put right under /drift/, by the services that know how."""
+"""Drift, read-only: it is healed under /drift/, by the services that know how."""
 
 from django.contrib import admin
 
@@ -26,6 +26,6 @@ class DriftSightingAdmin(ReadOnlyAdmin):
 
 @admin.register(DriftCheck)
 class DriftCheckAdmin(ReadOnlyAdmin):
-    """When each group of kinds was last looked for, and how many of each were found."""
+    """When each group of kinds was last checked, and how many of each were found."""
 
     list_display = ["name", "began_at", "finished_at", "counts", "is_cut"]

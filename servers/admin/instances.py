@@ -1,4 +1,4 @@
-"""Instances and what hangs on them, to look at. Their states are written by services."""
+"""Instances and what hangs on them, read-only. Their states are written by services."""
 
 from collections.abc import Callable
 
@@ -65,8 +65,6 @@ class InstanceAdmin(ReadOnlyAdmin):
 
 @admin.register(InstanceFault)
 class InstanceFaultAdmin(ReadOnlyAdmin):
-    """Why things failed."""
-
     list_display = ["instance_uuid", "message", "step", "host", "code", "created_at"]
     list_filter = ["code", "step", "host"]
     search_fields = ["instance_uuid", "message", "host"]
@@ -84,8 +82,6 @@ class AttemptRecordAdmin(ReadOnlyAdmin):
 
 @admin.register(Port)
 class PortAdmin(ReadOnlyAdmin):
-    """Interfaces of instances."""
-
     list_display = ["mac", "instance_uuid", "network_name", "hypervisor_network", "created_at"]
     list_filter = ["network_name"]
     search_fields = ["mac", "instance_uuid"]

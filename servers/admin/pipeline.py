@@ -1,4 +1,4 @@
-"""What a request went through, to look at."""
+"""The rows that a request goes through, read-only."""
 
 import json
 
@@ -18,8 +18,6 @@ from servers.models import (
 
 
 class EventInline(ReadOnlyInline):
-    """Its steps."""
-
     model = InstanceActionEvent
     fields = ["name", "attempt", "host", "started_at", "finished_at", "result", "details"]
 

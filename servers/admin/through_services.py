@@ -11,7 +11,7 @@ from servers.fields import Problems
 def problems_on_form(form: "ModelForm[Any]", problems: Problems) -> None:
     """Show reasons at the fields they are about; those of fields that the form does not have, on top.
 
-    Reasons against a key inside a field (`extra_specs.hw:cpu_policy`) name the key, and stand at the field.
+    Reasons against a key inside a field (`extra_specs.hw:cpu_policy`) name the key, and are shown at the field.
     """
     for name, reasons in problems.items():
         field = name.partition(".")[0]

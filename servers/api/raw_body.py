@@ -1,4 +1,4 @@
-"""The bytes of a request as they come in, without parsing and without keeping them in memory."""
+"""The bytes of a request as they come in, without parsing them and without holding them in memory."""
 
 from typing import cast
 

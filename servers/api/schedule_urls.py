@@ -1,4 +1,4 @@
-"""Answers of the scheduler under /api/. They stand here because flavors and instances are this app's.
+"""Answers of the scheduler under /api/. They are here because flavors and instances are this app's.
 
 Without the slash at the end they work as well: a redirect would lose the body of a POST.
 """

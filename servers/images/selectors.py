@@ -58,7 +58,7 @@ def image_asked(image: Image) -> ImageSnapshot:
 
 
 def image_snapshot(image: Image) -> dict[str, Any]:
-    """What an instance keeps of its image."""
+    """What is stored of its image with an instance."""
     return {
         "id": str(image.pk),
         "name": image.name,

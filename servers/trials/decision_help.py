@@ -1,4 +1,4 @@
-"""What would make the request of a stored decision fit now. Every change that is told was run; nothing is written."""
+"""What would make the request of a stored decision fit now. Every change in the answer was run; nothing is written."""
 
 import logging
 import uuid

@@ -27,22 +27,24 @@ from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES, policy_wanted, schedule_simulate
 from scheduling.whatif.services.simulate_report import simulation_report
 from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
-from servers.images.selectors import image_asked, image_for_instance
+from servers.fields import Problems, problems_found
+from servers.images.selectors import image_asked
 from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
-    found_or_problem,
+    flavor_named,
     group_hinted,
-    hints_checked,
+    hints_read,
+    image_named,
+    problems_together,
     zone_problems,
 )
 from servers.models import Flavor, Image, RequestSpec
 
 EDITS = "schedule:simulate:edits"
-Problems = dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +116,14 @@ def capacity_matrix(
     `name_part` leaves, of all enabled ones, those that have it in their name.
     """
     require(caller, "capacity:read")
-    named = [_flavor_named(caller, reference) for reference in flavors]
+    named = [flavor_for_instance(caller=caller, reference=reference) for reference in flavors]
     report = capacity_count(
-        flavors=named or _offers(caller, name_part),
+        flavors=[FlavorSnapshot(**flavor_snapshot(row)) for row in named] or _offers(caller, name_part),
         fleet_facts=fleet_facts(None, scheduling_inputs()),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
     )
     return capacity_report(report, zone=zone)
-
-
-def _flavor_named(caller: Caller, reference: str) -> FlavorSnapshot:
-    return FlavorSnapshot(**flavor_snapshot(flavor_for_instance(caller=caller, reference=reference)))
 
 
 def _offers(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
@@ -135,8 +133,9 @@ def _offers(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
 
 
 def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleRequest]:
-    """The request that a create would make, with instances that exist nowhere."""
-    if _is_operators(wanted):
+    """The request that a create would make, for instances that exist nowhere. Raises Forbidden and Invalid."""
+    has_inline = isinstance(wanted.flavor, Mapping) or isinstance(wanted.image, Mapping)
+    if wanted.edits or wanted.policy or has_inline:
         require(caller, EDITS)
     if not 1 <= wanted.count <= MAX_INSTANCES:
         raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
@@ -146,30 +145,26 @@ def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleReq
     return asked, schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
 
 
-def _is_operators(wanted: TrialWanted) -> bool:
-    return bool(
-        wanted.edits or wanted.policy or isinstance(wanted.flavor, Mapping) or isinstance(wanted.image, Mapping)
-    )
-
-
 def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
-    """The spec's body, as a create stores it. Everything that is wrong is told at once, by field."""
-    problems: Problems = {}
-    zone, reasons = zone_parse(wanted.availability_zone)
-    if reasons:
-        problems["availability_zone"] = list(reasons)
-    else:
-        problems |= zone_problems(caller, zone)
-    flavor = found_or_problem(problems, lambda: _flavor(caller, wanted.flavor))
-    image = found_or_problem(problems, lambda: _image(caller, wanted.image))
-    group = found_or_problem(problems, lambda: group_hinted(caller, wanted.hints))
-    hints = hints_checked(caller, wanted.hints, problems)
-    if isinstance(flavor, Flavor) and isinstance(image, Image):
-        problems |= fit_problems(flavor, image)
-    asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
+    """The spec's body, as a create stores it. Raises InvalidFields with everything that is wrong, by field."""
+    zone, zone_reasons = zone_parse(wanted.availability_zone)
+    no_zone = zone_problems(caller, zone)
+    flavor, no_flavor = _flavor(caller, wanted.flavor)
+    image, no_image = _image(caller, wanted.image)
+    group, no_group = group_hinted(caller, wanted.hints)
+    hints, unfit_hints = hints_read(caller, wanted.hints)
+    unfit: Problems = {}
+    no_devices: Problems = {}
     devices: tuple[PciRequest, ...] = ()
-    if asked is not None and image is not None and "flavor" not in problems:
-        devices = devices_requested(asked, ImageSnapshot(properties=image.properties), problems)
+    asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
+    if isinstance(flavor, Flavor) and isinstance(image, Image):
+        unfit = fit_problems(flavor, image)
+    if asked is not None and image is not None:
+        devices, no_devices = devices_requested(asked, ImageSnapshot(properties=image.properties))
+    problems = problems_together(
+        problems_found({"availability_zone": zone_reasons}),
+        *(no_zone, no_flavor, no_image, no_group, unfit_hints, unfit, no_devices),
+    )
     if problems or asked is None or image is None:
         raise InvalidFields(problems)
     return SpecBody(
@@ -184,13 +179,13 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     )
 
 
-def _flavor(caller: Caller, wanted: str | Mapping[str, Any]) -> Flavor | FlavorSnapshot:
+def _flavor(caller: Caller, wanted: str | Mapping[str, Any]) -> tuple[Flavor | FlavorSnapshot | None, Problems]:
     if isinstance(wanted, str):
-        return flavor_for_instance(caller=caller, reference=wanted)
-    return FlavorSnapshot(**{"id": "", "name": "inline", **wanted})
+        return flavor_named(caller, wanted)
+    return FlavorSnapshot(**{"id": "", "name": "inline", **wanted}), {}
 
 
-def _image(caller: Caller, wanted: str | Mapping[str, Any]) -> Image | ImageSnapshot:
+def _image(caller: Caller, wanted: str | Mapping[str, Any]) -> tuple[Image | ImageSnapshot | None, Problems]:
     if isinstance(wanted, str):
-        return image_for_instance(caller=caller, reference=wanted) if wanted else ImageSnapshot()
-    return ImageSnapshot(**{"name": "inline", **wanted})
+        return image_named(caller, wanted) if wanted else (ImageSnapshot(), {})
+    return ImageSnapshot(**{"name": "inline", **wanted}), {}

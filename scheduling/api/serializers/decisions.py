@@ -60,7 +60,7 @@ class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
         return shown
 
     def get_verdict(self, decision: SchedulingDecision) -> str:
-        """One sentence."""
+        """The verdict as one sentence, which names no host unless the caller may see hosts."""
         return decision.verdict if self.context.get("shows_hosts") else decision.verdict_redacted
 
     def get_instances(self, decision: SchedulingDecision) -> list[dict[str, Any]]:

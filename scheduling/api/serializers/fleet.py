@@ -13,7 +13,7 @@ from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
 
 class CellOutput(serializers.ModelSerializer[Cell]):
-    """A cell."""
+    """A cell, and whether it is disabled for new instances."""
 
     class Meta:
         model = Cell
@@ -55,11 +55,9 @@ class ServiceOutput(serializers.ModelSerializer[Service]):
         ]
 
     def get_state(self, service: Service) -> str:
-        """`up` or `down`."""
         return "up" if getattr(service, "is_up", False) else "down"
 
     def get_status(self, service: Service) -> str:
-        """`enabled` or `disabled`."""
         return "disabled" if service.disabled else "enabled"
 
 

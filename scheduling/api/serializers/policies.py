@@ -87,7 +87,7 @@ class PolicyProblemOutput(serializers.Serializer[Any]):
 
 
 class PolicyVerdictOutput(serializers.Serializer[Any]):
-    """What validation found."""
+    """The result of a validation: whether the version is valid, its state then, and every problem."""
 
     valid = serializers.BooleanField()
     state = serializers.CharField()

@@ -68,7 +68,7 @@ class AggregateViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Aggreg
         return self._shown(pk)
 
     def destroy(self, request: Request, pk: str) -> Response:
-        """Only without hosts."""
+        """Delete an aggregate; 409 while it has hosts."""
         aggregate_delete(aggregate_id=_uuid(pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

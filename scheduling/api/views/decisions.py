@@ -38,7 +38,7 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
 
     @property
     def filterset_class(self) -> type[DecisionFilterSet]:
-        """Tenants cannot filter by host: the answer would tell where their instances run."""
+        """Tenants cannot filter by host: the answer would reveal where their instances run."""
         if getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin:
             return OperatorDecisionFilterSet
         return DecisionFilterSet
@@ -50,7 +50,7 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
         return decision_list(caller=caller_of(self.request))
 
     def list(self, request: Request) -> Response:
-        """The newest first."""
+        """Decisions that the caller may see, the newest first."""
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response(DecisionOutput(page, many=True, context=_context(request)).data)
 

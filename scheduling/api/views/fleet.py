@@ -71,7 +71,6 @@ class ServiceViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Service]
     ordering_fields = ["host", "binary", "last_seen_up", "created_at"]
 
     def get_queryset(self) -> QuerySet[Service]:
-        """With `is_up`."""
         return with_is_up(super().get_queryset())
 
     @extend_schema(request=None, responses=ServiceOutput)
@@ -123,7 +122,7 @@ class HostViewSet(GenericViewSet[ComputeNode]):
     ordering_fields = ["host", "hypervisor_hostname", "vcpus", "memory_mib", "running_guests", "failed_builds"]
 
     def list(self, request: Request) -> Response:
-        """By name."""
+        """Hosts, sorted by name."""
         page = self.paginate_queryset(self.filter_queryset(host_nodes_listed()))
         shown = HostOutput(host_overviews(page or []), many=True)  # type: ignore[arg-type]  # many
         return self.get_paginated_response(shown.data)

@@ -1,4 +1,4 @@
-"""Metadata of a host's aggregates: the union of values, and the least of an overriding number."""
+"""Metadata of a host's aggregates: the union of values, and the minimum of an overriding number."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -20,9 +20,10 @@ def metadata_values(aggregates: Iterable[AggregateRow]) -> dict[str, frozenset[s
 
 
 def min_numbers(hosts: Hosts, key: str, default: float, note: Callable[[str], None]) -> float | FloatArray:
-    """`default`, or per host the least number its aggregates give for `key`.
+    """`default`, or per host the minimum of the numbers that its aggregates give for `key`.
 
-    A value that is no number is noted and counts as the default, as in Nova. One number if no aggregate has the key.
+    A value that is no number is noted and counts as the default, as in Nova. The answer is one number if no aggregate
+    has the key.
     """
     aggregates = hosts.table.aggregates
     if not any(key in aggregate.metadata for aggregate in aggregates):

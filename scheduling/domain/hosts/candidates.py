@@ -1,4 +1,4 @@
-"""What Placement's candidate search said about the fleet, as the engine takes it."""
+"""The answer of Placement's candidate search about the fleet, as the engine takes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ Amounts = Mapping[UUID, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateSet:
-    """One look of Placement at the fleet. Compute nodes are named by their uuid as text.
+    """One answer of Placement about the fleet. Compute nodes are named by their uuid as text.
 
-    `refused` are those without a candidate, and `refusals` knows why (keys are uuids; the words are made when somebody
-    asks). `spread` are nodes whose own inventories do not tell all: their provider has children, or others share with
-    it. `fleet` is what was looked at: what a spread node would give is found there once it is chosen. `scope`: the
-    only node that was judged; None: all.
+    `refused` are the nodes without a candidate, and `refusals` has the reasons (keys are uuids; the words are made when
+    somebody asks). `spread` are nodes whose own inventories are not the whole answer: their provider has children, or
+    others share with it. `fleet` is the view that was searched: what a spread node would give is found there once it is
+    chosen. `scope` is the only node that was judged; None: all of them.
     """
 
     query: CandidateQuery

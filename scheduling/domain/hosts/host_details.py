@@ -1,7 +1,7 @@
-"""What a host state can tell beyond the host table, read only when somebody asks for it.
+"""What a host state has beyond the host table, which is read only when somebody asks for it.
 
-The engine's own rules go by columns. A filter written for Nova may look at every instance of a host and at the time of
-its last report, which are too much to read for each decision; so they are read when the first host state is asked.
+The engine's own rules go by columns. A filter written for Nova may read every instance of a host and the time of its
+last report, which are too much to read for each decision; so they are read when the first host state is asked.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ class InstanceSnapshots:
 
 
 def no_snapshots(uuid: str) -> InstanceSnapshots:
-    """Nothing is known of it but its name."""
+    """The snapshots of an instance of which only the name is known: none."""
     return NO_SNAPSHOTS
 
 
@@ -64,7 +64,7 @@ class HostInstance:
 
     @property
     def image(self) -> ImageSnapshot:
-        """Its image, likewise."""
+        """Its image, as it was when the instance was asked for."""
         return self.snapshots(self.uuid).image
 
     @property
@@ -80,14 +80,16 @@ class HostInstance:
 
 
 class HostDetails:
-    """Where host states read the rest. This one knows nothing: of a stored fleet there is no more than its columns."""
+    """The source of what host states have beyond columns. This one is empty: of a stored fleet there are only the
+    columns.
+    """
 
     def instances_on(self, host: str) -> Mapping[str, HostInstance]:
         """All instances of one host, by uuid."""
         return {}
 
     def updated(self, node_uuid: str) -> datetime | None:
-        """When the host of this compute node was last heard of; None where nobody knows."""
+        """When the host of this compute node last reported; None where nobody knows."""
         return None
 
 

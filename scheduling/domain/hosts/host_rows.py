@@ -14,31 +14,31 @@ class InventoryNumbers(Protocol):
 
     @property
     def total(self) -> int:
-        """All there is, before overcommit."""
+        """The whole inventory, before overcommit."""
 
     @property
     def used(self) -> int:
-        """What allocations take."""
+        """The sum of all allocations."""
 
     @property
     def reserved(self) -> int:
-        """What is not for instances."""
+        """The part of the total that is not for instances."""
 
     @property
     def allocation_ratio(self) -> float:
-        """The overcommit."""
+        """How many times over the capacity is given out."""
 
     @property
     def min_unit(self) -> int:
-        """The least of one allocation."""
+        """The minimum of one allocation."""
 
     @property
     def max_unit(self) -> int:
-        """The most of one allocation."""
+        """The maximum of one allocation."""
 
     @property
     def step_size(self) -> int:
-        """What amounts are multiples of."""
+        """The number of which all amounts are multiples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RefusalGroup:
-    """Hosts refused for the same reason. Numbers that differ by host stand in arrays beside `rows`."""
+    """Hosts refused for the same reason. Numbers that differ by host are in arrays beside `rows`."""
 
     refusal: Refusal
     rows: IntArray
@@ -76,7 +76,7 @@ class Hosts:
         return found
 
     def set_limit(self, name: str, column: IntArray | FloatArray) -> None:
-        """Of these hosts, the one that is chosen takes its value of `column` (beside the table) along as a limit."""
+        """Give these hosts a limit: the one that is chosen carries its value of `column` (beside the table)."""
         if name not in self.limits:
             self.limits[name] = np.full(len(self.table), np.nan)
         self.limits[name][self.rows] = column[self.rows]
@@ -99,11 +99,11 @@ class Hosts:
         return Hosts(self.table, rows[self.rows[at] == rows], self.stage, self.states, self.limits)
 
     def where_flagged(self, marks: BoolArray) -> "Hosts":
-        """The hosts that a column over the whole table marks."""
+        """The hosts at which a column over the whole table is true."""
         return self.where(self.of(marks))
 
     def where_not(self, marks: BoolArray) -> "Hosts":
-        """The hosts that a column over the whole table does not mark."""
+        """The hosts at which a column over the whole table is false."""
         return self.where(~self.of(marks))
 
     def without(self, groups: Iterable[RefusalGroup]) -> "Hosts":
@@ -167,7 +167,9 @@ class Hosts:
 
 
 def refuse_in_turn(hosts: Hosts, rules: Iterable[Callable[[Hosts], list[RefusalGroup]]]) -> list[RefusalGroup]:
-    """Apply rules one after the other, each to the hosts the former ones left: the first refusal of each host."""
+    """Apply rules one after the other, each to the hosts that the former ones left: each host has its first refusal
+    only.
+    """
     groups: list[RefusalGroup] = []
     for rule in rules:
         refused = rule(hosts)

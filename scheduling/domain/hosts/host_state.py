@@ -15,8 +15,10 @@ OWN_ATTRIBUTES = frozenset({"availability_zone", "enabled", "is_up", "traits"})
 
 
 class HostState:
-    """What Nova calls a host state. A copy: writing to it changes nothing, save `limits`, which travel with the
-    selection to the host. All attributes are in `vars()`, save `instances` and `updated` until they were read.
+    """What Nova calls a host state.
+
+    It is a copy: writing to it changes nothing, save `limits`, which travel with the selection to the host. All
+    attributes are in `vars()`, save `instances` and `updated` until they were read.
     """
 
     def __init__(self, table: HostTable, row: int) -> None:
@@ -73,7 +75,7 @@ class HostState:
     def instances(self) -> dict[str, HostInstance]:
         """All instances on the host by uuid, and those that this batch has put there so far.
 
-        Of the latter, and where the fleet is one that was stored, the uuid is all there is.
+        Of the latter, and in a fleet that was stored, only the uuid is known.
         """
         found = dict(self._details.instances_on(self.host))
         for uuid in sorted(self._known_instances()):
@@ -82,7 +84,7 @@ class HostState:
 
     @cached_property
     def updated(self) -> datetime | None:
-        """When the host was last heard of; None for one that never reported, and in a fleet that was stored."""
+        """When the host last reported; None for one that never did, and in a fleet that was stored."""
         return self._details.updated(self.uuid)
 
     def __repr__(self) -> str:

@@ -11,18 +11,15 @@ from scheduling.domain.hosts.host_details import NO_DETAILS, HostDetails
 from scheduling.domain.hosts.host_rows import AggregateRow
 from scheduling.domain.snapshots import FlavorSnapshot
 
-NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTable:
-    """A snapshot of the fleet. Never changed: `consume` gives a new table that shares what is equal.
+    """A snapshot of the fleet. Invariant: it is never changed; `consume` gives a new table that shares what is equal.
 
-    The order of rows does not depend on the order they were read in, so a decision does not either.
-    `zones` holds None for hosts in no aggregate with a zone. `aggregate_sets` holds positions in `aggregates`.
-    `details` tells host states what is too much for columns; it is not kept with decisions.
-    `placed` are instances put on hosts in this run, on top of `instances`. `min_service_version` is that of the
-    oldest compute service which is not forced down.
+    The order of rows does not depend on the order in which they were read, so a decision does not either. `zones` holds
+    None for hosts in no aggregate with a zone. `aggregate_sets` holds positions in `aggregates`. `details` gives host
+    states what is too much for columns; it is not stored with decisions. `placed` are instances put on hosts in this
+    run, on top of `instances`. `min_service_version` is that of the oldest compute service which is not forced down.
     """
 
     hosts: tuple[str, ...]

@@ -26,7 +26,9 @@ V = TypeVar("V")
 
 
 class _Same:
-    """A value by its identity: JSON objects have no hash. Holds the value, so that its id is not used again."""
+    """A value by its identity, since JSON objects have no hash. Invariant: it holds the value, so that its id is not
+    used again.
+    """
 
     __slots__ = ("value",)
 

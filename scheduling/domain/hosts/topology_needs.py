@@ -1,4 +1,4 @@
-"""What a request asks of a host's cells and devices, as the claim takes it, and as it is kept with an alternate."""
+"""What a request asks of a host's cells and devices, in the form of a claim and in that of an alternate."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
 
 CPU_LIMIT, RAM_LIMIT = "numa_topology.cpu_allocation_ratio", "numa_topology.ram_allocation_ratio"
-"""Names of the limits that a selection carries: the overcommit that was looked at when the host was chosen."""
+"""Names of the limits that a selection carries: the overcommit by which the host was judged when it was chosen."""
 
 NUMA_FILTER, PCI_FILTER = "NUMATopologyFilter", "PciPassthroughFilter"
 
@@ -32,7 +32,7 @@ def topology_needs(request: ScheduleRequest, *, pack: bool = False) -> TopologyN
 
 
 def needs_within(needs: TopologyNeeds, limits: Mapping[str, Any]) -> TopologyNeeds:
-    """The same under a selection's limits; without any, as on a forced host, overcommit is not looked at."""
+    """The same needs under a selection's limits; without any, as on a forced host, overcommit is not checked."""
     if CPU_LIMIT not in limits or RAM_LIMIT not in limits:
         return needs
     found = Limits(float(limits[CPU_LIMIT]), float(limits[RAM_LIMIT]))

@@ -1,1 +1,1 @@
-"""Filters, weighers and schedulers from other packages: finding them, and keeping their failures apart."""
+"""Filters, weighers and schedulers from other packages: finding them, and isolating their failures."""

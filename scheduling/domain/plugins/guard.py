@@ -39,7 +39,7 @@ def _failure(kind: str, name: str, error: BaseException, host: str | None) -> Pl
 
 
 def shown(value: object) -> str:
-    """What somebody else's object looks like, on one line of bounded length, even if it cannot say so itself."""
+    """Somebody else's object in words, on one line of bounded length, even if it cannot say so itself."""
     try:
         text = repr(value)
     except KeyboardInterrupt:

@@ -68,7 +68,7 @@ class PluginRegistry(Generic[P]):
         return tuple(sorted({*self.built_in, *(entry.name for entry in entry_points(group=self.group))}))
 
     def _found(self, name: str) -> object | None:
-        """A package that was installed after this process began is looked for once more, where packages are now."""
+        """The class by name; a package that was installed after this process began is searched for once more."""
         try:
             found = self._by_entry_point(name) or self._by_path(name)
         except ModuleNotFoundError:

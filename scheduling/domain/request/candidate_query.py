@@ -1,4 +1,4 @@
-"""From a request to the query of Placement's candidate search, as Nova builds its own."""
+"""This module turns a request into the query of Placement's candidate search, as Nova builds its own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -42,7 +42,7 @@ def _query(request: ScheduleRequest, resources: ResourceRequest, in_tree: UUID |
 
 
 def without_tree(query: CandidateQuery) -> CandidateQuery:
-    """The same in any tree."""
+    """The same query, answered from any tree."""
     instead = query.instead
     if instead is not None:
         instead = replace(instead, query=without_tree(instead.query))
@@ -79,5 +79,5 @@ def _group(suffix: str, group: GroupNeeds) -> RequestGroup:
 
 
 def _each(traits: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """All of them: a set of alternatives for each."""
+    """A conjunction of all these names: a set of alternatives for each."""
     return tuple(frozenset({trait}) for trait in sorted(traits))

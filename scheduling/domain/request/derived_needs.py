@@ -1,4 +1,4 @@
-"""Amounts and traits that follow from what a flavor or image wants of the hypervisor.
+"""Amounts and traits that follow from what a flavor or image asks of the hypervisor.
 
 Source: Nova's resource request rules. Where flavor and image both speak, the flavor's word counts here; that they do
 not contradict each other is checked when an instance is asked for.
@@ -36,14 +36,16 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class DerivedNeeds:
-    """What the un-suffixed group asks for on top."""
+    """What the un-suffixed group asks for in addition."""
 
     amounts: Mapping[str, int] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 
 
 def derived_needs(flavor: FlavorSnapshot, image: ImageSnapshot) -> DerivedNeeds:
-    """Memory encryption, persistent memory, TPM, secure boot, stateless firmware, address space, PCI by socket."""
+    """The needs that follow from memory encryption, persistent memory, TPM, secure boot, stateless firmware, address
+    space and PCI by socket.
+    """
     words = _Words(flavor, image)
     amounts: Counter[str] = Counter()
     required = {traits[word] for key, traits in _CHOICES.items() if (word := words.of(key)) in traits}
@@ -64,13 +66,13 @@ def derived_needs(flavor: FlavorSnapshot, image: ImageSnapshot) -> DerivedNeeds:
 
 
 class _Words:
-    """What flavor or image say of a key, in lower case; all words for yes are `true`."""
+    """What flavor or image say of a key, in lower case; all words for yes become `true`."""
 
     def __init__(self, flavor: FlavorSnapshot, image: ImageSnapshot) -> None:
         self._specs, self._properties = flavor.extra_specs, image.properties
 
     def of(self, key: str) -> str:
-        """The word; empty where neither speaks."""
+        """The word for a key; empty where neither speaks."""
         found = self._specs.get(key)
         if found is None:
             found = self._properties.get(key.replace(":", "_"), "")

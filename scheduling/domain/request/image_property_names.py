@@ -214,6 +214,6 @@ def present_value(name: str, value: Any) -> Any:
 
 
 def present_names(properties: Mapping[str, T]) -> dict[str, T]:
-    """The same under the names of today; where both are given, today's name wins."""
+    """The same properties under the names of today; where both names are given, today's wins."""
     earlier = {EARLIER_NAMES[key]: value for key, value in properties.items() if key in EARLIER_NAMES}
     return earlier | {key: value for key, value in properties.items() if key not in EARLIER_NAMES}

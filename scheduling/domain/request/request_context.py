@@ -1,4 +1,4 @@
-"""Who asks, as plug-ins written for Nova expect it."""
+"""The caller, as plug-ins written for Nova expect it."""
 
 from dataclasses import dataclass, replace
 
@@ -13,5 +13,5 @@ class RequestContext:
     is_admin: bool = False
 
     def elevated(self) -> "RequestContext":
-        """The same as an administrator's."""
+        """The same context with the rights of an administrator."""
         return replace(self, is_admin=True)

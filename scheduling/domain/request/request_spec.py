@@ -1,4 +1,4 @@
-"""The request as filters see it, for one instance of the batch, with Nova's attribute names."""
+"""The request as filters see it, for one instance of the batch, under Nova's attribute names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from scheduling.topology.domain.pci.asked import PciRequest
 class RequestSpecView:
     """What Nova calls a request spec. Nobody may change it but the engine.
 
-    `instance_group` is as of now: instances of this batch that were placed already count as its members, their
+    `instance_group` is up to date: instances of this batch that were placed already count as its members, and their
     hosts as its hosts. `options` are the policy's. `note` leaves a remark in the trace.
     """
 

@@ -1,4 +1,5 @@
-"""From flavor and image to amounts of resource classes and traits, as Nova derives its Placement query.
+"""This module derives amounts of resource classes and traits from flavor and image, as Nova derives its Placement
+query.
 
 Keys without a suffix make the un-suffixed group, which a tree of providers may serve together; `resources1:` and
 `trait1:` make a group "1" that one provider must serve whole. Source: Nova's grammar of flavor extra specs.
@@ -21,7 +22,7 @@ VCPU, PCPU, MEMORY_MB, DISK_GB = "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"
 
 @dataclass(frozen=True, slots=True)
 class ResourceWords:
-    """How one resource class is spoken of: the reason when short, the unit, and the words after a number."""
+    """The words for one resource class: the reason when it is short, the unit, and the words after a number."""
 
     short: RefusalReason
     unit: str
@@ -64,8 +65,8 @@ class ResourceRequest:
     """What one instance needs. `notes` say which keys were ignored and why.
 
     `amounts`, `required` and `forbidden` are those of all groups together, which is what a host without nested or
-    shared providers must have. `groups` holds each by its suffix, the un-suffixed one as "".
-    `fallback` is asked of hosts that offer no PCPU at all and pin on what they report as VCPU; None: the same of all.
+    shared providers must have. `groups` holds each group by its suffix, the un-suffixed one as "". `fallback` is what
+    hosts need that offer no PCPU at all and pin on what they report as VCPU; None where all hosts need the same.
     """
 
     amounts: Mapping[str, int]
@@ -77,7 +78,7 @@ class ResourceRequest:
     fallback: "ResourceRequest | None" = None
 
     def on(self, *, has_pcpu: bool) -> "ResourceRequest":
-        """What it needs of a host that offers PCPU, or of one that does not."""
+        """What the request needs of a host that offers PCPU, or of one that does not."""
         return self if has_pcpu or self.fallback is None else self.fallback
 
 
@@ -100,11 +101,11 @@ def derive_resources(
     required: frozenset[str] = frozenset(),
     forbidden: frozenset[str] = frozenset(),
 ) -> ResourceRequest:
-    """Amounts per resource class and traits: flavor's size, then its overrides, then the image's traits.
+    """Amounts per resource class and traits: the flavor's sizes, then its overrides, then the image's traits.
 
     Disk is root (none when booting from a volume), ephemeral and swap, rounded up to GiB. CPUs follow the CPU policy:
     dedicated ones are PCPU. An override of 0 removes its class; a bad override is ignored with a note. Raises Invalid
-    for CPU policies that contradict. Source: Nova's resource request rules.
+    for CPU policies that contradict each other. Source: Nova's resource request rules.
     """
     cpus = cpu_counts(flavor, image)
     derive = partial(_derived, flavor, image, is_bfv=is_bfv, required=required, forbidden=forbidden)

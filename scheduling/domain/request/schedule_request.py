@@ -1,4 +1,4 @@
-"""What is asked of the scheduler: a batch of like instances, with their flavor and image as they were then."""
+"""The request to the scheduler: a batch of like instances, with their flavor and image as they were then."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class GroupSnapshot:
 
     @property
     def policies(self) -> list[str]:
-        """Nova's older form of the policy."""
+        """The policy in Nova's older form."""
         return [self.policy]
 
     @property
@@ -36,7 +36,7 @@ class GroupSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Exactly this host and/or node, yet subject to all filters (unlike forced hosts).
+    """The host and/or node that is wanted, which is yet subject to all filters (unlike forced hosts).
 
     `cell` (uuid) is the one to stay in, or merely the preferred one where the move may cross cells.
     """
@@ -47,7 +47,7 @@ class Destination:
     allow_cross_cell_move: bool = False
 
     def allows(self, host: str, node: str) -> bool:
-        """Whether it is this host and node, to the letter."""
+        """Whether these are the wanted host and node, to the letter."""
         return self.host in (None, host) and self.node in (None, node)
 
 
@@ -66,12 +66,12 @@ class RequestedNetwork:
 class ScheduleRequest:
     """A batch of like instances to be placed, each on one host.
 
-    `min_count` None means all or nothing; a number lets the batch succeed with at least that many.
-    `num_alternates` is per instance (Nova: max_attempts - 1). `hints` are scheduler hints, each a tuple of text.
-    `member_of` is a conjunction: the host must be in one aggregate (uuid) of each set. `retry` are pairs of host and
-    node that were tried in vain; RetryFilter alone looks at them. `pci_requests` come from the flavor's aliases and
-    from ports, `networks` are those of the ports. `root_required` and `root_forbidden` are traits of the compute node's
-    own provider; in none of `forbidden_aggregates` it may be. Request filters add to these.
+    `min_count` None means all or nothing; a number lets the batch succeed with at least that many. `num_alternates` is
+    per instance (Nova: max_attempts - 1). `hints` are scheduler hints, each a tuple of text. `member_of` is a
+    conjunction: the host must be in one aggregate (uuid) of each set. `retry` holds pairs of host and node that were
+    tried in vain; only RetryFilter reads them. `pci_requests` come from the flavor's aliases and from ports, `networks`
+    are those of the ports. `root_required` and `root_forbidden` are traits of the compute node's own provider, which
+    must be in none of `forbidden_aggregates`. Request filters add to these.
     """
 
     request_id: str
@@ -124,7 +124,7 @@ def request_to_dict(request: ScheduleRequest) -> dict[str, Any]:
 
 def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
     """The inverse of `request_to_dict`."""
-    destination, group = data.get("requested_destination"), data.get("group")
+    destination, group, networks = data.get("requested_destination"), data.get("group"), data.get("networks", {})
     return ScheduleRequest(
         request_id=data["request_id"],
         project_id=data["project_id"],
@@ -147,7 +147,7 @@ def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
         member_of=tuple(frozenset(one) for one in data.get("member_of", ())),
         retry=tuple((host, node) for host, node in data.get("retry", ())),
         pci_requests=tuple(_pci_request(one) for one in data.get("pci_requests", ())),
-        networks=_networks(data.get("networks", {})),
+        networks=NetworkNeeds(frozenset(networks.get("physnets", ())), networks.get("tunneled", False)),
         root_required=frozenset(data.get("root_required", ())),
         root_forbidden=frozenset(data.get("root_forbidden", ())),
         forbidden_aggregates=frozenset(data.get("forbidden_aggregates", ())),
@@ -163,10 +163,6 @@ def _pci_request(data: Mapping[str, Any]) -> PciRequest:
     specs = tuple(tuple((key, value) for key, value in spec) for spec in data["specs"])
     policy = data["numa_policy"]
     return PciRequest(**{**data, "specs": specs, "numa_policy": NumaPolicy(policy) if policy else None})
-
-
-def _networks(data: Mapping[str, Any]) -> NetworkNeeds:
-    return NetworkNeeds(frozenset(data.get("physnets", ())), data.get("tunneled", False))
 
 
 def _network_from_dict(data: Mapping[str, Any]) -> RequestedNetwork:

@@ -1,7 +1,7 @@
-"""Traces as plain JSON values, small enough to keep each one: what can be computed again is not written.
+"""Traces as plain JSON values, small enough to store each one: what can be computed again is not written.
 
 Scores, normalised values and the order follow from raw values and multipliers; the survivors of a stage follow
-from the refusals. A shuffled or subset choice is kept as the head of the order.
+from the refusals. A shuffled or subset choice is stored as the head of the order.
 """
 
 from collections.abc import Mapping

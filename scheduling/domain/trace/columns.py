@@ -31,7 +31,7 @@ def column_to_json(column: Array) -> dict[str, Any]:
     if kind not in "if":
         return {"list": column.tolist()}
     wide: Array = column.astype(np.int64 if kind == "i" else np.float64, copy=False)
-    # By their bits, for minus zero is not zero. One value could not tell one kind of nan from another, bytes can.
+    # By their bits, for minus zero is not zero. A value does not distinguish kinds of nan, bytes do.
     bits = np.ascontiguousarray(wide).view(np.int64)
     if kind == "f" and np.isnan(wide).any():
         return _bytes_to_json(bits, "bits")

@@ -6,7 +6,7 @@ from enum import StrEnum
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
-from scheduling.domain.trace.trace import Round, Trace
+from scheduling.domain.trace.trace import Trace
 from scheduling.domain.trace.weighing import Ranking
 
 
@@ -67,7 +67,8 @@ def _explain(trace: Trace, host: str, row: int) -> Explanation:
 
 
 def _explain_ranked(trace: Trace, host: str, row: int, node: tuple[str, str]) -> Explanation:
-    last = _last_ranking(trace.rounds, row)
+    rankings = (each.ranking for each in reversed(trace.rounds) if each.ranking is not None)
+    last = next((ranking for ranking in rankings if ranking.position_of(row) is not None), None)
     if last is None:
         return Explanation(host, HostResult.UNKNOWN, f"{host} was not looked at: the run ended before")
     alternate = any((each.host, each.nodename) == node for one in trace.selections for each in one.alternates)
@@ -91,12 +92,6 @@ def _ranked_sentence(
     winner = trace.hosts[int(ranking.ranked_rows()[0])]
     text = f"{host} passed every filter and came {rank} of {len(ranking.rows)}; {winner} won"
     return f"{text}: {behind[0][1]:.3g} points ahead by {behind[0][0]}" if behind else f"{text} among equals"
-
-
-def _last_ranking(rounds: tuple[Round, ...], row: int) -> Ranking | None:
-    rankings = [each.ranking for each in rounds if each.ranking is not None]
-    with_row = [ranking for ranking in rankings if ranking.position_of(row) is not None]
-    return with_row[-1] if with_row else None
 
 
 def _behind_by(ranking: Ranking, best: int, position: int) -> tuple[tuple[str, float], ...]:

@@ -13,10 +13,13 @@ _MAX_DIGITS = 255  # of a name
 
 
 def names_to_runs(names: Sequence[str]) -> list[Any]:
-    """Names with runs of numbers folded: ['cmp-', '00', '.lan', 3] stands for cmp-00.lan to cmp-02.lan."""
+    """Names with runs of numbers folded: ['cmp-', '00', '.lan', 3] is cmp-00.lan to cmp-02.lan."""
     runs: list[Any] = []
     for name in names:
-        if not (runs and _continues(runs[-1], name)):
+        last = runs[-1] if runs else name
+        if not isinstance(last, str) and _name(last, last[3]) == name:
+            last[3] += 1
+        else:
             found = _NUMBERED.match(name)
             runs.append([found[1], found[2], found[3], 1] if found else name)
     return runs
@@ -31,7 +34,7 @@ def names_from_runs(runs: Sequence[Any]) -> tuple[str, ...]:
 
 
 def places_in_runs(runs: Sequence[Any], name: str) -> tuple[int, ...]:
-    """Where `name` stands among the names of `names_to_runs`, whatever the case, without writing them out."""
+    """The places of `name` among the names of `names_to_runs`, whatever the case, without writing them out."""
     wanted, at = name.lower(), 0
     found: list[int] = []
     for run in runs:
@@ -52,13 +55,6 @@ def _offset_in(run: list[Any], wanted: str) -> int | None:
         return None
     offset = int(middle) - int(number) if len(middle) <= _MAX_DIGITS else -1
     return offset if 0 <= offset < count and middle == f"{int(middle):0{len(number)}d}" else None
-
-
-def _continues(run: Any, name: str) -> bool:
-    if isinstance(run, str) or _name(run, run[3]) != name:
-        return False
-    run[3] += 1
-    return True
 
 
 def _name(run: list[Any], offset: int) -> str:

@@ -110,7 +110,7 @@ class Trace:
 
     @property
     def host_count(self) -> int:
-        """Hosts (compute nodes) that were looked at."""
+        """The number of hosts (compute nodes) that were considered."""
         return len(self.hosts)
 
     @property
@@ -151,7 +151,7 @@ class Trace:
 
     @property
     def all_rounds(self) -> tuple[Round, ...]:
-        """The rounds of the batch, then the one that looked for alternates."""
+        """The rounds of the batch, then the one that chose alternates."""
         return self.rounds if self.alternates_round is None else (*self.rounds, self.alternates_round)
 
 

@@ -112,7 +112,7 @@ class Ranking:
         return self.rows[self.order]
 
     def position_of(self, row: int) -> int | None:
-        """Where `row` stands in `rows`, None if it did not pass."""
+        """The position of `row` in `rows`; None if it did not pass."""
         position = int(np.searchsorted(self.rows, row))
         return position if position < len(self.rows) and self.rows[position] == row else None
 

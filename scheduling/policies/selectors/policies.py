@@ -116,7 +116,7 @@ class PoliciesInForce:
 
 
 class _PolicyCache:
-    """Read again when the change feed says that some version changed; `known` are those that were read last."""
+    """A cache of the versions that count, read again when the change feed reports a change; `known` were read last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,6 +1,6 @@
 """What a policy would have done with the last requests. Nothing is claimed, nothing is written.
 
-Where the fleet that a decision saw is kept, the request runs on it again, and is held against what was decided then.
+Where the fleet that a decision saw is stored, the request runs on it again, and is compared with what was decided then.
 Where it is not, the request runs twice on the fleet as it is now, under the policy that counts now and under the one
 in question. Either way the seed is the decision's, and what differs is the policy's doing alone.
 """
@@ -107,9 +107,10 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
     fleet = _PresentFleet(draft)
     cases = tuple(_case(fleet, decision, draft) for decision in SchedulingDecision.objects.all()[:last])
     counts = Counter(case.agreement for case in cases)
+    bases = {case.basis for case in cases if case.basis}
     return PolicyPreview(
         policy=draft.version,
-        basis=_basis(cases),
+        basis=MIXED if len(bases) > 1 else next(iter(bases), STORED_FLEET),
         note=_note(cases, draft, fleet.live),
         decisions=len(cases),
         counts={name: counts[name] for name in (*(each.value for each in Agreement), ERROR)},
@@ -118,7 +119,7 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
 
 
 class _PresentFleet:
-    """The fleet as it is now, looked at only if a decision needs it; Placement is asked again for each request."""
+    """The fleet as it is now. It is read only if a decision needs it; Placement is read again for each request."""
 
     def __init__(self, draft: Policy) -> None:
         self.live, self.draft = policy_active(), draft
@@ -126,12 +127,12 @@ class _PresentFleet:
 
     @cached_property
     def nodes(self) -> list[ComputeNode]:
-        """The same for all requests."""
+        """The compute nodes, which are read once for all requests."""
         return compute_nodes()
 
     @cached_property
     def facts(self) -> FleetFacts:
-        """Likewise."""
+        """The facts that either policy needs, which are read once for all requests."""
         return present_facts(nodes=self.nodes, policies=(self.live, self.draft))
 
     def run(self, request: ScheduleRequest, seed: int, draft: Policy) -> _Run:
@@ -186,11 +187,6 @@ def _run(present: _PresentFleet, decision: SchedulingDecision, draft: Policy) ->
     other = policy_trial(fleet=fleet, request=request, policy=draft, seed=decision.seed, excluded=record.excluded)
     found = policies_compare(fleet.table, record.trace, other)
     return _Run(STORED_FLEET, decision.policy_version, found, other.verdict)
-
-
-def _basis(cases: Sequence[PreviewCase]) -> str:
-    bases = {case.basis for case in cases if case.basis}
-    return MIXED if len(bases) > 1 else next(iter(bases), STORED_FLEET)
 
 
 def _note(cases: Sequence[PreviewCase], draft: Policy, live: Policy) -> str:

@@ -18,7 +18,7 @@ def policy_trial(
 ) -> Trace:
     """What the policy's scheduler says; Placement is asked what the request filters of this policy make of the request.
 
-    `excluded` are compute nodes that the decision was told to leave out. Raises what the engine raises.
+    `excluded` are compute nodes that the decision had to leave out. Raises what the engine raises.
     """
     asked = filter_request(request, surroundings_of(fleet.table, policy)).request
     candidates = fleet_candidates(fleet, asked)

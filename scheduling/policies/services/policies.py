@@ -204,7 +204,7 @@ def _validate(policy_id: UUID) -> PolicyValidation:
 
 
 def _change_mutable(policy_id: UUID, revision: int | None, **fields: Any) -> None:
-    """Compare and set: only what is not immutable, and, if told, only that revision."""
+    """Change a version by compare-and-set: only if it is not immutable and, where one is given, at that revision."""
     rows = SchedulerPolicy.objects.filter(id=policy_id, immutable=False)
     if revision is not None:
         rows = rows.filter(revision=revision)
@@ -244,7 +244,8 @@ def _activate(policy_id: UUID, replaces: UUID | Anyone | None) -> SchedulerPolic
     row = _find(rows, policy_id)
     active = next((each for each in rows.values() if each.active), None)
     if replaces is not ANYONE and replaces != (active.id if active else None):
-        raise Conflict(f"The active version is {active.label if active else 'none'} now.", active=_label(active))
+        label = active.label if active else None
+        raise Conflict(f"The active version is {label or 'none'} now.", active=label)
     if row.active:
         return row
     if not may_become(_state(row), PolicyState.ACTIVE):
@@ -299,7 +300,3 @@ def _refuse_problems(problems: tuple[PolicyProblem, ...]) -> None:
 
 def _state(row: SchedulerPolicy) -> PolicyState:
     return PolicyState(row.state)
-
-
-def _label(row: SchedulerPolicy | None) -> str | None:
-    return None if row is None else row.label

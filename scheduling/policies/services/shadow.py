@@ -35,7 +35,7 @@ MAX_WAITING = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecidedRun:
-    """What a decision saw, what it was told to leave out, and what it made of it; the shadow sees the same."""
+    """What a decision saw, which nodes it had to leave out, and its outcome; the shadow sees the same."""
 
     decision_id: UUID
     request: ScheduleRequest
@@ -45,7 +45,7 @@ class DecidedRun:
 
 
 def shadow_offer(*, decision_id: UUID, draft: DecisionDraft, trace: Trace) -> None:
-    """Let the shadow, if there is one and the request is in its share, look at this decision, later. Never raises."""
+    """Let the shadow, if there is one and the request is in its share, run for this decision, later. Never raises."""
     try:
         shadow = shadow_policy()
         name = draft.request.request_id or str(decision_id)
@@ -58,7 +58,7 @@ def shadow_offer(*, decision_id: UUID, draft: DecisionDraft, trace: Trace) -> No
 
 
 def shadow_run(*, run: DecidedRun, shadow: ShadowPolicy) -> ShadowResult | None:
-    """Run the shadow now and keep what it found; also that it failed. Never raises: None when nothing was kept."""
+    """Run the shadow now and store what it found; also that it failed. Never raises: None when nothing was stored."""
     try:
         result = _result(run, shadow)
         with transaction.atomic():
@@ -134,6 +134,7 @@ class _Worker:
             return jobs.all_tasks_done.wait_for(lambda: not jobs.unfinished_tasks, timeout_s)
 
     def _ensure(self) -> None:
+        # Invariant: one thread and one queue a process. A fork copies `_pid` and the queue, but no thread.
         with self._lock:
             if self._pid != getpid():
                 self._pid, self._jobs = getpid(), queue.Queue(MAX_WAITING)
@@ -149,7 +150,7 @@ class _Worker:
             except Exception:
                 log.exception("decision=%s: the shadow policy failed", run.decision_id)
             finally:
-                del run  # a waiting thread shall not keep the fleet in memory
+                del run  # a waiting thread must not hold the fleet in memory
                 jobs.task_done()
 
 

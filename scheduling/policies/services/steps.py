@@ -22,7 +22,7 @@ from scheduling.policies.services.policies import (
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What a person gives along. `replaces`: the version that was active when they looked, for compare and set;
+    """What a person gives along. `replaces`: the version that was active when the page was made, for compare-and-set;
     `share`: the part of the requests that a shadow sees.
     """
 

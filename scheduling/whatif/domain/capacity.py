@@ -1,7 +1,7 @@
 """How many more instances of a flavor fit: by columns, and checked by the engine's own filters.
 
 Room is a division. What else limits a host may depend on how full it is (at most so many instances, guests under
-way ...), and a plug-in may look at anything; so the filters are asked about the table as it would be with that many
+way ...), and a plug-in may read anything; so the filters are asked about the table as it would be with that many
 more instances on every host at once, and where one refuses, the number is halved in until it does not. That is right
 for every filter that refuses a fuller host when it refuses an emptier one. The last run, on the table with all of
 them, must refuse every host: its reasons are what binds.
@@ -93,7 +93,7 @@ class _Count:
         self.candidates = world_candidates(world, request, policy) if self.is_spread.any() or self._is_split() else None
 
     def answer(self) -> FlavorCapacity:
-        """All zones."""
+        """The room in each zone and in all together."""
         counts = np.where(self.is_spread, 0, self._counts())
         limits = self._limits(counts)
         held = _held(self.table, self.amounts)

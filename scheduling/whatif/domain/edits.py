@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 from controlplane.kernel.errors import Invalid
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
-from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
+from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.whatif.domain.world import World, with_provider
 
 STATUS_DISABLED = "COMPUTE_STATUS_DISABLED"
@@ -176,7 +176,9 @@ class _Draft:
         for host in edit.hosts or tuple(self._rows):
             usage = self._root(host).inventories.get(edit.resource_class)
             if usage is not None:
-                self._inventory(host, edit.resource_class, _with_ratio(usage, edit.ratio))
+                capacity = capacity_of(total=usage.total, reserved=usage.reserved, allocation_ratio=edit.ratio)
+                changed = replace(usage, allocation_ratio=edit.ratio, capacity=capacity)
+                self._inventory(host, edit.resource_class, changed)
 
     def aggregate(self, edit: AggregateEdit) -> None:
         """Hosts in and out, metadata merged."""
@@ -184,7 +186,12 @@ class _Draft:
         if one is None:
             raise Invalid(f"There is no aggregate {edit.name:.80}.", field="aggregates")
         _check_hosts(self._rows, (*edit.hosts_added, *edit.hosts_removed), "aggregates")
-        self._aggregates[edit.name] = _aggregate_edited(one, edit)
+        merged = {**one.metadata, **edit.metadata}
+        self._aggregates[edit.name] = replace(
+            one,
+            hosts=one.hosts.union(edit.hosts_added).difference(edit.hosts_removed),
+            metadata={key: value for key, value in merged.items() if value is not None},
+        )
         for host in (*edit.hosts_added, *edit.hosts_removed):
             self._mirror(host)
 
@@ -235,14 +242,3 @@ def _empty_copy(facts: ProviderFacts, number: int, *, is_root: bool) -> Provider
         name=f"{facts.name}+{number}",
         rendered={},
     )
-
-
-def _with_ratio(usage: InventoryUsage, ratio: float) -> InventoryUsage:
-    capacity = capacity_of(total=usage.total, reserved=usage.reserved, allocation_ratio=ratio)
-    return replace(usage, allocation_ratio=ratio, capacity=capacity)
-
-
-def _aggregate_edited(one: AggregateRow, edit: AggregateEdit) -> AggregateRow:
-    merged = {**one.metadata, **edit.metadata}
-    metadata = {key: value for key, value in merged.items() if value is not None}
-    return replace(one, hosts=one.hosts.union(edit.hosts_added).difference(edit.hosts_removed), metadata=metadata)

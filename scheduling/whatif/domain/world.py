@@ -51,7 +51,7 @@ class World:
 
     @cached_property
     def fleet(self) -> FleetView:
-        """Who stands below whom, and who shares with whom."""
+        """Which provider is below which, and which shares with which."""
         return self.columns.view()
 
     @cached_property
@@ -70,7 +70,7 @@ class World:
         return next((row for row in self.rows if wanted in (row.host.lower(), row.nodename.lower())), None)
 
     def only(self, hosts: Collection[str]) -> "World":
-        """The world of these hosts alone, with all providers that they reach. What a host is told does not change."""
+        """The world of these hosts alone, with all providers that they reach. Each gets the same answer."""
         rows = tuple(row for row in self.rows if row.host in hosts)
         reached = {number for row in rows for number in self.fleet.reached(self.fleet.row_of[UUID(row.uuid)])}
         facts = (self.fleet.fact(number) for number in sorted(reached))
@@ -87,7 +87,7 @@ def _mirrored(facts: ProviderFacts, known: frozenset[UUID], host: set[UUID] | No
 def world_of(
     rows: Collection[HostRow], aggregates: Collection[AggregateRow], providers: Mapping[UUID, ProviderFacts]
 ) -> World:
-    """The world of these values; a row without a provider gets an empty one, as Placement has not heard of it."""
+    """The world of these values; a row without a provider gets an empty one, as Placement does not know it."""
     nodes = {UUID(row.uuid) for row in rows}
     missing = {uuid: ProviderFacts(uuid, uuid, {}) for uuid in nodes - providers.keys()}
     known = {**providers, **missing}

@@ -1,4 +1,4 @@
-"""Why not this host, and what would make it fit. Every change that is told was run; nothing is written."""
+"""Why not this host, and what would make it fit. Every change in the answer was run; nothing is written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""An explanation as plain values for API and pages. Tenants are told changes of their own request, and no host."""
+"""An explanation as plain values for API and pages. Tenants see changes of their own request, and no host."""
 
 from dataclasses import asdict
 from typing import Any
@@ -66,20 +66,18 @@ def _fit(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
             for step in fit.steps
         ],
         "verdict": fit.trace.verdict_redacted if redacted else fit.trace.verdict,
-        "simulate": None if _is_unsayable(fit) else _simulated(before, fit, redacted=redacted),
+        "simulate": _simulate_body(before, fit, redacted=redacted),
     }
 
 
-def _is_unsayable(fit: Fit) -> bool:
-    return any(step.what in _UNSAYABLE for step in fit.steps)
-
-
-def _simulated(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any]:
-    return _tenants(_asked(before.request, fit)) if redacted else _body(before, fit)
-
-
-def _body(before: Trial, fit: Fit) -> dict[str, Any]:
+def _simulate_body(before: Trial, fit: Fit, *, redacted: bool) -> dict[str, Any] | None:
+    """What of a request to simulate is different; None where no such body can say it."""
+    if any(step.what in _UNSAYABLE for step in fit.steps):
+        return None
     body, then = _asked(before.request, fit), fit.trial
+    if redacted:
+        # Objects in place of a flavor or an image are for operators, as edits and policies are.
+        return {name: value for name, value in body.items() if name == "hints" or not isinstance(value, dict)}
     edits: dict[str, Any] = edits_to_dict(then.edits)
     if then.policy != before.policy:
         edits["policy"] = policy_to_dict(then.policy)
@@ -97,11 +95,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return value
-
-
-def _tenants(body: dict[str, Any]) -> dict[str, Any]:
-    """Without objects in place of a flavor or an image, which are for operators."""
-    return {name: value for name, value in body.items() if name == "hints" or not isinstance(value, dict)}
 
 
 def _asked(before: ScheduleRequest, fit: Fit) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 from scheduling.decisions.selectors.report import refusal_report
 from scheduling.domain.hosts.host_slice import RefusalGroup
 from scheduling.domain.trace.trace import Round, Trace, reason_counts
-from scheduling.domain.trace.weighing import Ranking
 from scheduling.whatif.services.simulate import Simulation
 
 HOSTS_NAMED = 20
@@ -96,6 +95,7 @@ def _scores(trace: Trace) -> list[dict[str, Any]]:
     ranking = trace.rounds[0].ranking if trace.rounds else None
     if ranking is None:
         return []
+    best: list[int] = ranking.order[:RANKED_SHOWN].tolist()
     weighted = {weigher.name: weigher.weighted() for weigher in ranking.weighers}
     return [
         {
@@ -104,10 +104,5 @@ def _scores(trace: Trace) -> list[dict[str, Any]]:
             "score": float(ranking.scores[at]),
             "weighers": {name: float(column[at]) for name, column in weighted.items()},
         }
-        for rank, at in enumerate(_best(ranking), 1)
+        for rank, at in enumerate(best, 1)
     ]
-
-
-def _best(ranking: Ranking) -> list[int]:
-    best: list[int] = ranking.order[:RANKED_SHOWN].tolist()
-    return best

@@ -24,7 +24,7 @@ class FlavorInput(StrictInput):
 
 
 class FlavorOutput(serializers.ModelSerializer[Flavor]):
-    """One flavor."""
+    """A flavor with its sizes and extra specs."""
 
     class Meta:
         model = Flavor
@@ -95,7 +95,7 @@ class ImageOutput(serializers.ModelSerializer[Image]):
 
 
 class KeyPairInput(StrictInput):
-    """With a public key it is kept; without one a pair is made, and its private half answered once."""
+    """With a public key it is stored; without one a pair is made, and its private half answered once."""
 
     name = serializers.CharField(trim_whitespace=False)
     public_key = serializers.CharField(required=False, help_text="One line in OpenSSH's format.")
@@ -119,7 +119,7 @@ class GeneratedKeyPairOutput(KeyPairOutput):
 
 
 class ServerGroupInput(StrictInput):
-    """A new group."""
+    """A server group to be made: its name, policy and rules."""
 
     name = serializers.CharField(trim_whitespace=False)
     policy = serializers.CharField(help_text="affinity, anti-affinity, soft-affinity or soft-anti-affinity")
@@ -141,7 +141,7 @@ class ServerGroupOutput(serializers.ModelSerializer[ServerGroup]):
 
 
 class NetworkOutput(serializers.ModelSerializer[Network]):
-    """One network."""
+    """A network that instances can be on."""
 
     class Meta:
         model = Network

@@ -44,7 +44,7 @@ class DriftHealOutput(serializers.Serializer[Any]):
 
 
 class DriftCheckResultOutput(serializers.Serializer[Any]):
-    """The last look at guests, or at allocations."""
+    """The last check of guests, or of allocations."""
 
     name = serializers.CharField()
     began_at = serializers.DateTimeField()
@@ -54,7 +54,7 @@ class DriftCheckResultOutput(serializers.Serializer[Any]):
 
 
 class DriftCheckOutput(serializers.Serializer[Any]):
-    """What came of asking for a look. `is_new` false: one was asked for already and has not ended."""
+    """The answer to a request for a check. `is_new` false: one was asked for already and has not ended."""
 
     is_new = serializers.BooleanField()
 

@@ -136,7 +136,6 @@ class InstanceOutput(serializers.Serializer[Instance]):
         return {"id": instance.image.get("id"), "name": instance.image.get("name")}
 
     def get_tags(self, instance: Instance) -> list[str]:
-        """Sorted."""
         if instance.is_pending:
             return sorted(instance.pending_tags)
         return sorted(row.tag for row in instance.tags.all())
@@ -150,7 +149,7 @@ class InstanceOutput(serializers.Serializer[Instance]):
 
 
 class ActionEventOutput(serializers.ModelSerializer[InstanceActionEvent]):
-    """One step."""
+    """One step of an action, as the owner of the instance sees it: without hosts."""
 
     class Meta:
         model = InstanceActionEvent

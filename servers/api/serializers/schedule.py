@@ -51,7 +51,7 @@ def _names(**options: Any) -> serializers.ListField:
 
 
 class RatioInput(StrictInput):
-    """Another overcommit."""
+    """Another allocation ratio of one resource class, on some hosts or on all."""
 
     resource_class = serializers.CharField(max_length=255)
     ratio = serializers.FloatField(min_value=0.0, max_value=1_000_000.0)
@@ -132,11 +132,11 @@ class SimulateInput(StrictInput):
     )
 
     def validate_flavor(self, value: Any) -> Any:
-        """An object's fields are looked at."""
+        """The fields of an object are checked."""
         return _checked(InlineFlavorInput, value)
 
     def validate_image(self, value: Any) -> Any:
-        """An object's fields are looked at."""
+        """The fields of an object are checked."""
         return _checked(InlineImageInput, value)
 
 

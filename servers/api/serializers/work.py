@@ -9,7 +9,7 @@ from controlplane.work.models import Work
 
 
 class WorkOutput(serializers.ModelSerializer[Work]):
-    """A piece of work and how it stands. The context has `statuses`: a WorkStatus by id."""
+    """A piece of work and its progress. The context has `statuses`: a WorkStatus by id."""
 
     host = serializers.SerializerMethodField(help_text="Whose agent does it; empty for the conductors.")
     error = serializers.SerializerMethodField(help_text="What the last attempt, or its end, said.")

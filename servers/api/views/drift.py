@@ -32,7 +32,7 @@ from servers.repair.services.drift import drift_check_request, drift_heal
 
 
 class DriftViewSet(GenericViewSet[Any]):
-    """Drift between instance, allocation, guest and host, as the last look found it: no hypervisor is asked."""
+    """Drift between instance, allocation, guest and host, as the last check found it: no hypervisor is asked."""
 
     policy = {"list": "drift:read", "heal": "drift:write", "checks": "drift:read", "check": "drift:write"}
     serializer_class = DriftOutput
@@ -40,7 +40,7 @@ class DriftViewSet(GenericViewSet[Any]):
     filter_backends: list[Any] = []
 
     def get_queryset(self) -> Any:
-        """As the last looks saw it."""
+        """The findings of the last checks."""
         return drift_rows()
 
     @extend_schema(
@@ -51,7 +51,7 @@ class DriftViewSet(GenericViewSet[Any]):
         ]
     )
     def list(self, request: Request) -> Response:
-        """What the last looks found out of step, longest lasting first; `checks/` tells when that was.
+        """What the last checks found out of step, longest lasting first; `checks/` says when that was.
 
         An empty list: all agreed then.
         """
@@ -67,14 +67,14 @@ class DriftViewSet(GenericViewSet[Any]):
     @extend_schema(responses=DriftCheckResultOutput(many=True))
     @action(detail=False, methods=["get"], pagination_class=None)
     def checks(self, request: Request) -> Response:
-        """When guests and allocations were looked at last, and how much was found."""
+        """When guests and allocations were checked last, and how much was found."""
         looks = sorted(drift_checks().values(), key=lambda look: look.name)
         return Response(DriftCheckResultOutput(looks, many=True).data)
 
     @extend_schema(request=None, responses={202: DriftCheckOutput})
     @action(detail=False, methods=["post"])
     def check(self, request: Request) -> Response:
-        """Ask for a look now, which the conductor takes; nothing is put right by it."""
+        """Ask for a check now, which the conductor runs; nothing is healed by it."""
         return Response(DriftCheckOutput({"is_new": drift_check_request()}).data, status=202)
 
     @extend_schema(request=DriftHealInput, responses=DriftHealOutput)
@@ -97,7 +97,6 @@ class HealViewSet(ReadOnlyModelViewSet[Heal]):
     ordering_fields = ["created_at", "kind"]
 
     def get_queryset(self) -> QuerySet[Heal]:
-        """Newest first."""
         return heals()
 
 

@@ -19,7 +19,7 @@ from servers.models import Flavor
 
 
 class FlavorViewSet(ReadOnlyModelViewSet[Flavor]):
-    """Sizes on offer."""
+    """Flavors: the public ones that take new instances, and all of them for administrators."""
 
     policy = {
         "list": "flavors:read",

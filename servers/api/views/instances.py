@@ -78,7 +78,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         return self.get_paginated_response(_shown(request, page or []))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One instance."""
+        """One instance by id, also before it has a row in a cell."""
         return Response(_one(request, instance_get(caller=caller_of(request), instance_id=_uuid(pk))))
 
     @extend_schema(request=InstanceInput, responses={202: InstanceOutput})

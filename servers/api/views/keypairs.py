@@ -53,6 +53,6 @@ class KeyPairViewSet(ReadOnlyModelViewSet[KeyPair]):
         return Response(shown, status=status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
 
     def destroy(self, request: Request, name: str) -> Response:
-        """Forgets it."""
+        """Delete a key pair. Instances made with it keep the key."""
         keypair_delete(user_id=caller_of(request).user_id, name=name)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -20,7 +20,7 @@ class QuotaView(APIView):
 
     @extend_schema(responses=QuotaOutput)
     def get(self, request: Request) -> Response:
-        """Counted now."""
+        """The project's limits and what it uses, counted now."""
         project_id = caller_of(request).project_id
         used, images = quota_usage(project_id=project_id), image_quota_usage(project_id=project_id)
         shown = {

@@ -1,4 +1,4 @@
-"""The pipeline's rows, to read: for operators who look at what a request went through."""
+"""The rows that a request goes through, for operators, read-only."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class BuildRequestOutput(serializers.ModelSerializer[BuildRequest]):
 
 
 class InstanceMappingOutput(serializers.ModelSerializer[InstanceMapping]):
-    """Which cell."""
+    """The cell in which an instance is; null while it has none."""
 
     class Meta:
         model = InstanceMapping

@@ -29,7 +29,7 @@ class SimulateView(APIView):
 
     @extend_schema(operation_id="schedule_simulate", request=SimulateInput, responses=RunOutput)
     def post(self, request: Request) -> Response:
-        """Where it would go now. Tenants are told verdict, funnel and reasons; admins all, and what-if edits work."""
+        """Where it would go now. Tenants see verdict, funnel and reasons; admins all, and what-if edits work."""
         body = SimulateInput(data=request.data)
         body.is_valid(raise_exception=True)
         return Response(trial_simulate(caller=caller_of(request), wanted=_wanted(body.validated_data)))
@@ -42,7 +42,7 @@ class ExplainView(APIView):
 
     @extend_schema(operation_id="schedule_explain", request=ExplainInput, responses=ExplainOutput)
     def post(self, request: Request) -> Response:
-        """Every change that is told was found good by a run. `host` and changes of policy and fleet are for admins."""
+        """Every change in the answer was found good by a run. `host` and changes of policy and fleet are for admins."""
         body = ExplainInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields: dict[str, Any] = body.validated_data

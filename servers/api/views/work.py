@@ -1,4 +1,4 @@
-"""Work: what runs, waits and ended, wake again, cancel. For admins. It stands here because its subjects do."""
+"""Work: what runs, waits and ended, wake again, cancel. For admins. It is here because its subjects are."""
 
 from typing import Any
 
@@ -27,7 +27,6 @@ class WorkViewSet(GenericViewSet[Work]):
     ordering_fields = ["created_at", "deadline_at", "finished_at", "attempt"]
 
     def get_queryset(self) -> QuerySet[Work]:
-        """Of all projects."""
         return works()
 
     def list(self, request: Request) -> Response:
@@ -36,7 +35,7 @@ class WorkViewSet(GenericViewSet[Work]):
         return self.get_paginated_response(_shown(page))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One piece."""
+        """One piece of work by id."""
         return _one(work_get(work_id=uuid_in_path(pk, what="Work")))
 
     @extend_schema(request=None, responses=WorkOutput)

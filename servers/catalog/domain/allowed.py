@@ -1,4 +1,4 @@
-"""What the text of an extra spec or an image property may be: each kind with the words that tell it to people."""
+"""What the text of an extra spec or an image property may be: each kind with the words that describe it to people."""
 
 import json
 import re
@@ -87,7 +87,8 @@ def cpu_list() -> Allowed:
 
 def page_size() -> Allowed:
     """One of Nova's three words, a number of KiB, or a number with its unit."""
-    return Allowed("large, small, any, a number of KiB or a size such as 2MB", _is_page_size)
+    words = "large, small, any, a number of KiB or a size such as 2MB"
+    return Allowed(words, lambda value: _PAGE_SIZE.fullmatch(value) is not None)
 
 
 def version_bounds() -> Allowed:
@@ -103,10 +104,6 @@ def a_uuid() -> Allowed:
 def json_objects() -> Allowed:
     """A list of objects as JSON."""
     return Allowed("a list of objects as JSON", _is_list_of_objects)
-
-
-def _is_page_size(value: str) -> bool:
-    return _PAGE_SIZE.fullmatch(value) is not None
 
 
 def _is_uuid(value: str) -> bool:

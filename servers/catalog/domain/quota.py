@@ -15,7 +15,6 @@ class QuotaAmounts:
     ram_mib: int
 
     def times(self, count: int) -> "QuotaAmounts":
-        """`count` of these."""
         return QuotaAmounts(self.instances * count, self.cores * count, self.ram_mib * count)
 
 
@@ -42,7 +41,6 @@ class Shortfall:
 
     @property
     def sentence(self) -> str:
-        """For people."""
         if not self.requested:
             return f"{self.resource}: {self.used} in use, {self.limit} allowed."
         return f"{self.resource}: {self.requested} asked for, {self.used} of {self.limit} in use."

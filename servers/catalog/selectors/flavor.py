@@ -39,7 +39,7 @@ def flavor_for_instance(*, caller: Caller, reference: str) -> Flavor:
 
 
 def flavor_snapshot(flavor: Flavor) -> dict[str, Any]:
-    """What an instance keeps of its flavor: the arguments of `scheduling.domain.FlavorSnapshot`."""
+    """What is stored of its flavor with an instance: the arguments of `scheduling.domain.FlavorSnapshot`."""
     return {
         "id": str(flavor.pk),
         "name": flavor.name,

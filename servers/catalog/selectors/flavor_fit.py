@@ -1,4 +1,4 @@
-"""Which flavors a provider still has room for: told before an operator changes its inventories."""
+"""Which flavors a provider still has room for: shown before an operator changes its inventories."""
 
 from collections.abc import Mapping, Sequence
 

@@ -14,7 +14,7 @@ def keypairs_of(*, user_id: uuid.UUID) -> QuerySet[KeyPair]:
 
 
 def keypair_get(*, user_id: uuid.UUID, name: str) -> KeyPair:
-    """Raises NotFound."""
+    """The user's key pair of this name. Raises NotFound."""
     keypair = keypairs_of(user_id=user_id).filter(name=name).first()
     if keypair is None:
         raise NotFound(f"Key pair {name:.80} does not exist.")

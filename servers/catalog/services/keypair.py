@@ -14,7 +14,7 @@ from servers.models import KeyPair
 
 @dataclass(frozen=True, slots=True)
 class GeneratedKeyPair:
-    """A key pair made here. `private_key` is shown once and kept nowhere."""
+    """A key pair made here. `private_key` is shown once and stored nowhere."""
 
     keypair: KeyPair
     private_key: str
@@ -27,14 +27,14 @@ def keypair_create(*, user_id: uuid.UUID, name: str, public_key: str) -> KeyPair
 
 
 def keypair_generate(*, user_id: uuid.UUID, name: str) -> GeneratedKeyPair:
-    """Make an Ed25519 pair and keep its public half. Raises as `keypair_create`."""
+    """Make an Ed25519 pair and store its public half. Raises as `keypair_create`."""
     refuse_if({"name": key_name_reasons(name)})
     key = new_key(name.replace(" ", "-"))
     return GeneratedKeyPair(_store(user_id, name, key.public), key.private_key)
 
 
 def keypair_delete(*, user_id: uuid.UUID, name: str) -> None:
-    """Forget it. Instances made with it keep the key. Raises NotFound."""
+    """Delete a key pair. Instances made with it have their own copy of the key. Raises NotFound."""
     deleted, _ = KeyPair.objects.filter(user_id=user_id, name=name).delete()
     if not deleted:
         raise NotFound(f"Key pair {name:.80} does not exist.")

@@ -23,7 +23,7 @@ def network_create(*, name: str, hypervisor_network: str, is_default: bool = Fal
 
 
 def network_delete(*, network_id: uuid.UUID) -> None:
-    """Take it off the offer; ports keep their copies. Raises NotFound."""
+    """Delete a network; ports have their own copies of it. Raises NotFound."""
     deleted, _ = Network.objects.filter(pk=network_id).delete()
     if not deleted:
         raise NotFound(f"Network {network_id} does not exist.")

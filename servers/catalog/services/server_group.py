@@ -1,7 +1,7 @@
 """Changing server groups and who is in them."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -57,11 +57,6 @@ def server_group_members_add(*, group_id: uuid.UUID, instance_uuids: Sequence[uu
                 ServerGroupMember.objects.bulk_create(rows)
         except IntegrityError as error:
             raise Conflict("An instance is in a server group already.", field="hints") from error
-
-
-def server_group_members_remove(*, instance_uuids: Iterable[uuid.UUID]) -> None:
-    """Let instances leave whatever group they are in."""
-    ServerGroupMember.objects.filter(instance_uuid__in=list(instance_uuids)).delete()
 
 
 def server_group_quota_check(*, project_id: uuid.UUID) -> None:

@@ -51,7 +51,7 @@ from servers.models import Image
 log = logging.getLogger(__name__)
 CHUNK_BYTES = 1024 * 1024
 CHECK_BYTES = 8 * CHUNK_BYTES
-"""So often quota and free space are looked at while bytes come."""
+"""So often quota and free space are checked while bytes come."""
 CHECK_EVERY_S = 60.0
 CUT_OFF = "The upload was cut off."
 TAKEN_OVER = "The image was deleted, or another upload of it began later."

@@ -16,7 +16,7 @@ _T, _V = TaskState, VmState
 
 
 class Subject(Protocol):
-    """What is looked at of an instance, or of the build request that stands for one."""
+    """What the table reads of an instance, or of the build request that is not an instance yet."""
 
     @property
     def vm_state(self) -> str: ...
@@ -69,7 +69,7 @@ class BulkAction:
 class ActionRule:
     """One action.
 
-    `title` stands on buttons and in journeys, `doing` while it is under way. `policy`: the action of the policy that a
+    `title` is for buttons and journeys, `doing` while it is under way. `policy`: the action of the policy that a
     caller needs. `guard`: the row of `GUARDS`; `only_during` leaves fewer tasks than that for it to replace. `work`:
     what the host's agent is asked to do, within `deadline_s` seconds (0: by a setting). `task` begins with it, and
     `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` and

@@ -23,7 +23,7 @@ class BuildEnd(StrEnum):
 @dataclass(frozen=True, slots=True)
 class BuildFailureRule:
     """`end`: what follows. `counts_against_host`: whether the host's counter of failed builds grows. `words`: for the
-    owner of the instance, who is told no host.
+    owner of the instance, who sees no host.
     """
 
     end: BuildEnd

@@ -130,7 +130,7 @@ def instance_problems(
     description: object = "",
     availability_zone: str = "",
 ) -> Problems:
-    """Everything that is wrong with the words of a create request, by field. Nothing is looked up."""
+    """Everything that is wrong with the text of a create request, by field; what it names is not looked up."""
     found = {
         "name": name_reasons(name),
         "metadata": metadata_reasons(metadata),

@@ -1,4 +1,4 @@
-"""An instance as Nova's notifications tell it: names, versions and fields of objects are Nova's (34)."""
+"""An instance in the form of Nova's notifications: names, versions and fields of objects are Nova's (34)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class InstanceFacts:
-    """What is told of an instance. `columns` are fields of its row by name, times as datetimes.
+    """What a notification says of an instance. `columns` are fields of its row by name, times as datetimes.
 
     `guest_name` is what its hypervisor calls it, `fingerprint` that of its key.
     """
@@ -61,13 +61,11 @@ POWER_STATES = {"nostate": "pending"}
 
 
 def action_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
-    """InstanceActionPayload 1.9."""
     data = {**_instance(facts), "fault": None if fault is None else fault_payload(fault)}
     return nova_object("InstanceActionPayload", "1.9", data)
 
 
 def create_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
-    """InstanceCreatePayload 1.13."""
     data = {
         **_instance(facts),
         "fault": None if fault is None else fault_payload(fault),

@@ -1,4 +1,4 @@
-"""How long each task may stand, and what becomes of it when nobody works on it any more.
+"""How long each task may last, and what becomes of it when nobody works on it any more.
 
 A task belongs to a piece of work. While that work is open it decides alone: whoever serves its queue takes it again,
 and its own deadline ends it. The rules here are for a task without open work, which nothing else would ever end.
@@ -29,7 +29,7 @@ class TaskHeal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskRule:
-    """`deadline_s`: seconds a task may stand. `restart`: when its host's agent starts; `overdue`: after the deadline.
+    """`deadline_s`: seconds a task may last. `restart`: when its host's agent starts; `overdue`: after the deadline.
 
     `work` is the kind that RETRY writes: that of an action, or RESCHEDULE for an instance that has no host. Where that
     is impossible now, `otherwise` counts. `why` is for people.
@@ -120,7 +120,7 @@ TASK_RULES: dict[TaskState, TaskRule] = {
     ),
     _T.UNSHELVING: _both(_LONG, TaskHeal.ERROR, "Disks and guest may be there in part on the new host."),
 }
-"""One rule for every task but none: `TaskState.NONE` never stands too long."""
+"""One rule for every task but `TaskState.NONE`, which never lasts too long."""
 
 
 def task_heal_for(task: TaskState, vm_state: VmState, *, has_host: bool, is_restart: bool = False) -> TaskHeal:
@@ -131,7 +131,7 @@ def task_heal_for(task: TaskState, vm_state: VmState, *, has_host: bool, is_rest
     proposed_heal = rule.restart if is_restart else rule.overdue
     if proposed_heal is TaskHeal.RETRY and not _can_retry(rule, vm_state, has_host=has_host):
         proposed_heal = rule.otherwise
-    # Nothing stable stands behind an instance that was never built.
+    # An instance that was never built has no stable state to go back to.
     return TaskHeal.ERROR if proposed_heal is TaskHeal.REVERT and vm_state is VmState.BUILDING else proposed_heal
 
 

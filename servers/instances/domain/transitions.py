@@ -48,7 +48,7 @@ ACTION_TRANSITIONS: Mapping[str, frozenset[str]] = {
     "error": frozenset(),
     "cancelled": frozenset(),
 }
-"""Results of an action; empty while it is open. One that ended keeps its result."""
+"""Results of an action; empty while it is open. The result of an ended one does not change."""
 
 ATTEMPT_TRANSITIONS: Mapping[str, frozenset[str]] = {
     "": frozenset({"active", "rescheduled", "failed", "cancelled"}),

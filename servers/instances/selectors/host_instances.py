@@ -1,4 +1,4 @@
-"""Every living instance by its host, for filters and weighers that look at the instances of a host one by one."""
+"""Every living instance by its host, for filters and weighers that read the instances of a host one by one."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from servers.models import AttemptRecord, InstanceActionEvent
 BUILD_OUTCOMES = ("active", "rescheduled", "failed", "cancelled")
 QUANTILES = (0.5, 0.95, 0.99)
 MAX_STEPS = 5000
-"""How many of the newest ended steps are looked at: enough for a quantile, and a bound on what a scrape costs."""
+"""How many of the newest ended steps are read: enough for a quantile, and a bound on what a scrape costs."""
 
 MAX_NAMES = 40
 OTHER = "other"

@@ -1,10 +1,9 @@
-"""What notifications tell of instances, beyond their rows: ports, tags, keys, and who began the latest action."""
+"""What notifications say of instances beyond their rows: ports, tags, keys, and who began the latest action."""
 
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
-from typing import Any
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.request_id import current_request_id
@@ -20,20 +19,21 @@ Who = tuple[str | None, str | None]
 def instance_notification_facts(
     rows: Sequence[Instance], *, caller: Caller | None = None
 ) -> list[tuple[Instance, InstanceFacts]]:
-    """Each with its facts. Three queries, however many; `caller` is who acts where no action tells it."""
+    """Each instance with its facts, in three queries. `caller` is the initiator where no action is recorded."""
     ids = [row.pk for row in rows]
     ports, tags, began = _ports(ids), _tags(ids), _initiators(ids)
     asked = (str(caller.user_id), str(caller.project_id)) if caller else None
-    return [
-        (row, _facts(row, ports.get(row.pk, []), tags.get(row.pk) or row.pending_tags, asked or _initiator(row, began)))
-        for row in rows
-    ]
+    facts = []
+    for row in rows:
+        who = asked or began.get(row.pk) or (str(row.user_id), str(row.project_id))
+        facts.append((row, _facts(row, ports.get(row.pk, []), tags.get(row.pk) or row.pending_tags, who)))
+    return facts
 
 
 def _facts(row: Instance, ports: Sequence[Port], tags: Sequence[str], who: Who) -> InstanceFacts:
     request_id = current_request_id()
     return InstanceFacts(
-        columns=_columns(row),
+        columns={field.attname: getattr(row, field.attname) for field in Instance._meta.concrete_fields},
         flavor=row.flavor,
         addresses=_addresses(row, ports),
         tags=tags,
@@ -43,10 +43,6 @@ def _facts(row: Instance, ports: Sequence[Port], tags: Sequence[str], who: Who) 
         initiator_user=who[0],
         initiator_project=who[1],
     )
-
-
-def _columns(row: Instance) -> dict[str, Any]:
-    return {field.attname: getattr(row, field.attname) for field in Instance._meta.concrete_fields}
 
 
 def _ports(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[Port]]:
@@ -64,19 +60,15 @@ def _tags(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
 
 
 def _initiators(ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Who]:
-    """Of the latest action of each; nobody, where the control plane itself began it."""
+    """Who began the latest action of each; nobody, where the control plane itself began it."""
     # What was done at once meanwhile says nothing of who began what is under way.
     rows = InstanceAction.objects.filter(instance_uuid__in=ids).exclude(action__in=AT_ONCE).order_by("started_at", "id")
     owners = rows.values_list("instance_uuid", "user_id", "project_id")
     return {pk: (str(user), str(project)) if user and project else (None, None) for pk, user, project in owners}
 
 
-def _initiator(row: Instance, began: dict[uuid.UUID, Who]) -> Who:
-    return began.get(row.pk, (str(row.user_id), str(row.project_id)))
-
-
 def _addresses(row: Instance, ports: Sequence[Port]) -> list[Address]:
-    """An agent tells addresses by network; the port of that network, where there is one, lends its MAC address."""
+    """An agent reports addresses by network; the port of that network, where there is one, has the MAC address."""
     by_network = {port.network_name: port for port in ports}
     return [
         Address(

@@ -1,4 +1,4 @@
-"""What previews of policies must know of the instances on each host, beside who they are."""
+"""Facts about the instances on each host that previews of policies need, beyond their uuids."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from servers.states import VmState
 
 
 def instance_preview_facts(policies: Sequence[Policy]) -> dict[str, HostInstances]:
-    """By host. Flavors and images are read only where one of these policies looks at them."""
+    """The facts by host. Flavors and images are read only where one of these policies needs them."""
     living = Instance.objects.filter(deleted_at__isnull=True).exclude(host="").order_by()
     is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
     flavors = _flavors(living) if any(TYPE_AFFINITY in each.filters for each in policies) else {}

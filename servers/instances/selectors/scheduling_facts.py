@@ -143,7 +143,7 @@ def _weighs_images(policy: Policy) -> bool:
 
 
 def loads_watch() -> None:
-    """Let the database tell which hosts get or lose instances, or busy ones. Called when the apps are ready."""
+    """Let the change feed report which hosts get or lose instances, or busy ones. Called when the apps are ready."""
     tasks = ", ".join(f"'{task.value}'" for task in IO_TASKS)
     is_busy = f"({{row}}.vm_state = '{VmState.BUILDING.value}' OR {{row}}.task_state IN ({tasks}))"
     parts = ("{row}.host", "({row}.deleted_at IS NULL)", is_busy)

@@ -1,4 +1,4 @@
-"""The actions that are asked for by name (`VERBS`): the request, and what the host's agent reports of it."""
+"""The actions that are asked for by name (`VERBS`): the request for one, and what the host's agent reports of it."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -26,9 +26,9 @@ from servers.states import TaskState, VmState
 def instance_act(
     *, caller: Caller, instance_id: uuid.UUID, action: str, arguments: Mapping[str, str] = MappingProxyType({})
 ) -> Instance:
-    """Begin one of `VERBS`, or do it where that is done at once.
+    """Begin one of `VERBS`, or do it here where the table says that it is done at once.
 
-    Raises Invalid for an unknown one, InvalidFields for its arguments, Forbidden, Conflict for a wrong state.
+    Raises Invalid for an unknown action, InvalidFields for its arguments, Forbidden, and Conflict for a wrong state.
     """
     rule = VERBS.get(action)
     if rule is None:
@@ -84,9 +84,9 @@ def host_action_begin(
     task_in: Collection[TaskState],
     arguments: dict[str, str] | None = None,
 ) -> None:
-    """The work of its host's agent, and the action that people see; the caller's transaction is around it.
+    """Write the work of the host's agent and the action that people see, in the caller's transaction.
 
-    Raises Conflict when its states are not among the expected ones any more.
+    Raises Conflict when the instance's states are not among the expected ones any more.
     """
     if rule.work is None:
         raise ValueError(f"{rule.name} is nothing that a host does")
@@ -116,7 +116,7 @@ def action_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport) -> No
 
 
 def action_failed(*, lease: WorkLease, step: str, message: str, details: str, steps: StepReport) -> None:
-    """It failed: the instance is as the hypervisor says, which the next power sync will tell. Raises Fenced."""
+    """The agent failed: the instance is as the hypervisor says, which the next power sync reports. Raises Fenced."""
     with transaction.atomic():
         work_finish(lease=lease, state=WorkState.FAILED, outcome={"error": message, "step": step})
         steps.write()

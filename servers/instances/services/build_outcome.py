@@ -1,4 +1,4 @@
-"""What an agent reports of a build: it runs, or it failed and the host holds nothing of it any more."""
+"""What an agent reports of a build: the guest runs, or it failed and the host holds nothing of it any more."""
 
 from django.db import transaction
 
@@ -34,7 +34,8 @@ CUT_OFF = "It was cut off; a later attempt found that there was nothing left to 
 def build_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport, has_devices: bool = True) -> None:
     """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
 
-    `has_devices` False: the guest was promised no PCI device, so none is looked for.
+    Raises Fenced when another attempt owns the work, and Conflict when the instance is being deleted. With
+    `has_devices` False the guest was promised no PCI device, so none is read.
     """
     with transaction.atomic():
         work_finish(lease=lease)
@@ -107,7 +108,7 @@ def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
 
 
 def build_overdue(work: Work, reason: str) -> None:
-    """The agent did not finish in time. The host keeps the instance: silence never moves a VM."""
+    """The agent did not finish in time. Invariant: the host stays the instance's host, for silence never moves a VM."""
     hangs = hanging_words(instance_id=work.subject)
     _fail_in_place(work, CREATE.name, f"The build did not finish: {reason}{hangs}.")
     attempt_close(instance_id=work.subject, outcome="failed", reason=f"{reason}\n{work_history(work)}".strip())

@@ -13,12 +13,13 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Forbidden, InvalidFields
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
-from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot
-from servers.catalog.selectors.keypair import keypair_for_instance
+from scheduling.topology.domain.pci.asked import PciRequest
+from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.catalog.services.server_group import server_group_members_add
 from servers.conf import server_options
-from servers.images.selectors import image_asked, image_for_instance, image_snapshot
+from servers.fields import problems_found
+from servers.images.selectors import image_asked, image_snapshot
 from servers.instances.domain.bodies import InstanceBody, SpecBody
 from servers.instances.domain.instance_rules import (
     ALL_OR_NOTHING,
@@ -35,9 +36,12 @@ from servers.instances.services.legacy_group import legacy_group_store
 from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
-    found_or_problem,
+    flavor_named,
     group_hinted,
-    hints_checked,
+    hints_read,
+    image_named,
+    keypair_named,
+    problems_together,
     zone_problems,
 )
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
@@ -68,7 +72,7 @@ class InstanceCreate:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The things that the request names, found."""
+    """The things that the request names, as they were found."""
 
     flavor: Flavor
     image: Image
@@ -76,6 +80,7 @@ class _Parts:
     keypair: KeyPair | None
     group: ServerGroup | None
     hints: Mapping[str, tuple[str, ...]]
+    pci_requests: tuple[PciRequest, ...]
 
 
 def instances_create(*, caller: Caller, wanted: InstanceCreate) -> list[Instance]:
@@ -105,7 +110,7 @@ def instances_create(*, caller: Caller, wanted: InstanceCreate) -> list[Instance
 def instances_create_check(*, caller: Caller, wanted: InstanceCreate) -> None:
     """Raise what `instances_create` would raise now: the same checks, with nothing written and nothing held.
 
-    Quota is looked at last, so that QuotaExceeded means that all else is right.
+    Quota is checked last, so that QuotaExceeded means that all else is right.
     """
     require(caller, "instances:create")
     parts = _found(caller, wanted)
@@ -119,41 +124,42 @@ def instances_create_check(*, caller: Caller, wanted: InstanceCreate) -> None:
 
 
 def _found(caller: Caller, wanted: InstanceCreate) -> _Parts:
-    """Everything that is wrong is told at once, by field."""
-    problems = instance_problems(
-        name=wanted.name,
-        metadata=wanted.metadata,
-        tags=wanted.tags,
-        user_data=wanted.user_data,
-        min_count=wanted.min_count,
-        max_count=wanted.min_count if wanted.max_count is None else wanted.max_count,
-        description=wanted.description,
-        availability_zone=wanted.availability_zone,
+    """What the request names. Raises InvalidFields with everything that is wrong, by field, and Forbidden."""
+    zone, _ = zone_parse(wanted.availability_zone)  # a text of another form is a problem among those of the words
+    flavor, no_flavor = flavor_named(caller, wanted.flavor)
+    image, no_image = image_named(caller, wanted.image)
+    keypair, no_keypair = keypair_named(caller, wanted.key_name)
+    group, no_group = group_hinted(caller, wanted.hints)
+    hints, unfit_hints = hints_read(caller, wanted.hints)
+    problems = problems_together(
+        instance_problems(
+            name=wanted.name,
+            metadata=wanted.metadata,
+            tags=wanted.tags,
+            user_data=wanted.user_data,
+            min_count=wanted.min_count,
+            max_count=wanted.min_count if wanted.max_count is None else wanted.max_count,
+            description=wanted.description,
+            availability_zone=wanted.availability_zone,
+        ),
+        problems_found({"batch": batch_reasons(wanted.batch)}),
+        *(no_flavor, no_image, no_keypair, no_group, unfit_hints),
+        zone_problems(caller, zone),
     )
-    if reasons := batch_reasons(wanted.batch):
-        problems["batch"] = reasons
-    zone, zone_reasons = zone_parse(wanted.availability_zone)
-    flavor = found_or_problem(problems, lambda: flavor_for_instance(caller=caller, reference=wanted.flavor))
-    image = found_or_problem(problems, lambda: image_for_instance(caller=caller, reference=wanted.image))
-    name = wanted.key_name
-    keypair = (
-        found_or_problem(problems, lambda: keypair_for_instance(user_id=caller.user_id, name=name)) if name else None
-    )
-    group = found_or_problem(problems, lambda: group_hinted(caller, wanted.hints))
-    hints = hints_checked(caller, wanted.hints, problems)
-    if not zone_reasons:
-        problems |= zone_problems(caller, zone)
     if flavor and flavor.root_gib == 0 and not allows(caller, "instances:create:zero_disk_flavor"):
         # It takes an image of any size and claims no disk for it; Nova's rule zero_disk_flavor has the same default.
         raise Forbidden(
             f"Flavor {flavor.name} has a root disk of 0 GiB, as large as the image: only administrators may use it.",
             field="flavor",
         )
-    if flavor and image:
-        problems |= fit_problems(flavor, image)
-    if problems or flavor is None or image is None:
+    if flavor is None or image is None:
         raise InvalidFields(problems)
-    return _Parts(flavor, image, zone, keypair, group, hints)
+    asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
+    devices, no_devices = devices_requested(asked, properties)
+    problems = problems_together(problems, fit_problems(flavor, image), no_devices)
+    if problems:
+        raise InvalidFields(problems)
+    return _Parts(flavor, image, zone, keypair, group, hints, devices)
 
 
 def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: int) -> list[BuildRequest]:
@@ -226,11 +232,10 @@ def _build_request(
 
 
 def _spec_body(wanted: InstanceCreate, parts: _Parts) -> SpecBody:
-    flavor = FlavorSnapshot(**flavor_snapshot(parts.flavor))
     return SpecBody(
-        flavor=flavor,
+        flavor=FlavorSnapshot(**flavor_snapshot(parts.flavor)),
         image=image_asked(parts.image),
-        pci_requests=devices_requested(flavor, ImageSnapshot(properties=parts.image.properties), {}),
+        pci_requests=parts.pci_requests,
         availability_zone=parts.zone.zone,
         force_host=parts.zone.host,
         force_node=parts.zone.node,

@@ -1,4 +1,4 @@
-"""Delete, at any moment of an instance's life, and leave nothing behind."""
+"""This module deletes an instance at any moment of its life, and leaves nothing behind."""
 
 import uuid
 
@@ -49,7 +49,7 @@ from servers.models import (
 from servers.states import DELETING_TASKS, TaskState, VmState
 
 MAX_ROUNDS = 5
-"""How often an instance may turn from a row into a request and back while its deletion looks for it."""
+"""How often an instance may turn from a row into a request and back while its deletion searches for it."""
 CUT = "The instance was deleted."
 
 
@@ -71,7 +71,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
 
 
 def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
-    """Before it has a row: without its build request the conductor gives the claim back and skips it."""
+    """Delete an instance that has no row yet: without its build request the conductor frees the claim and skips it."""
     request = BuildRequest.objects.select_for_update().filter(instance_uuid=instance_id).first()
     if request is None or not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
         return False
@@ -117,7 +117,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
 
 
 def deletion_take_up(instance: Instance) -> None:
-    """Go on with a deletion whose work was lost; the caller's transaction and lock are around it. Raises Conflict."""
+    """Continue a deletion whose work was lost, in the caller's transaction and lock. Raises Conflict."""
     if not instance.host:
         _finish(instance.pk)
         action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
@@ -143,8 +143,9 @@ def delete_done(*, lease: WorkLease, steps: StepReport) -> None:
 
 
 def delete_overdue(work: Work, reason: str) -> None:
-    """Nobody removed it: ERROR, so that somebody looks; deleting again begins anew. One that is not being deleted any
-    more (an administrator reset it) is as it should be.
+    """Nobody removed the guest in time: the instance ends in ERROR, so that a person acts; deleting again begins anew.
+
+    An instance that is not being deleted any more (an administrator reset it) is left as it is.
     """
     message = f"The host did not confirm the deletion: {reason}{hanging_words(instance_id=work.subject)}."
     rows = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state__in=DELETING_TASKS)
@@ -174,6 +175,6 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
 
 
 def _traces_remove(instance_id: uuid.UUID) -> None:
-    """All that points to a living instance. Its row, actions and faults stay as history."""
+    """Remove all that points to a living instance. Its row, actions and faults stay as history."""
     for model in (InstanceMapping, RequestSpec, ServerGroupMember, Port, ConsoleLog):
         model._default_manager.filter(instance_uuid=instance_id).delete()

@@ -1,4 +1,4 @@
-"""What happened to an instance, for people: actions, their steps, attempts and faults."""
+"""This module records what happened to an instance, for people: actions, their steps, attempts and faults."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ STEP_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class StepTrack:
-    """Where steps are written down: under which action (0: none is open), of which attempt on which host."""
+    """Where steps are recorded: under which action (0: none is open), of which attempt on which host."""
 
     action_id: int
     attempt: int
@@ -36,14 +36,13 @@ class StepReport:
     ended: tuple[StepEnd, ...]
 
     def write(self) -> None:
-        """See steps_write."""
         steps_write(self.track, ended=self.ended)
 
 
 def action_open(
     *, instance_id: uuid.UUID, action: str, user_id: uuid.UUID | None, project_id: uuid.UUID, work: Work | None
 ) -> InstanceAction:
-    """Begin a verb."""
+    """Write the row of an action that begins."""
     return InstanceAction.objects.create(
         instance_uuid=instance_id,
         action=action,
@@ -67,19 +66,19 @@ def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: st
 
 
 def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
-    """End every open action: something stronger took over."""
+    """End every open action, because something stronger took over."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
     rows.update(finished_at=Now(), result="cancelled", message=message)
 
 
 def actions_fail(*, instance_id: uuid.UUID, message: str) -> None:
-    """End every open action: nobody works on it any more."""
+    """End every open action, because nobody works on it any more."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
     rows.update(finished_at=Now(), result="error", message=message)
 
 
 def action_take_up(*, instance_id: uuid.UUID, action: str, project_id: uuid.UUID, work: Work) -> None:
-    """New work for a verb: its open action goes on with it; without one, the control plane itself begins one."""
+    """Give an action new work: the open action continues with it; without one, the control plane itself begins one."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, action=action, finished_at__isnull=True)
     if not rows.update(work_id=work.pk, attempt=F("attempt") + 1):
         action_open(instance_id=instance_id, action=action, user_id=None, project_id=project_id, work=work)
@@ -128,7 +127,7 @@ def _newest_with_steps(instance_id: uuid.UUID) -> InstanceAction | None:
 
 
 def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
-    """A step of the newest action, begun with it, that has ended in this error already."""
+    """Record a step of the newest action that began with it and has already ended in this error."""
     action = _newest_with_steps(instance_id)
     if action is not None:
         InstanceActionEvent.objects.create(
@@ -142,7 +141,9 @@ def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
 
 
 def step_hung(*, instance_id: uuid.UUID, name: str, attempt: int, host: str, since: datetime, error: str) -> None:
-    """A step of the newest action stood still since then and is ended. The same step of the same attempt is one row."""
+    """Record a step of the newest action that made no progress since then and is ended. The row is found as in
+    `steps_write`.
+    """
     action = _newest_with_steps(instance_id)
     if action is not None:
         InstanceActionEvent.objects.update_or_create(
@@ -167,7 +168,7 @@ def steps_cut(*, instance_id: uuid.UUID, error: str) -> None:
 
 
 def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRecord:
-    """A host is about to be tried (unsaved row: callers write them in bulk)."""
+    """The row of a host that is about to be tried, not saved: callers write these rows in bulk."""
     return AttemptRecord(instance_uuid=instance_id, number=number, host=host, started_at=Now())
 
 
@@ -180,7 +181,7 @@ def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> 
 def fault_record(
     *, instance_id: uuid.UUID, message: str, step: str = "", host: str = "", details: str = "", code: int = 500
 ) -> None:
-    """Why it failed: `message` for its owner, `details` for operators."""
+    """Record why it failed: `message` is for the owner, `details` are for operators."""
     InstanceFault.objects.create(
         instance_uuid=instance_id,
         code=code,

@@ -32,7 +32,7 @@ def legacy_group_hinted(*, caller: Caller, name: str) -> ServerGroup | None:
 
 
 def legacy_group_store(*, caller: Caller, group: ServerGroup) -> ServerGroup:
-    """The group as it is stored, now at the latest. Under the project's quota lock. Raises QuotaExceeded."""
+    """The group as it is stored, which is done now if need be, under the project's quota lock. Raises QuotaExceeded."""
     if group.policy != legacy_groups.POLICY or not group._state.adding:
         return group
     found = _stored(caller, group.name)

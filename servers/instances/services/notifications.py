@@ -1,13 +1,13 @@
-"""Tells what happens to instances, in the transaction in which it happens: events of Nova's names, into the outbox.
+"""This module emits what happens to instances into the outbox, in the transaction in which it happens, as Nova's
+events.
 
-Every function here costs nothing, no statement either, where nobody wants its event. What it tells is read from the
-rows after the change, so call it last. `servers.instances.domain.notification_payload` has the payloads.
+Every function here costs nothing, no statement either, where nobody wants its event. An event is read from the rows
+after the change, so call these last. `servers.instances.domain.notification_payload` has the payloads.
 """
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 
 from django.db import transaction
@@ -23,7 +23,6 @@ from scheduling.policies.selectors.policies import attempts_allowed
 from servers.instances.actions.table import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
-    InstanceFacts,
     States,
     action_payload,
     create_payload,
@@ -40,7 +39,7 @@ BUILD_FAILED = "compute_task.build_instances.error"
 
 
 class Phase(StrEnum):
-    """Where in a verb the event stands."""
+    """The phase of an action at which the event is emitted."""
 
     START = "start"
     END = "end"
@@ -56,9 +55,9 @@ def emit_instance_action(
     step: str = "",
     binary: str = COMPUTE,
 ) -> None:
-    """`instance.<verb>.<phase>` of each, in one statement more than reading them; `problem` and `step` say what failed.
+    """Emit `instance.<verb>.<phase>` for each, in one statement more than reading them.
 
-    `verb` is Nova's: see `ActionRule.notification`.
+    `problem` and `step` say what failed. `verb` is Nova's: see `ActionRule.notification`.
     """
     event_type = f"instance.{verb}.{phase.value}"
     if instance_ids and events_wanted((event_type,)):
@@ -67,19 +66,19 @@ def emit_instance_action(
 
 
 def emit_action(rule: ActionRule, phase: Phase, instance_id: uuid.UUID, *, problem: str = "", step: str = "") -> None:
-    """The same for one instance, by the action's row in the table."""
+    """Emit the same for one instance, by the action's row in the table."""
     emit_instance_action(rule.notification, phase, [instance_id], problem=problem, step=step)
 
 
 def emit_action_at_once(rule: ActionRule, instance_id: uuid.UUID, caller: Caller) -> None:
-    """`instance.<verb>`, of what is over as soon as it is asked for."""
+    """Emit `instance.<verb>` for an action that is over as soon as it is asked for."""
     event_type = f"instance.{rule.notification}"
     if events_wanted((event_type,)):
         _verb_write(event_type, list(Instance.objects.filter(pk=instance_id)), binary=API, caller=caller)
 
 
 def emit_pending_deletion(instance: Instance, caller: Caller) -> None:
-    """Both ends of a deletion before there was a row: `instance` stands for its build request."""
+    """Emit both ends of a deletion before there was a row; `instance` is made of its build request."""
     names = [f"instance.delete.{phase.value}" for phase in (Phase.START, Phase.END)]
     for name in sorted(events_wanted(names), key=names.index):
         _verb_write(name, [instance], binary=API, caller=caller)
@@ -87,9 +86,10 @@ def emit_pending_deletion(instance: Instance, caller: Caller) -> None:
 
 @contextmanager
 def emit_state_changes(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
-    """Around what changes states of these: `instance.update` for each whose vm_state or task_state is another after it.
+    """Wrap what changes states: `instance.update` is emitted for each whose vm_state or task_state differs after it.
 
-    Where that is wanted, it holds the rows' locks from before the change, so that what it tells is what was.
+    Where that event is wanted, the rows are locked before the change, so that the states reported as old are the old
+    ones.
     """
     if not instance_ids or not events_wanted((UPDATE,)):
         yield
@@ -103,25 +103,28 @@ def emit_state_changes(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
 
 
 def emit_initial_states(instances: Sequence[Instance], *, before: States | None = None) -> None:
-    """`instance.update` for rows just made: from `before`, or from nothing, to the states that they have."""
+    """Emit `instance.update` for rows just made: from `before`, or from nothing, to the states that they have."""
     if instances and events_wanted((UPDATE,)):
         rows = Instance.objects.filter(pk__in=[one.pk for one in instances])
         _updates_write([(row, before or States(None, None)) for row in rows])
 
 
 def emit_return_to_pending(instance: Instance, *, before: States) -> None:
-    """`instance.update` for an instance that is a build request again; `instance` stands for it."""
+    """Emit `instance.update` for an instance that is a build request again, from which `instance` is made."""
     if events_wanted((UPDATE,)):
         _updates_write([(instance, before)])
 
 
 def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, message: str) -> None:
-    """`compute_task.build_instances.error` for each: the conductor gave up finding a host for it."""
+    """Emit `compute_task.build_instances.error` for each: the conductor gave up finding a host for it."""
     if not instance_ids or not events_wanted((BUILD_FAILED,)):
         return
     fault = FaultFacts(exception, message, module="servers.conductor.build")
     spec, now = RequestSpec.objects.filter(instance_uuid__in=instance_ids).first(), timezone.now()
-    asked = None if spec is None else _spec_payload(spec, instance_ids)
+    asked = None
+    if spec is not None:
+        request = schedule_request(spec, instance_ids, current_request_id(), attempts=attempts_allowed())
+        asked = request_spec_payload(request)
     events_write(
         [
             Event(
@@ -165,18 +168,19 @@ def _updates_write(changes: Sequence[tuple[Instance, States]]) -> None:
     before, now = {row.pk: states for row, states in changes}, timezone.now()
     events_write(
         [
-            _event(UPDATE, row, _update(row, facts, before[row.pk], now), COMPUTE if row.host else CONDUCTOR)
+            _event(
+                UPDATE,
+                row,
+                update_payload(facts, before=before[row.pk], after=_states(row), now=now),
+                COMPUTE if row.host else CONDUCTOR,
+            )
             for row, facts in instance_notification_facts([row for row, _ in changes])
         ]
     )
 
 
-def _update(row: Instance, facts: InstanceFacts, before: States, now: datetime) -> Payload:
-    return update_payload(facts, before=before, after=_states(row), now=now)
-
-
 def _event(event_type: str, row: Instance, payload: Payload, binary: str, priority: Priority = Priority.INFO) -> Event:
-    """What a host does to its guest is told in that host's name, whoever writes it down."""
+    """The publisher of what a host does to its guest is that host, whoever writes the event."""
     is_of_host = binary == COMPUTE and bool(row.host)
     return Event(
         event_type=event_type,

@@ -1,4 +1,4 @@
-"""Deleted instances and images go after a time, with all that hangs on them, in batches of short transactions."""
+"""This module removes deleted instances and images after a time, with all that hangs on them, in short transactions."""
 
 from typing import Any
 
@@ -76,8 +76,10 @@ def deleted_images_prune() -> int:
 
 
 def _ownerless_prune(days: float) -> None:
-    """History of requests that were deleted before they became a row. A row becomes a request in one transaction, and
-    the other way round, so one statement that finds neither has found nobody's.
+    """Remove the history of requests that were deleted before they became a row.
+
+    Invariant: a row becomes a request in one transaction, and the other way round, so a statement that finds neither
+    has found an instance that is gone.
     """
     rows = Instance.objects.filter(pk=OuterRef("instance_uuid"))
     requests = BuildRequest.objects.filter(instance_uuid=OuterRef("instance_uuid"))

@@ -1,7 +1,10 @@
-"""What a request for instances names, looked up and checked: the same rules for a create and for a dry run of it."""
+"""What a request for instances names is looked up and checked here, by the same rules for a create and its dry run.
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+Every function returns what it found and what is wrong, by field, so that a caller learns of all problems at once.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
@@ -13,41 +16,80 @@ from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.selectors.pci_aliases import pci_requests_of
-from servers.catalog.selectors.flavor import flavor_snapshot
+from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot
+from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.selectors.server_group import server_group_for_instance
+from servers.fields import Problems, Reasons, problems_found
+from servers.images.selectors import image_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
 from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
 from servers.instances.domain.instance_rules import ZoneRequest, image_fit_problems
 from servers.instances.domain.not_provided import not_provided
 from servers.instances.selectors.instances import instances_unknown
 from servers.instances.services.legacy_group import legacy_group_hinted
-from servers.models import Flavor, Image, ServerGroup
+from servers.models import Flavor, Image, KeyPair, ServerGroup
 
-T = TypeVar("T")
 HINTS = ("group", "same_host", "different_host", *TEXT_HINTS)
 
 
-def found_or_problem(problems: dict[str, list[str]], find: Callable[[], T]) -> T | None:
-    """What `find` finds; None when it raises Invalid, whose reason is added to `problems` by field."""
+def problems_together(*several: Problems) -> Problems:
+    """All these problems by field. The order counts: the first one is the message of an InvalidFields."""
+    together: Problems = {}
+    for problems in several:
+        for field, reasons in problems.items():
+            together.setdefault(field, []).extend(reasons)
+    return together
+
+
+def flavor_named(caller: Caller, reference: str) -> tuple[Flavor | None, Problems]:
+    """The flavor with this id or name; None with the problem where the caller cannot use it."""
     try:
-        return find()
+        return flavor_for_instance(caller=caller, reference=reference), {}
     except Invalid as error:
-        problems.setdefault(error.field or "body", []).append(error.message)
-        return None
+        return None, _problem_of(error)
 
 
-def group_hinted(caller: Caller, hints: Mapping[str, Any]) -> ServerGroup | None:
-    """The group that the hint `group` names, if it is there; a legacy one may not be stored yet. Raises Invalid."""
+def image_named(caller: Caller, reference: str) -> tuple[Image | None, Problems]:
+    """The image with this id or name; None with the problem where the caller cannot use it."""
+    try:
+        return image_for_instance(caller=caller, reference=reference), {}
+    except Invalid as error:
+        return None, _problem_of(error)
+
+
+def keypair_named(caller: Caller, name: str) -> tuple[KeyPair | None, Problems]:
+    """The caller's key pair of this name; None, without a problem, where the request names no key pair."""
+    try:
+        return (keypair_for_instance(user_id=caller.user_id, name=name) if name else None), {}
+    except Invalid as error:
+        return None, _problem_of(error)
+
+
+def group_hinted(caller: Caller, hints: Mapping[str, Any]) -> tuple[ServerGroup | None, Problems]:
+    """The group that the hint `group` names; None, without a problem, where no hint does.
+
+    A legacy group may not be stored yet: `legacy_group_store` stores it.
+    """
     if "group" not in hints:
-        return None
+        return None, {}
     reference = str(hints["group"])
-    legacy = legacy_group_hinted(caller=caller, name=reference)
-    return legacy or server_group_for_instance(caller=caller, reference=reference)
+    try:
+        legacy = legacy_group_hinted(caller=caller, name=reference)
+        return legacy or server_group_for_instance(caller=caller, reference=reference), {}
+    except Invalid as error:
+        return None, _problem_of(error)
 
 
-def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
+def _problem_of(error: Invalid) -> Problems:
+    return {error.field or "body": [error.message]}
+
+
+def fit_problems(flavor: Flavor, image: Image) -> Problems:
     """What the image needs and the flavor does not give, and where the two contradict each other."""
-    problems = image_fit_problems(
+    asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
+    contradictions = flavor_image_problems(asked, properties)
+    contradictions += not_provided(asked.extra_specs, present_names(properties.properties))
+    too_small = image_fit_problems(
         min_ram_mib=image.min_ram_mib,
         min_disk_gib=image.min_disk_gib,
         size_bytes=image.size_bytes,
@@ -55,27 +97,22 @@ def fit_problems(flavor: Flavor, image: Image) -> dict[str, list[str]]:
         flavor_memory_mib=flavor.memory_mib,
         flavor_root_gib=flavor.root_gib,
     )
-    asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
-    contradictions = flavor_image_problems(asked, properties)
-    contradictions += not_provided(asked.extra_specs, present_names(properties.properties))
-    problems |= {"image": contradictions} if contradictions else {}
-    devices_requested(asked, properties, problems)
-    return problems
+    return too_small | problems_found({"image": contradictions})
 
 
-def devices_requested(
-    flavor: FlavorSnapshot, image: ImageSnapshot, problems: dict[str, list[str]]
-) -> tuple[PciRequest, ...]:
-    """The PCI devices that the flavor asks for; an unknown alias is a problem of it."""
+def devices_requested(flavor: FlavorSnapshot, image: ImageSnapshot) -> tuple[tuple[PciRequest, ...], Problems]:
+    """The PCI devices that the flavor asks for. An unknown alias is a problem of it."""
     try:
-        return pci_requests_of(flavor, image)
+        return pci_requests_of(flavor, image), {}
     except Invalid as error:
-        problems.setdefault("flavor", []).append(f"{error.message}.")
-        return ()
+        return (), {"flavor": [f"{error.message}."]}
 
 
-def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
-    """A zone, host or node that is not there. Raises Forbidden for a host or node, unless the caller may force one."""
+def zone_problems(caller: Caller, zone: ZoneRequest) -> Problems:
+    """The problem of a zone, host or node that does not exist; an empty request has none.
+
+    Raises Forbidden for a host or node, unless the caller may force one.
+    """
     if zone.host or zone.node:
         require(caller, "instances:create:forced_host")
     if zone.host and not host_exists(host=zone.host):
@@ -89,22 +126,22 @@ def zone_problems(caller: Caller, zone: ZoneRequest) -> dict[str, list[str]]:
     return {}
 
 
-def hints_checked(
-    caller: Caller, hints: Mapping[str, Any], problems: dict[str, list[str]]
-) -> dict[str, tuple[str, ...]]:
-    """Ids of instances, or of text, by hint; what is wrong is added to `problems`. Unknown ones are carried."""
+def hints_read(caller: Caller, hints: Mapping[str, Any]) -> tuple[dict[str, tuple[str, ...]], Problems]:
+    """The values of each hint: ids of instances, text, or what plug-ins read. `group` is left out."""
     found, unfit = carried_hints(hints, HINTS)
-    problems |= {f"hints.{key:.80}": reasons for key, reasons in unfit.items()}
+    problems = {f"hints.{key:.80}": reasons for key, reasons in unfit.items()}
     for key in ("same_host", "different_host"):
         if key in hints:
             found[key], reasons = _servers(caller, hints[key])
-            problems |= {f"hints.{key}": reasons} if reasons else {}
+            problems |= problems_found({f"hints.{key}": reasons})
     texts, wrong = text_hints(hints)
     problems |= {f"hints.{key}": reasons for key, reasons in wrong.items()}
-    return {key: tuple(values) for key, values in found.items()} | {key: (text,) for key, text in texts.items()}
+    return {key: tuple(values) for key, values in found.items()} | {
+        key: (text,) for key, text in texts.items()
+    }, problems
 
 
-def _servers(caller: Caller, value: Any) -> tuple[list[str], list[str]]:
+def _servers(caller: Caller, value: Any) -> tuple[list[str], Reasons]:
     texts = value if isinstance(value, list) else [value]
     parsed = [parse_uuid(text) if isinstance(text, str) else None for text in texts]
     if None in parsed or not parsed or len(parsed) > 1000:

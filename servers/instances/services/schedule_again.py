@@ -61,7 +61,9 @@ def instance_schedule_again(*, instance_id: uuid.UUID, caller: Caller) -> Work:
 
 
 def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
-    """Its row under lock, if it may. One that waited for the lock finds what the first one left."""
+    """The instance's row under lock, if it may be scheduled again. Whoever waited for the lock sees what the first one
+    left.
+    """
     rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
     instance = rows.first()
     if instance is None:
@@ -79,7 +81,7 @@ def _locked(instance_id: uuid.UUID, caller: Caller) -> Instance:
 
 
 def _spec_of(instance: Instance) -> RequestSpec:
-    """What was asked for. Raises Conflict where it cannot be had any more."""
+    """The request spec of the instance. Raises Conflict where it does not exist any more."""
     spec = RequestSpec.objects.filter(instance_uuid=instance.pk).first()
     if spec is None:
         raise Conflict("What was asked for is not known any more; delete the instance and create it anew.")

@@ -1,6 +1,6 @@
 """The one writer of instance states: rows are born, changed and ended here, as the tables of `transitions` allow.
 
-A change is a compare-and-set on what the caller believed, in one statement.
+Invariant: a change is a compare-and-set on the states that the caller believed, in one statement.
 """
 
 import uuid
@@ -38,7 +38,7 @@ NOW = Sql("{now}")
 
 
 def action_require(instance: Instance, action: str, caller: Caller) -> None:
-    """Raises Conflict with the reason when the table of actions does not let it begin now.
+    """Raises Conflict with the reason when the table of actions does not let the action begin now.
 
     The state may change right afterwards: whoever begins still compares and sets.
     """
@@ -54,11 +54,12 @@ def state_set(
     only_unplaced: bool = False,
     **changes: Any,
 ) -> None:
-    """Write `changes` if the instance is alive and its states are among the expected ones, and among those that
-    `transitions` lets the new ones follow. Raises Conflict or NotFound.
+    """Write `changes` if the instance is alive, and its states are expected and may become the new ones by
+    `transitions`.
 
-    Without `task_in`, everything is expected but a deletion: nothing but its end replaces `deleting`. A value is what
-    the column gets, or `Sql` that the database works out. `only_unplaced`: not once it has a host.
+    Raises Conflict or NotFound. Without `task_in`, everything is expected but a deletion: only its end replaces
+    `deleting`. A value is what the column gets, or `Sql` that the database works out. With `only_unplaced` the change
+    is refused once the instance has a host.
     """
     if not _is_written(instance_id, vm_in, task_in, changes, only_unplaced=only_unplaced):
         _raise_why(instance_id)
@@ -112,7 +113,9 @@ def _statement(
     task_states: frozenset[TaskState],
     only_unplaced: bool,
 ) -> str:
-    """Names of columns are fields' and states are those of the enums, so nothing in the text is anybody's input."""
+    """Invariant: columns are names of fields and states are those of the enums, so nothing in the text is anybody's
+    input.
+    """
     assignments = [f"{_FIELDS[name].column} = {value}" for name, value in columns]
     conditions = [
         "id = %s",
@@ -126,7 +129,7 @@ def _statement(
 
 
 def _among(column: str, states: Collection[str], every: Collection[str]) -> str:
-    """The shorter way to say it; nothing where every state will do."""
+    """The condition on states; empty where every state will do."""
     others = sorted(set(every) - set(states))
     if not others:
         return ""
@@ -135,7 +138,7 @@ def _among(column: str, states: Collection[str], every: Collection[str]) -> str:
 
 
 def step_task_set(instance_id: uuid.UUID, rule: ActionRule, task_state: TaskState) -> None:
-    """What the instance is busy with from a step of the action's agent on. Raises Conflict."""
+    """Set what the instance is busy with from a step of the action's agent on. Raises Conflict."""
     state_set(instance_id, vm_in=rule.vm_states, task_state=task_state)
 
 
@@ -167,12 +170,12 @@ def _raise_why(instance_id: uuid.UUID) -> None:
 
 
 def instance_error_set(instance_id: uuid.UUID, **changes: Any) -> None:
-    """To ERROR, whatever it was, unless it is being deleted or gone. Raises Conflict or NotFound then."""
+    """Set ERROR whatever the state was. Raises Conflict or NotFound if the instance is being deleted or gone."""
     state_set(instance_id, vm_state=VmState.ERROR, task_state=TaskState.NONE, **changes)
 
 
 def instance_deleted_set(instance_id: uuid.UUID) -> bool:
-    """The end of an instance, whatever it was; True for the one caller that ended it."""
+    """End an instance whatever its state was; True for the one caller that ended it."""
     ended: dict[str, Any] = {
         "vm_state": VmState.DELETED,
         "task_state": TaskState.NONE,
@@ -184,7 +187,7 @@ def instance_deleted_set(instance_id: uuid.UUID) -> bool:
 
 
 def instances_insert(instances: Sequence[Instance], *, vm_state: VmState, task_state: TaskState) -> None:
-    """Rows with their first states, in one statement. ValueError for states in which no instance begins."""
+    """Insert rows with their first states in one statement. ValueError for states in which no instance begins."""
     if (vm_state, task_state) not in FIRST_STATES:
         raise ValueError(f"no instance begins as {vm_state} with the task {task_state or 'none'}")
     for instance in instances:
@@ -195,8 +198,9 @@ def instances_insert(instances: Sequence[Instance], *, vm_state: VmState, task_s
 
 
 def guest_seen_set(instance: Instance, ownership: Ownership | None, **seen: Any) -> bool:
-    """What the hypervisor says of the guest, beside the states: only while the instance is as it was read and idle, and
-    while whoever says so has its host.
+    """Record what the hypervisor says of the guest, beside the states.
+
+    It is recorded only while the instance is idle and as it was read, and while whoever says so owns the host.
     """
     rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
     return bool(rows.filter(owned(ownership)).update(generation=instance.generation + 1, **seen))

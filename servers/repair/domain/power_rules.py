@@ -40,7 +40,7 @@ suspended and error whatever their guest is. Nova's stop of an active guest that
 logs a guest that is not there; here it comes back, but not by the power sync: only once it lasts."""
 
 AT_ONCE = frozenset({PowerHeal.FOLLOW, PowerHeal.STOP})
-"""What the power sync does itself, as soon as it is told."""
+"""What the power sync does itself, as soon as it is reported."""
 
 
 def power_heal(vm_state: str, power_state: str) -> PowerHeal:

@@ -1,10 +1,10 @@
-"""What is out of step between instances, allocations, guests and hosts. Rows only: no hypervisor is asked.
+"""What is out of step between instances, allocations, guests and hosts. Only rows are read: no hypervisor is asked.
 
-Looking for it reads whole tables (`drift_find`), so that is done by the reconciler, and what it saw stands in rows,
-which pages and the API read (`drift_rows`).
+Checking reads whole tables (`drift_find`), so the reconciler does it, and stores what it found in rows, which pages and
+the API read (`drift_rows`).
 
-Agents tell their guests into rows. What an app's services know how to look for, they say here how to ask
-(`drift_source_register`); what the rows of this app alone can tell is read below.
+Agents report their guests into rows. Apps register here the sources of drift that their services can check
+(`drift_source_register`); what the rows of this app show is read below.
 """
 
 import uuid
@@ -55,7 +55,7 @@ def drift_source_register(name: str, *, kinds: Collection[DriftKind], source: Dr
 def drift_rows(
     *, kinds: Collection[DriftKind] | None = None, host: str = "", instance_id: uuid.UUID | None = None
 ) -> QuerySet[DriftSighting]:
-    """What the last looks saw, longest lasting first; only these kinds, this host, this instance when named."""
+    """The findings of the last checks, longest lasting first; only these kinds, this host, this instance when named."""
     rows = DriftSighting.objects.filter(seen_at__isnull=False).order_by("first_seen_at", "key")
     rows = rows if kinds is None else rows.filter(kind__in=[kind.value for kind in kinds])
     rows = rows.filter(host=host) if host else rows
@@ -63,7 +63,7 @@ def drift_rows(
 
 
 def drift_of(row: DriftSighting) -> Drift:
-    """The drift that a row tells of."""
+    """The drift that a row describes."""
     drift = Drift(
         key=row.key,
         kind=DriftKind(row.kind),
@@ -81,7 +81,7 @@ def drift_of(row: DriftSighting) -> Drift:
 
 
 def drift_checks() -> dict[str, DriftCheck]:
-    """The last look for each group of kinds, by its name; what was never looked for is missing. One query."""
+    """The last check of each group of kinds, by its name; one that never ran is missing. One query."""
     return {row.name: row for row in DriftCheck.objects.all()}
 
 
@@ -100,8 +100,11 @@ def drift_list(
     """
     found = _found(frozenset(DriftKind) if kinds is None else frozenset(kinds))
     shown = [one for one in found if host in ("", one.host) and instance_id in (None, one.instance_id)]
+    # Since when it lasts is in the reconciler's record; an orphan guest has its own.
+    rows = DriftSighting.objects.filter(key__in=[one.key for one in shown if one.since is None])
+    sightings = {row.key: row for row in rows}
+    dated = [_dated(one, sightings[one.key]) if one.key in sightings else one for one in shown]
     now = db_now()
-    dated = _with_sightings(shown)
     return sorted(dated, key=lambda one: (one.since or now, one.kind, one.key))
 
 
@@ -133,13 +136,6 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
     for its_kinds, source in list(_SOURCES.values()):
         if kinds & its_kinds:
             yield from (one for one in source() if one.kind in kinds)
-
-
-def _with_sightings(drifts: list[Drift]) -> list[Drift]:
-    """Since when, by the reconciler's record; an orphan guest has its own."""
-    rows = DriftSighting.objects.filter(key__in=[one.key for one in drifts if one.since is None])
-    seen = {row.key: row for row in rows}
-    return [_dated(one, seen[one.key]) if one.key in seen else one for one in drifts]
 
 
 def _dated(one: Drift, row: DriftSighting) -> Drift:

@@ -1,4 +1,6 @@
-"""The five invariants of the design, asked of the database. Safe at any moment: what is under way is no violation."""
+"""This module asks the database for the five invariants of the design. It is safe at any moment: work in progress is no
+violation.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -31,9 +33,9 @@ class Violation:
 
 
 def audit_findings() -> list[Violation]:
-    """Every violation there is now. Reads in one pass per table; a finding seen twice in a row is real.
+    """Every violation there is now, read in one pass per table; a finding seen twice in a row is real.
 
-    Rows change while it reads, so a finding on a busy system may be the shadow of a move: run it again.
+    Rows change while they are read, so a finding on a busy system may come from a move: run the audit again.
     """
     instances = list(Instance.objects.filter(deleted_at__isnull=True))
     pending = set(BuildRequest.objects.values_list("instance_uuid", flat=True))
@@ -56,7 +58,9 @@ def _placement() -> Iterator[Violation]:
 
 
 def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, set[uuid.UUID]]) -> Iterator[Violation]:
-    """Devices below the compute node belong to it; a pool that nodes share belongs to nobody's tree."""
+    """An instance on a host holds allocations of its own node. Devices below the node belong to it; a pool that nodes
+    share belongs to no tree.
+    """
     roots = compute_roots()
     for one in instances:
         providers = held.get(one.pk, set())
@@ -99,7 +103,7 @@ def _requests_without_end(
 
 
 def _has_open_work_now(subject: uuid.UUID) -> bool:
-    """Asked again: the rows were read at different moments."""
+    """Whether work is open by now, or the row has moved on: the rows were read at different moments."""
     has_work = Work.objects.filter(subject=subject, state__in=OPEN_STATES).exists()
     moved_on = not (
         BuildRequest.objects.filter(reservation_id=subject).exists()

@@ -1,4 +1,4 @@
-"""Claims whose instance is gone: what is left when a process dies between a claim and its use."""
+"""This module frees claims whose instance is gone: what is left when a process dies between a claim and its use."""
 
 import logging
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ GRACE_S = 20.0
 
 
 def orphan_claims_free() -> int:
-    """Free what is held by nobody: no instance and no build request, once GRACE_S seconds old. Returns how many.
+    """Free claims of consumers that are no instance and no build request, once they are GRACE_S seconds old.
 
-    Allocations, and cells and devices, which are left alone where a client of Placement took the allocations away.
+    Returns how many were freed. Cells and devices go with the allocations; they are left alone where a client of
+    Placement took the allocations away.
     """
     topologies = topology_owners_older_than(seconds=GRACE_S)
     consumers = [*consumers_older_than(seconds=GRACE_S), *topologies]
@@ -43,7 +44,7 @@ def orphan_claims_free() -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Freeing:
-    """Of one orphan, as it was seen. `generation` None: it has no allocations."""
+    """The freeing of one orphan, as it was seen. `generation` None: it has no allocations."""
 
     orphan: UUID
     generation: int | None
@@ -51,8 +52,10 @@ class _Freeing:
     had_topology: bool
 
     def run(self) -> bool:
-        """Whether it was freed. With its consumer locked nobody can claim for it, so the owner is looked for again
-        there: an instance that was scheduled again since has a build request and a new claim by now.
+        """Free the orphan; False if it has an owner by now.
+
+        Invariant: with its consumer locked nobody can claim for it, so the owner is read again there. An instance that
+        was scheduled again since has a build request and a new claim by now.
         """
         if self.generation is None:
             is_freed = self._is_ownerless()

@@ -1,4 +1,4 @@
-"""Putting drift right: asked for by an operator, or by itself once it has lasted. Each heal is in the record."""
+"""This module heals drift: when an operator asks, or by itself once the drift has lasted. Each heal is recorded."""
 
 import logging
 import uuid
@@ -31,7 +31,7 @@ from servers.repair.services.task_heal import task_heal
 log = logging.getLogger(__name__)
 TRY_AGAIN_S = 3600.0
 SHOWN = ("subject", "found", "heal", "obstacle", "instance_id", "host", "heals_at", "asked_by")
-"""Fields that a row has as the drift has them."""
+"""Fields that a row has in common with the drift."""
 GUEST_KINDS = frozenset(
     {
         DriftKind.GUEST_MISSING,
@@ -43,21 +43,21 @@ GUEST_KINDS = frozenset(
 )
 PLACEMENT_KINDS = ALLOCATION_KINDS | {DriftKind.INVENTORY}
 HEALED_ELSEWHERE = frozenset({DriftKind.ORPHAN_GUEST, DriftKind.LOST_TASK})
-"""Listed with the guests, and put right by themselves by the agents and by the rules of tasks."""
+"""They are listed with the guests, and healed by the agents and by the rules of tasks without being asked for."""
 GUESTS, ALLOCATIONS = "guests", "allocations"
 LOOKS: dict[str, frozenset[DriftKind]] = {GUESTS: GUEST_KINDS | HEALED_ELSEWHERE, ALLOCATIONS: PLACEMENT_KINDS}
-"""What is looked for together, by name."""
+"""The kinds that are checked together, by name."""
 TOGETHER = 500
 MAX_HEALS = 200
-"""In one round; what is left is due in the next."""
+"""The maximum in one round; what is left is due in the next."""
 CHECK_SUBJECT = uuid.UUID("d21f7000-0000-4000-8000-000000000001")
-"""All looks that are asked for are about the same thing, so that two at once are one."""
+"""All checks that are asked for have the same subject, so that two at once are one."""
 CHECK_DEADLINE_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class DriftHealed:
-    """What became of one drift. `is_done` False: it was not there any more when it was looked at under its lock."""
+    """The outcome for one drift. `is_done` False: under its lock it was not there any more."""
 
     drift: Drift
     is_done: bool
@@ -65,9 +65,9 @@ class DriftHealed:
 
 
 def drift_heal(*, key: str, actor: str) -> DriftHealed:
-    """Put this drift right for `actor` (a user's name), if it is still there.
+    """Heal this drift for `actor` (a user's name), if it is still there.
 
-    Raises NotFound when it is not, Conflict with the reason when it cannot be put right from here.
+    Raises NotFound when it is not, Conflict with the reason when it cannot be healed from here.
     """
     drift = drift_get(key=key)
     if drift.obstacle or not drift.heal:
@@ -79,23 +79,23 @@ def drift_heal(*, key: str, actor: str) -> DriftHealed:
     if is_done and drift.kind is DriftKind.ORPHAN_GUEST:
         rows.update(asked_by=actor)
     else:
-        rows.delete()  # what is not right after all is seen again by the next look
+        rows.delete()  # what is not right after all is found again by the next check
     log.warning("drift %s is put right for %s: %s", drift.key, actor, drift.found)
     return DriftHealed(drift, is_done, drift.heal if is_done else "It went by itself; nothing was done.")
 
 
 def guest_drift_round() -> int:
-    """One round over instances and their guests. Returns how many were put right."""
+    """One round over instances and their guests. Returns how many drifts were healed."""
     return _round(GUESTS)
 
 
 def placement_drift_round() -> int:
-    """One round over allocations and inventories, which reads whole tables. Returns how many were put right."""
+    """One round over allocations and inventories, which reads whole tables. Returns how many drifts were healed."""
     return _round(ALLOCATIONS)
 
 
 def drift_check_request() -> bool:
-    """Ask for a look at everything now, as work. False when one is asked for already and has not ended."""
+    """Ask for a check of everything now, as work. False when one is asked for already and has not ended."""
     wanted = NewWork(CONDUCTOR_QUEUE, DRIFT_CHECK, CHECK_SUBJECT, CHECK_DEADLINE_S, max_attempts=3)
     try:
         work_create(wanted)
@@ -105,7 +105,7 @@ def drift_check_request() -> bool:
 
 
 def drift_check(_work: Work, lease: WorkLease) -> None:
-    """Kind `drift_check`: look at everything, and put nothing right. Cut off, it is done again from the beginning."""
+    """The work of kind `drift_check`: check everything and heal nothing. After a crash it begins again."""
     package = Package([lease])
     counts: dict[str, int] = {}
     for name in LOOKS:
@@ -114,16 +114,17 @@ def drift_check(_work: Work, lease: WorkLease) -> None:
 
 
 def drift_check_overdue(work: Work, reason: str) -> None:
-    """Nothing follows: the periodic looks go on."""
+    """Nothing follows from it: the periodic checks go on."""
     log.warning("the look for drift that was asked for did not end: %s (%s)", reason, work.pk)
 
 
 def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) -> DriftCheck:
-    """Look for the kinds of one group, and keep what is found in rows; what is gone goes. Puts nothing right.
+    """Check the kinds of one group and store what is found in rows; rows of what is gone are removed. Nothing is
+    healed.
 
-    Findings are written TOGETHER at a time and counted, never all held: a restored database may have as many as there
-    are instances. At DRIFT_MAX_FINDINGS the look stops. `between` is called after each part. Of two looks at once the
-    later one counts; a row that only the earlier one saw comes back with the next.
+    Findings are written TOGETHER at a time and counted, never all held in memory: a restored database may have as many
+    as there are instances. At DRIFT_MAX_FINDINGS the check stops. `between` is called after each part. Of two checks at
+    once the later one counts; a row that only the earlier one found comes back with the next.
     """
     kinds, began_at = LOOKS[name], db_now()
     limit = server_options().drift_max_findings
@@ -137,7 +138,9 @@ def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) 
         between()
     tried_lately = Q(tried_at__gte=began_at - timedelta(seconds=TRY_AGAIN_S))
     gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
-    gone.filter(tried_lately).update(seen_at=None)  # kept, so that it is not tried every round, and listed no more
+    gone.filter(tried_lately).update(
+        seen_at=None
+    )  # not removed, so that it is not tried every round, but listed no more
     gone.exclude(tried_lately).delete()
     look = DriftCheck(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
     look.save()
@@ -150,7 +153,9 @@ def _round(name: str) -> int:
 
 
 def _sightings_write(found: Sequence[Drift], began_at: datetime) -> None:
-    """In one statement. Since when it lasts, and what came of trying to put it right, stay as they are."""
+    """Write findings in one statement. Since when a drift lasts, and the outcome of trying to heal it, stay as they
+    are.
+    """
     DriftSighting.objects.bulk_create(
         [
             DriftSighting(
@@ -170,7 +175,7 @@ def _sightings_write(found: Sequence[Drift], began_at: datetime) -> None:
 
 
 def _due(kinds: frozenset[DriftKind], seen_at: datetime) -> list[Drift]:
-    """Those that have lasted, are not left to a person, and were not tried in the last hour."""
+    """The drifts that have lasted, are not left to a person, and were not tried in the last hour."""
     now = db_now()
     untried = Q(tried_at__isnull=True) | Q(tried_at__lt=now - timedelta(seconds=TRY_AGAIN_S))
     due: list[Drift] = []
@@ -182,12 +187,14 @@ def _due(kinds: frozenset[DriftKind], seen_at: datetime) -> list[Drift]:
 
 
 def _heal_by_itself(drift: Drift) -> bool:
-    """Noted before it is tried: whatever it ends in, it is not tried again for an hour. Failures stop no others."""
+    """Heal a drift and record any failure, which stops no others. It is noted as tried first: whatever the outcome, it
+    is not tried again for an hour.
+    """
     rows = DriftSighting.objects.filter(key=drift.key)
     rows.update(tried_at=db_now(), refusal="")
     try:
         is_done = _HEALERS[drift.kind](drift, "")
-        rows.update(seen_at=None)  # what is not right after all is listed again by the next look
+        rows.update(seen_at=None)  # what is not right after all is listed again by the next check
         return is_done
     except KilonovaError as error:
         rows.update(refusal=error.message)
@@ -209,14 +216,16 @@ def _task(drift: Drift, asked_by: str) -> bool:
 
 
 def _orphan_guest(drift: Drift, asked_by: str) -> bool:
-    """The agent removes it: no guest is ever touched from here."""
+    """Let the agent remove the guest. Invariant: no guest is ever touched from here."""
     _, host, guest_uuid = drift.key.split(":", 2)
     rows = OrphanGuest.objects.filter(host=host, guest_uuid=guest_uuid, not_removed_because="", asked_by="")
     return bool(rows.update(asked_by=asked_by))
 
 
 def _placement(drift: Drift, asked_by: str) -> bool:
-    """Looked for anew, since a finding carries what was compared; healed and booked in one transaction."""
+    """Heal a finding that is read anew, since it carries what was compared; the heal and its record are one
+    transaction.
+    """
     finding = finding_of(drift.key)
     if finding is None:
         return False

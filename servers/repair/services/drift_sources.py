@@ -1,4 +1,4 @@
-"""What Placement's audit and the nodes' inventories tell of drift, in the form in which drift is listed and healed."""
+"""Drift that Placement's audit and the nodes' inventories show, in the form in which drift is listed and healed."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
 
 
 def drift_sources_register() -> None:
-    """Called when the apps are ready."""
+    """Register both sources. Called when the apps are ready."""
     drift_source_register("placement", kinds=ALLOCATION_KINDS, source=_allocations)
     drift_source_register("inventories", kinds={DriftKind.INVENTORY}, source=_inventories)
 
@@ -49,11 +49,12 @@ def _allocations() -> Iterator[Drift]:
 def _allocation(finding: AuditFinding, ours: Mapping[Any, Instance], hosts: Mapping[UUID, str]) -> Drift:
     instance = ours.get(finding.consumer_uuid)
     node_host = hosts.get(finding.provider_uuid, "") if finding.provider_uuid else ""
+    sentence = finding.message[:1].upper() + finding.message[1:].removesuffix(".") + "."
     return Drift(
         key=_key(finding),
         kind=DriftKind(finding.kind.value),
         subject=instance.name if instance is not None else finding.subject,
-        found=_sentence(finding.message),
+        found=sentence,
         evidence=_evidence(finding),
         heal="" if finding.fix is None else finding.fix.action,
         obstacle=finding.obstacle,
@@ -63,7 +64,7 @@ def _allocation(finding: AuditFinding, ours: Mapping[Any, Instance], hosts: Mapp
 
 
 def _key(finding: AuditFinding) -> str:
-    """Consumer first: whom a claim belongs to is what one looks for."""
+    """The key of a finding, consumer first: people search for the owner of a claim."""
     kind = DriftKind(finding.kind.value)
     about = finding.consumer_uuid or finding.provider_uuid
     return drift_key(kind, about, *([finding.resource_class] if finding.resource_class else []))
@@ -78,7 +79,7 @@ def _instances_of(findings: Iterable[AuditFinding]) -> dict[Any, Instance]:
 
 
 def _evidence(finding: AuditFinding) -> dict[str, Any]:
-    """What was compared, as JSON can hold it."""
+    """The values that were compared, as JSON can hold them."""
     details = dict(finding.seen) | {"providers": list(finding.providers), "resource_class": finding.resource_class}
     if finding.fix is not None:
         details |= {"reason": finding.fix.reason, "before": finding.fix.before, "after": finding.fix.after}
@@ -101,8 +102,3 @@ def _inventory(one: InventoryDrift) -> Drift:
         heal="State what the node's agent reported last.",
         host=one.host,
     )
-
-
-def _sentence(text: str) -> str:
-    said = text[:1].upper() + text[1:]
-    return said if said.endswith(".") else f"{said}."

@@ -1,4 +1,6 @@
-"""What an instance should hold in Placement, against what it holds: its flavor, on its own host, and nothing else."""
+"""This module compares what an instance holds in Placement with what it should hold: its flavor, on its own host,
+nothing else.
+"""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -77,9 +79,9 @@ def _said(
 
 
 def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
-    """Amounts per resource class, from the snapshots that the instance keeps; a second way for hosts without PCPU.
+    """Amounts per resource class, from the snapshots stored with the instance; a second set for hosts without PCPU.
 
-    What contradicts itself needs what its sizes say: nobody would schedule it today.
+    A flavor that contradicts itself needs what its sizes say: nobody would schedule it today.
     """
     asked = FlavorSnapshot(**flavor)
     known = {name: image[name] for name in ("id", "name", "properties") if name in image}
@@ -98,10 +100,11 @@ def _sums(held: Sequence[AllocationView]) -> dict[str, int]:
 
 
 def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> bool:
-    """Let the instance hold what its flavor needs, of its own host; False when there is no such mismatch any more.
+    """Let the instance hold what its flavor needs on its own host; False when there is no such mismatch any more.
 
-    One transaction under the instance's lock: it holds either what it held or what it should. Raises NoCapacity
-    when its host has no room for it, Conflict when it cannot be done without choosing providers anew.
+    Invariant: it is one transaction under the instance's lock, so the instance holds either what it held or what it
+    should. Raises NoCapacity when its host has no room for it, Conflict when it cannot be done without choosing
+    providers anew.
     """
     with transaction.atomic():
         rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
@@ -116,13 +119,13 @@ def instance_allocations_restore(*, instance_id: uuid.UUID, kind: AuditKind) -> 
 
 
 def mismatch_now(instance: Instance, roots: Mapping[uuid.UUID, uuid.UUID]) -> Mismatch | None:
-    """As `mismatch_of`, with the allocations that are there now. One query."""
+    """The mismatch as in `mismatch_of`, by the allocations that are there now. One query."""
     held = allocations_by_consumer([instance.pk]).get(instance.pk, [])
     return mismatch_of(instance, held, roots)
 
 
 def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:
-    """All that it shall hold, if what it holds is still what was looked at."""
+    """The state to write: all that the instance should hold, if it still holds what was compared."""
     node = instance.compute_node_uuid
     if node is None:
         raise Conflict("The instance is on no node.")
@@ -139,9 +142,9 @@ def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:
 
 
 def _group_count(instance_id: uuid.UUID, node: uuid.UUID) -> tuple[CountLimit, ...]:
-    """Let it count as a member of its group on its host, as a claim of the scheduler would.
+    """The count of the instance as a member of its group on its host, as a claim of the scheduler makes it.
 
-    Without a limit: it runs there whatever the rule of the group says, and the next claim must know.
+    There is no limit here: it runs there whatever the rule of the group says, and the next claim must know.
     """
     members = ServerGroupMember.objects.filter(instance_uuid=instance_id, group__policy=GroupPolicy.ANTI_AFFINITY)
     return tuple(CountLimit(node, group_count_key(pk), MAX_INT) for pk in members.values_list("group_id", flat=True))

@@ -1,7 +1,7 @@
 """Guests that agents found and no instance explains: listed first, released after a grace period, recorded when gone.
 
-No guest is touched from here. The agent tells all that it has, is told whose time has come, and asks once more under
-the guest's lock. A guest that is gone afterwards was removed by it, whatever became of the agent.
+Invariant: no guest is touched from here. The agent reports all its guests, learns which ones it may remove, and asks
+once more under the guest's lock. A guest that is gone afterwards was removed by it, whatever became of the agent.
 """
 
 import logging
@@ -26,9 +26,10 @@ NAME_MAX = 255
 def orphan_guests_report(
     *, host: str, guests: Sequence[GuestOnHypervisor], not_removed_because: str = ""
 ) -> list[uuid.UUID]:
-    """All orphan guests of the host now; `not_removed_because` says why its agent removes none. Whose time has come.
+    """Store all orphan guests of the host; returns those to remove: an operator asked, or the grace period is over.
 
-    The database's clock counts the grace period, from the first report on.
+    `not_removed_because` says why the host's agent removes none. The database's clock counts the grace period, from the
+    first report on.
     """
     seen = {uuid.UUID(guest.uuid): guest for guest in guests}
     with transaction.atomic():
@@ -41,7 +42,7 @@ def orphan_guests_report(
 
 
 def orphan_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
-    """Asked under the guest's lock on its host, right before it goes: whether it may. From now on it is under way."""
+    """Whether the guest may go, asked under its lock on the host right before. From now on its removal is under way."""
     with transaction.atomic():
         # An instance that is placed here at this moment waits for the guest's lock, and is made anew.
         if _owned(host, [guest_uuid]):
@@ -51,7 +52,7 @@ def orphan_guest_release(*, host: str, guest_uuid: uuid.UUID) -> bool:
 
 
 def guest_explained(guest_uuids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Whose guests these are or were, for people: 'instance web, which is on h2'. Unknown ones are left out."""
+    """The instances of these guests, for people: 'instance web, which is on h2'. Unknown ones are left out."""
     rows = Instance.objects.filter(pk__in=guest_uuids).values_list("pk", "name", "host", "deleted_at")
     return {
         pk: f"instance {name}, " + ("deleted" if deleted_at else f"on {host}" if host else "on no host")
@@ -74,7 +75,11 @@ def _seen(host: str, pk: uuid.UUID, guest: GuestOnHypervisor, not_removed_becaus
 
 
 def _gone(rows: list[OrphanGuest]) -> None:
-    """Removed by the agent if it was told to; explained by an instance, or removed by somebody else, if not."""
+    """Remove the rows of guests that are gone.
+
+    A released one was removed by its agent, which is recorded as a heal; any other was explained by an instance, or
+    removed by somebody else.
+    """
     explained = guest_explained([row.guest_uuid for row in rows if row.released_at])
     for row in rows:
         if row.released_at is not None:
@@ -106,6 +111,6 @@ def _due() -> QuerySet[OrphanGuest]:
 
 
 def _owned(host: str, guest_uuids: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those of an instance that lives on this host."""
+    """The guests of an instance that lives on this host."""
     rows = Instance.objects.filter(pk__in=list(guest_uuids), host=host, deleted_at__isnull=True)
     return set(rows.values_list("pk", flat=True))

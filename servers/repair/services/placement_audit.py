@@ -1,7 +1,7 @@
-"""What is not as it should be between Placement, the fleet and the instances. Only reads; safe while all runs.
+"""This module finds what is wrong between Placement, the fleet and the instances. It only reads, safely while all runs.
 
-Tables are read one after the other, so a finding that could be the shadow of a move is looked at a second time. What
-a build in progress explains is none: a claim without an owner counts only once it is GRACE_S old.
+Tables are read one after the other, so a finding that may come from a move is read a second time. What a build in
+progress explains is no finding: a claim without an owner counts only once it is GRACE_S old.
 """
 
 import uuid
@@ -41,12 +41,17 @@ _KINDS = {
 def placement_audit(*, provider: str = "", instance: uuid.UUID | None = None) -> list[AuditFinding]:
     """All findings in the order of healing; only those about one provider (uuid or name) or instance when named."""
     order = {kind: place for place, kind in enumerate(AuditKind)}
-    shown = [one for one in placement_findings() if _is_about(one, provider=provider, instance=instance)]
+    shown = [
+        one
+        for one in placement_findings()
+        if instance in (None, one.consumer_uuid)
+        and (not provider or provider in (one.provider_name, str(one.provider_uuid), *one.providers))
+    ]
     return sorted(shown, key=lambda one: (order[one.kind], one.subject, one.resource_class))
 
 
 def placement_findings() -> Iterator[AuditFinding]:
-    """The same as they are found, in no order. Whoever stops early has not paid for the rest."""
+    """The same findings as they are found, in no order. Whoever stops early has not paid for the rest."""
     names = {view.uuid: view.name for view in provider_views()}
     for one in chain(_of_placement(names), _orphans(), _nodes_and_providers(), _instances()):
         name = names.get(one.provider_uuid, one.provider_name) if one.provider_uuid else ""
@@ -54,14 +59,9 @@ def placement_findings() -> Iterator[AuditFinding]:
 
 
 def finding_of_instance(instance_id: uuid.UUID) -> AuditFinding | None:
-    """What is wrong with the allocations of one instance that is on a host, without a look at the others."""
+    """What is wrong with the allocations of one instance that is on a host; the others are not read."""
     found = _mismatch_settled(instance_id, compute_roots())
     return _instance_finding(*found) if found else None
-
-
-def _is_about(one: AuditFinding, *, provider: str, instance: uuid.UUID | None) -> bool:
-    is_its = not provider or provider in (one.provider_name, str(one.provider_uuid), *one.providers)
-    return is_its and instance in (None, one.consumer_uuid)
 
 
 def _of_placement(names: Mapping[uuid.UUID, str]) -> Iterator[AuditFinding]:
@@ -88,22 +88,18 @@ def _placement_finding(one: ProviderFinding, provider: str) -> AuditFinding:
 
 
 def _orphans() -> Iterator[AuditFinding]:
-    """Consumers that are nobody, whose instance is deleted, or whose instance has no host and gets none."""
+    """Consumers without any owner, whose instance is deleted, or whose instance has no host and gets none."""
     old = set(consumers_older_than(seconds=GRACE_S))
     suspects = {one.uuid: one for one in consumer_list() if one.uuid in old and one.consumer_type in OUR_TYPES}
     nobodys = consumers_without_owner(suspects)
-    in_cell0 = _without_host() & suspects.keys()
+    hostless = Instance.objects.filter(deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
+    in_cell0 = set(hostless.values_list("pk", flat=True)) & suspects.keys()
     # Whoever ends an instance frees its claim in the same transaction: only what is still held now is an orphan.
     held = allocations_by_consumer(nobodys | in_cell0)
     were = instance_uuids_seen(nobodys)
     for pk in sorted(held):
         why = "is in ERROR on no host" if pk in in_cell0 else "is deleted" if pk in were else "is nobody known here"
         yield _orphan(suspects[pk], held[pk], why)
-
-
-def _without_host() -> set[uuid.UUID]:
-    rows = Instance.objects.filter(deleted_at__isnull=True, host="", vm_state=VmState.ERROR)
-    return set(rows.values_list("pk", flat=True))
 
 
 def _orphan(consumer: ConsumerView, held: list[AllocationView], why: str) -> AuditFinding:

@@ -1,4 +1,4 @@
-"""Putting right what `placement_audit` found, one finding in one transaction, each looked at again under its lock."""
+"""This module heals findings of `placement_audit`, each in one transaction, read again under its lock."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -28,7 +28,7 @@ from servers.states import VmState
 
 
 def finding_heal(finding: AuditFinding) -> HealResult:
-    """Put it right if it still holds. Never raises for what cannot be done: the result says why."""
+    """Heal it if it still holds. Nothing is raised for what cannot be healed: the result says why."""
     if finding.fix is None:
         return HealResult(finding, HealState.IMPOSSIBLE, finding.obstacle)
     try:

@@ -1,4 +1,4 @@
-"""What hypervisors say of guests, against the state of their instances: Nova's rules, each correction in the record."""
+"""This module compares guests with the state of their instances: Nova's rules, with each correction recorded."""
 
 import logging
 import uuid
@@ -32,7 +32,7 @@ _ACTION = {PowerHeal.STOP: STOP, PowerHeal.REBUILD_GUEST: START}
 def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestFacts], ownership: Ownership | None = None) -> None:
     """Periodic truth from the hypervisor. Instances with a task or open work are left alone (Nova's rule).
 
-    With `ownership`, what an agent says takes effect only while the host is its own.
+    With `ownership`, a report takes effect only while its agent owns the host.
     """
     rows = Instance.objects.filter(pk__in=guests, host=host, deleted_at__isnull=True, task_state=TaskState.NONE)
     instances = list(rows.filter(owned(ownership)))
@@ -43,14 +43,14 @@ def power_states_sync(*, host: str, guests: dict[uuid.UUID, GuestFacts], ownersh
 
 
 def power_restore(*, instance_id: uuid.UUID, asked_by: str = "") -> bool:
-    """Let guest and state agree again by what the row says of both; False when they do, or somebody works on it.
+    """Let guest and state agree again, by what the row says of both; False when they do, or somebody works on it.
 
-    Raises Conflict when it changed at this very moment.
+    Raises Conflict when the instance changed at this very moment.
     """
     with transaction.atomic():
         rows = Instance.objects.select_for_update().filter(pk=instance_id, deleted_at__isnull=True)
         instance = rows.filter(task_state=TaskState.NONE).exclude(host="").first()
-        # Looked at again under the lock: whoever begins work changes the instance first.
+        # Checked again under the lock: whoever begins work changes the instance first.
         if instance is None or open_work_subjects(subjects=[instance_id]):
             return False
         proposed_heal = power_heal(instance.vm_state, instance.power_state)
@@ -73,18 +73,14 @@ def _sync_one(instance: Instance, guest: GuestFacts, ownership: Ownership | None
     if changes and not guest_seen_set(instance, ownership, **changes):
         return  # somebody began with it, or has the host now: what was read of the guest may be over
     if power_heal(instance.vm_state, guest.power_state) in AT_ONCE:
-        _restore_quietly(instance)
-
-
-def _restore_quietly(instance: Instance) -> None:
-    try:
-        power_restore(instance_id=instance.pk)
-    except (Conflict, NotFound) as error:
-        log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
+        try:
+            power_restore(instance_id=instance.pk)
+        except (Conflict, NotFound) as error:
+            log.info("instance %s changed while its guest was put right: %s", instance.pk, error.message)
 
 
 def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> None:
-    """As an action that people can see, and in the record of heals."""
+    """Correct it by an action that people can see, and record the heal."""
     vm_in, task_in = {VmState(instance.vm_state)}, {TaskState.NONE}
     if proposed_heal is PowerHeal.FOLLOW:
         state_set(instance.pk, vm_in=vm_in, task_in=task_in, vm_state=VmState.STOPPED)
@@ -99,7 +95,7 @@ def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> N
         kind=GUEST_DRIFTS[proposed_heal],
         subject=instance.pk,
         found=f"The instance is {instance.vm_state} and its host {instance.host} says that the guest is "
-        f"{_guest_words(instance.power_state)}.",
+        f"{'not there' if instance.power_state == PowerState.NOSTATE else instance.power_state}.",
         done=_DONE[proposed_heal],
         evidence={
             "vm_state": instance.vm_state,
@@ -109,7 +105,3 @@ def _put_right(instance: Instance, proposed_heal: PowerHeal, asked_by: str) -> N
             "asked_by": asked_by,
         },
     )
-
-
-def _guest_words(power_state: str) -> str:
-    return "not there" if power_state == "nostate" else power_state

@@ -1,4 +1,4 @@
-"""Ends tasks that nobody works on: by the rule of the task, one instance in one transaction, with the evidence."""
+"""This module ends tasks that nobody works on: by the rule of the task, an instance a transaction, with evidence."""
 
 import logging
 import uuid
@@ -49,7 +49,7 @@ class _Stuck:
 
     @property
     def step(self) -> str:
-        """What was done when it was last heard of: by the work of this task, unless that is not there any more."""
+        """The last known step: that of the task's own work; the task itself where that work does not exist any more."""
         last = self.last
         is_of_task = last is not None and (last.finished_at is None or last.finished_at >= self.since)
         return (last.step or last.kind) if last is not None and is_of_task else self.task.value
@@ -61,12 +61,14 @@ def overdue_tasks_heal() -> int:
 
 
 def lost_tasks_heal(*, host: str) -> int:
-    """The same for one host whose agent starts, by the rules of a restart and whatever the age. Returns how many."""
+    """End the tasks of one host whose agent starts, by the rules of a restart, whatever their age. Returns how many."""
     return sum(task_heal(pk, generation, is_restart=True) for pk, generation in instances_with_lost_task(host=host))
 
 
 def task_heal(instance_id: uuid.UUID, generation: int, *, is_restart: bool) -> bool:
-    """One instance, if it is still of this generation; a failure is logged and does not stop the others."""
+    """End the task of one instance, if it is still of this generation; a failure is logged and does not stop the
+    others.
+    """
     try:
         with transaction.atomic():
             return _heal_in_transaction(instance_id, generation, is_restart=is_restart)
@@ -78,7 +80,7 @@ def task_heal(instance_id: uuid.UUID, generation: int, *, is_restart: bool) -> b
 def _heal_in_transaction(instance_id: uuid.UUID, generation: int, *, is_restart: bool) -> bool:
     rows = Instance.objects.select_for_update().filter(pk=instance_id, generation=generation, deleted_at__isnull=True)
     instance = rows.first()
-    # Looked at again under the lock: whoever begins work changes the instance first.
+    # Checked again under the lock: whoever begins work changes the instance first.
     if instance is None or open_work_subjects(subjects=[instance_id]):
         return False
     stuck = _judge(instance, is_restart=is_restart)
@@ -108,7 +110,7 @@ def _judge(instance: Instance, *, is_restart: bool) -> _Stuck:
 
 
 def _write_down(stuck: _Stuck) -> None:
-    """The steps that hung, on the action they belong to; before an action that follows may be opened."""
+    """Record the steps that hung on the action they belong to, before an action that follows may be opened."""
     instance = stuck.instance
     steps_cut(instance_id=instance.pk, error=stuck.message)
     step_hung(
@@ -139,7 +141,7 @@ def _revert(stuck: _Stuck) -> None:
 
 
 def _error(stuck: _Stuck) -> None:
-    """The host keeps what it may have; without a host nobody holds the claim."""
+    """The host retains what it may have; without a host the claim is freed, for nobody uses it."""
     _state(stuck, task_state=TaskState.NONE, vm_state=VmState.ERROR)
     if not stuck.instance.host:
         claims_free([stuck.instance.pk])
@@ -160,7 +162,7 @@ _HEALS = {
 
 
 def _state(stuck: _Stuck, **changes: Any) -> None:
-    """Compare-and-set on what was judged. Raises Conflict."""
+    """Change states by a compare-and-set on what was judged. Raises Conflict."""
     state_set(stuck.instance.pk, vm_in={stuck.instance.vm_state}, task_in={stuck.task}, **changes)
 
 

@@ -1,4 +1,6 @@
-"""Cells and devices against instances: who needs some and has none, has them elsewhere, or is nobody any more."""
+"""This module compares cells and devices with instances: who needs some and has none, has them elsewhere, or has no
+owner.
+"""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -24,7 +26,7 @@ class TopologyFault(NamedTuple):
 def topology_faults(
     instances: Sequence[Instance], owners: set[uuid.UUID], busy: set[uuid.UUID]
 ) -> Iterator[TopologyFault]:
-    """All there are now. `owners` are instances and build requests, `busy` the subjects of open work."""
+    """All faults there are now. `owners` are instances and build requests, `busy` the subjects of open work."""
     for finding in topology_findings():
         yield TopologyFault(1, finding.subject, finding.message)
     nodes = topology_nodes()
@@ -56,6 +58,6 @@ def _wants_topology(one: Instance) -> bool:
 
 
 def _still_without(one: Instance) -> bool:
-    """Asked again: it may have been deleted, or moved, since the rows were read."""
+    """Whether the instance is still there and without: it may have been deleted, or moved, since the rows were read."""
     is_there = Instance.objects.filter(pk=one.pk, host=one.host, deleted_at__isnull=True).exists()
     return is_there and topology_of_instance(one.pk) is None

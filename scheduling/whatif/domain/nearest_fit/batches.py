@@ -1,6 +1,6 @@
 """What would place a whole batch of which a part fits: fewer, smaller, more room on one host, more hosts.
 
-Proposals only: the caller runs each before it is told.
+These are proposals only: the caller runs each of them before anybody sees it.
 """
 
 from collections import Counter
@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 from scheduling.domain.hosts.host_rows import HostRow
-from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, world_edited
 from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less, class_of, free_room, raise_ratio
@@ -33,8 +32,10 @@ def batch_steps(world: World, trial: Trial, before: Trace) -> Iterator[ChangeSte
     if not 0 < placed < total:
         return
     yield (_fewer(trial, placed),)
-    for name in _short_classes(before):
-        yield from _smaller(world, trial, name)
+    short = before.rounds[-1].refusals if before.rounds else ()
+    for name in dict.fromkeys(class_of(group.refusal) for group in short):
+        if name in before.resources:
+            yield from _smaller(world, trial, name)
     yield from _more_room(world, trial, part, total - placed)
 
 
@@ -55,13 +56,6 @@ def _fewer(trial: Trial, placed: int) -> ChangeStep:
     size = (len(uuids) - placed) / len(uuids)
     sentence = f"ask for {placed} instead of {len(uuids)} instances"
     return ChangeStep(ChangeKind.REQUEST, "count", sentence, size, replace(trial, request=request))
-
-
-def _short_classes(trace: Trace) -> list[str]:
-    """Resource classes that the last instance found short somewhere."""
-    groups = trace.rounds[-1].refusals if trace.rounds else ()
-    names = dict.fromkeys(class_of(group.refusal) for group in groups)
-    return [name for name in names if name in trace.resources]
 
 
 def _smaller(world: World, trial: Trial, name: str) -> Iterator[ChangeSteps]:
@@ -94,8 +88,9 @@ def _more_room(world: World, trial: Trial, part: Trace, left: int) -> Iterator[C
 def more_hosts(world: World, trial: Trial) -> Iterator[ChangeStep]:
     """The least number of hosts like one that is there; one host of each common size is tried."""
     maximum = len(trial.request.instance_uuids)
+    first = replace(trial.request, instance_uuids=trial.request.instance_uuids[:1], min_count=None)
     for row in _templates(world):
-        one = replace(with_hosts(trial, row, 1), request=_first(trial))
+        one = replace(with_hosts(trial, row, 1), request=first)
         if not is_placed(world.only({row.host}), one):
             continue
         number = smallest_that_works(maximum, partial(_holds, world, trial, row))
@@ -104,10 +99,6 @@ def more_hosts(world: World, trial: Trial) -> Iterator[ChangeStep]:
             sentence = f"add {number} {hosts} like {row.host}"
             then = with_hosts(trial, row, number)
             yield ChangeStep(ChangeKind.FLEET, "hosts_added", sentence, NEW_HOST * number, then, names_host=True)
-
-
-def _first(trial: Trial) -> ScheduleRequest:
-    return replace(trial.request, instance_uuids=trial.request.instance_uuids[:1], min_count=None)
 
 
 def _holds(world: World, trial: Trial, row: HostRow, number: int) -> bool:

@@ -1,4 +1,4 @@
-"""Changes of what hosts are kept for: aggregates, isolated hosts, metrics, trust, and limits of groups."""
+"""Changes of what hosts are reserved for: aggregates, isolated hosts, metrics, trust, and limits of groups."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ from scheduling.whatif.domain.nearest_fit.change import (
 from scheduling.whatif.domain.world import World
 
 MIB_PER_GIB = 1024
-# What ImagePropertiesFilter looks at; the refusal names values, not which of these asked for them.
+# What ImagePropertiesFilter reads; the refusal names values, not which of these asked for them.
 _HARDWARE = ("hw_architecture", "img_hv_type", "hw_vm_mode", "img_hv_requested_version", "hw_maxphysaddr_bits")
 _OPERATORS = ("=", "<", ">", "!", "s=", "s!", "s<", "s>")
 
@@ -46,7 +46,7 @@ def open_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> It
 
 
 def open_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
-    """The host no longer kept for isolated images."""
+    """The host no longer reserved for isolated images."""
     left = tuple(one for one in trial.policy.options.isolated_hosts if one != row.host)
     sentence = f"take {row.host} out of the policy's isolated_hosts"
     yield from option_step(trial, "isolated_hosts", sentence, names_host=True, isolated_hosts=left)
@@ -164,7 +164,7 @@ def join_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -
 
 
 def leave_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
-    """The host out of the aggregates that are kept for others."""
+    """The host out of the aggregates that are reserved for others."""
     names = {name.strip() for name in str(refusal.available).split(",")}
     inside = [one.name for one in _aggregates_of(world, row) if one.name in names]
     edits = FleetEdits(aggregates=tuple(AggregateEdit(name, hosts_removed=(row.host,)) for name in inside))
@@ -174,7 +174,7 @@ def leave_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) 
 
 
 def require_isolated(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
-    """A flavor that requires the traits which the aggregates are kept for."""
+    """A flavor that requires the traits which the aggregates are reserved for."""
     names = {name.strip() for name in str(refusal.available).split(",")}
     keys = {
         key: "required"

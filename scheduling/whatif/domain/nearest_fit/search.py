@@ -2,7 +2,8 @@
 
 On one host the search is exact within its bounds: it tries changes by falling smallness, one refusal after the other
 (uniform-cost search), on a world of that host alone. On the whole fleet it does so for the nearest hosts of each
-reason, and adds what only a fleet can do: fewer instances, more hosts. Whatever is told was run on the whole fleet.
+reason, and adds what only a fleet can do: fewer instances, more hosts. Every fit was run on the
+whole fleet.
 """
 
 import heapq
@@ -125,7 +126,12 @@ def _verified_fits(proposals: Sequence[ChangeSteps], verified: Callable[[ChangeS
     """Proposals by size, verified in turn until there are enough of each kind."""
     found: list[Fit] = []
     runs = 0
-    for steps in _distinct(proposals):
+    # Proposals that read alike are one: the first of them.
+    by_words = {frozenset(step.sentence for step in steps): steps for steps in reversed(proposals)}
+    by_size = sorted(
+        by_words.values(), key=lambda steps: (sum(one.size for one in steps), len(steps), steps[0].sentence)
+    )
+    for steps in by_size:
         kinds = frozenset(step.kind for step in steps)
         if sum(fit.kinds == kinds for fit in found) >= MAX_PER_KIND or any(_within(fit, steps) for fit in found):
             continue
@@ -136,11 +142,6 @@ def _verified_fits(proposals: Sequence[ChangeSteps], verified: Callable[[ChangeS
         if trace is not None:
             found.append(Fit(steps, trace))
     return found
-
-
-def _distinct(proposals: Sequence[ChangeSteps]) -> list[ChangeSteps]:
-    by_words = {frozenset(step.sentence for step in steps): steps for steps in reversed(proposals)}
-    return sorted(by_words.values(), key=lambda steps: (sum(one.size for one in steps), len(steps), steps[0].sentence))
 
 
 def _within(fit: Fit, steps: ChangeSteps) -> bool:

@@ -11,7 +11,6 @@ from scheduling.domain.hosts.topologies import topology_of
 from scheduling.domain.request.resources import MEMORY_MB, VCPU
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.topology.domain.numa.constraint import guest_topology
-from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.pool import NumaPolicy
 from scheduling.whatif.domain.nearest_fit.amounts import ask_for_less
 from scheduling.whatif.domain.nearest_fit.change import (
@@ -59,7 +58,8 @@ def other_cells(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
     bare = _bare(trial, _CELLS)
     for count in range(1, min(MAX_CELLS, 0 if host is None else len(host)) + 1):
         if count != before:
-            sentence = f"spread it over {count} NUMA cell{'s'[: count > 1]} instead of {before}"
+            cells = "cell" if count == 1 else "cells"
+            sentence = f"spread it over {count} NUMA {cells} instead of {before}"
             changed = with_specs(bare, {"hw:numa_nodes": str(count)})
             yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, abs(count - before) / before, changed)
 
@@ -151,14 +151,11 @@ def _cells_asked(request: ScheduleRequest) -> int:
 
 def _with_devices(trial: Trial, at: int, count: int) -> Trial:
     """One request for devices lowered, also in the flavor's alias that it came from."""
-    hw_request = trial.request.pci_requests
-    lowered = () if count == 0 else (replace(hw_request[at], count=count),)
-    left = tuple(chain(hw_request[:at], lowered, hw_request[at + 1 :]))
-    then = with_specs(trial, {_ALIAS: _alias_text(trial, hw_request[at], count)})
+    requests = trial.request.pci_requests
+    lowered = () if count == 0 else (replace(requests[at], count=count),)
+    left = tuple(chain(requests[:at], lowered, requests[at + 1 :]))
+    aliases = [part.strip() for part in trial.request.flavor.extra_specs.get(_ALIAS, "").split(",") if part.strip()]
+    own = requests[at].alias
+    changed = [f"{own}:{count}" if part.partition(":")[0] == own else part for part in aliases]
+    then = with_specs(trial, {_ALIAS: ",".join(part for part in changed if not part.endswith(":0")) or None})
     return replace(then, request=replace(then.request, pci_requests=left))
-
-
-def _alias_text(trial: Trial, asked: PciRequest, count: int) -> str | None:
-    parts = [part.strip() for part in trial.request.flavor.extra_specs.get(_ALIAS, "").split(",") if part.strip()]
-    named = [part if part.partition(":")[0] != asked.alias else f"{asked.alias}:{count}" for part in parts]
-    return ",".join(part for part in named if not part.endswith(":0")) or None

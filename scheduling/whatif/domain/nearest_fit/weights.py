@@ -8,7 +8,7 @@ import numpy as np
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import WeigherSetting
-from scheduling.domain.trace.trace import Outcome, Trace
+from scheduling.domain.trace.trace import Outcome
 from scheduling.domain.trace.weighing import Ranking, WeigherColumn
 from scheduling.whatif.domain.edits import world_edited
 from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial
@@ -33,11 +33,11 @@ def multipliers_to_win(world: World, trial: Trial, row: HostRow) -> list[Fit]:
         return []
     steps = sorted(_steps(ranking, at, alone, row), key=lambda step: (step.size, step.sentence))
     runs = ((step, world_run(edited, one, step.trial.policy)) for step in steps)
-    return [Fit((step,), trace) for step, trace in runs if _goes_to(trace, row)]
-
-
-def _goes_to(trace: Trace, row: HostRow) -> bool:
-    return trace.outcome is Outcome.SELECTED and trace.selections[0].selected.compute_node_uuid == row.uuid
+    return [
+        Fit((step,), trace)
+        for step, trace in runs
+        if trace.outcome is Outcome.SELECTED and trace.selections[0].selected.compute_node_uuid == row.uuid
+    ]
 
 
 def _steps(ranking: Ranking, at: int, trial: Trial, row: HostRow) -> Iterator[ChangeStep]:

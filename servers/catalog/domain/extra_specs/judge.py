@@ -26,7 +26,7 @@ def extra_spec_problems(extra_specs: object) -> Problems:
 def contradictions(extra_specs: object, *, vcpus: int, memory_mib: int) -> list[KeyFinding]:
     """Pairs that no image and no host can satisfy together: (key, sentence that names it) each.
 
-    Pairs that are wrong by themselves are left out of it; `extra_spec_problems` tells of them.
+    Pairs that are wrong by themselves are left out of it; `extra_spec_problems` reports them.
     """
     wrong = extra_spec_problems(extra_specs)
     specs = {key: value for key, value in texts_of(extra_specs).items() if key not in wrong}

@@ -28,7 +28,7 @@ def no_limit_on_names(name: str) -> str:
 class KeyRule:
     """What one key, or a family with placeholders in its `key`, may be set to.
 
-    `name_complaint` says what is wrong with the part of the key that `{name}` stands for; empty when nothing is.
+    `name_complaint` says what is wrong with the part of the key at `{name}`; empty when nothing is.
     """
 
     key: str
@@ -38,17 +38,17 @@ class KeyRule:
 
     @property
     def namespace(self) -> str:
-        """What stands before the colon, without `{group}`; empty for keys without a colon."""
+        """The part before the colon, without `{group}`; empty for keys without a colon."""
         return self.key.partition(":")[0].removesuffix("{group}") if ":" in self.key else ""
 
     @property
     def is_family(self) -> bool:
-        """Whether it stands for many keys."""
+        """Whether the rule is for many keys."""
         return "{" in self.key
 
 
 def key_pattern(rule: KeyRule) -> re.Pattern[str]:
-    """What a key of this rule looks like."""
+    """The form of a key of this rule."""
     parts = _PLACEHOLDER.split(rule.key)
     return re.compile("".join(_PLACEHOLDERS.get(part) or re.escape(part) for part in parts))
 

@@ -43,7 +43,12 @@ def extra_spec_complaint(key: str, value: str) -> str:
         if found := pattern.fullmatch(key):
             name = rule.name_complaint(found.groupdict().get("name") or "")
             return f"{key}: {name}" if name else value_complaint(key, value, rule.allowed)
-    return _unknown_key(key)
+    namespace = namespace_of(key)
+    if not namespace:
+        return ""
+    keys = [rule.key for rule in EXTRA_SPEC_RULES if rule.namespace == namespace]
+    spelled = [known.replace("{node}", "0").replace("{fields}", "") for known in keys if "{key}" not in known]
+    return f"{key}: is not a key of the namespace {namespace}.{did_you_mean(key, spelled)}"
 
 
 def namespace_of(key: str) -> str:
@@ -52,16 +57,3 @@ def namespace_of(key: str) -> str:
     if grouped := _GROUPED.fullmatch(head):
         head = grouped["namespace"]
     return head if colon and head in KNOWN_NAMESPACES else ""
-
-
-def _unknown_key(key: str) -> str:
-    namespace = namespace_of(key)
-    if not namespace:
-        return ""
-    return f"{key}: is not a key of the namespace {namespace}.{did_you_mean(key, _spelled(namespace))}"
-
-
-def _spelled(namespace: str) -> list[str]:
-    """Keys of a namespace as people would write them."""
-    keys = [rule.key for rule in EXTRA_SPEC_RULES if rule.namespace == namespace]
-    return [key.replace("{node}", "0").replace("{fields}", "") for key in keys if "{key}" not in key]

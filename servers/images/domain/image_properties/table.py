@@ -1,6 +1,6 @@
 """All known image properties in one table, and the judgement of one property, also by a name that it had earlier.
 
-A property that is not in the table is its owner's own: kept, and without any effect here.
+A property that is not in the table is its owner's own: it is stored, and has no effect here.
 """
 
 from scheduling.domain.request.image_property_names import EARLIER_NAMES
