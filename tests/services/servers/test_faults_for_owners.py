@@ -24,7 +24,7 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TEXT = "[Errno 28] No space left on device: '/var/lib/kilonova/agents/h1/i/disk' (host has 8192 MiB)"
-SECRETS = ("h1", "/var/lib", "8192", "worker-7", "Errno")
+SECRETS = ("h1", "/var/lib", "8192 MiB", "worker-7", "Errno")
 
 
 def read_by(caller: Caller, instance: Instance) -> str:
