@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
+from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import NotFound
-from controlplane.kernel.ids import parse_uuid
 from controlplane.notifications.api.serializers import (
     DeliveryDetailOutput,
     DeliveryOutput,
@@ -50,7 +50,7 @@ class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
 
     def get_object(self) -> Webhook:
         """The one that the address names."""
-        return webhook_get(webhook_id=_uuid(self.kwargs["pk"], "webhook"))
+        return webhook_get(webhook_id=uuid_in_path(self.kwargs["pk"], what="Webhook"))
 
     @extend_schema(request=WebhookInput, responses={201: WebhookOutput})
     def create(self, request: Request) -> Response:
@@ -65,18 +65,20 @@ class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
         """Changes what is given. What is on its way goes to the new address."""
         body = WebhookChange(data=request.data, partial=True)
         body.is_valid(raise_exception=True)
-        return Response(WebhookOutput(webhook_update(webhook_id=_uuid(pk, "webhook"), **body.validated_data)).data)
+        return Response(
+            WebhookOutput(webhook_update(webhook_id=uuid_in_path(pk, what="Webhook"), **body.validated_data)).data
+        )
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Unsubscribes, and forgets its deliveries."""
-        webhook_delete(webhook_id=_uuid(pk, "webhook"))
+        webhook_delete(webhook_id=uuid_in_path(pk, what="Webhook"))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None, responses={202: DeliveryOutput})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
         """Sends it an event of the type webhook.test, whatever it wants. The delivery shows what came of it."""
-        made = webhook_try(webhook_id=_uuid(pk, "webhook"))
+        made = webhook_try(webhook_id=uuid_in_path(pk, what="Webhook"))
         return Response(DeliveryOutput(made).data, status=status.HTTP_202_ACCEPTED)
 
 
@@ -93,7 +95,7 @@ class DeliveryViewSet(ReadOnlyModelViewSet[Delivery]):
 
     def get_object(self) -> Delivery:
         """The one that the address names."""
-        return _delivery(_uuid(self.kwargs["pk"], "delivery"))
+        return _delivery(uuid_in_path(self.kwargs["pk"], what="Delivery"))
 
     def get_serializer_class(self) -> type[BaseSerializer[Any]]:
         """The attempts come with one delivery, not with a list of them."""
@@ -103,7 +105,7 @@ class DeliveryViewSet(ReadOnlyModelViewSet[Delivery]):
     @action(detail=True, methods=["post"])
     def resend(self, request: Request, pk: str) -> Response:
         """Sends it again, with as many attempts as a new one has, whatever became of it."""
-        delivery_id = _uuid(pk, "delivery")
+        delivery_id = uuid_in_path(pk, what="Delivery")
         delivery_resend(delivery_id=delivery_id)
         return Response(DeliveryOutput(_delivery(delivery_id)).data, status=status.HTTP_202_ACCEPTED)
 
@@ -118,7 +120,7 @@ class NotificationViewSet(ReadOnlyModelViewSet[Notification]):
 
     def get_object(self) -> Notification:
         """The one that the address names."""
-        notification_id = _uuid(self.kwargs["pk"], "notification")
+        notification_id = uuid_in_path(self.kwargs["pk"], what="Notification")
         row = Notification.objects.filter(pk=notification_id).first()
         if row is None:
             raise NotFound(f"There is no notification {notification_id}.")
@@ -132,7 +134,7 @@ class NotificationViewSet(ReadOnlyModelViewSet[Notification]):
     @action(detail=True, methods=["post"])
     def resend(self, request: Request, pk: str) -> Response:
         """Sends it again to every webhook that wants it now, also to those that came later. 409 where none does."""
-        count = event_resend(notification_id=_uuid(pk, "notification"))
+        count = event_resend(notification_id=uuid_in_path(pk, what="Notification"))
         return Response({"webhooks": count}, status=status.HTTP_202_ACCEPTED)
 
 
@@ -145,10 +147,3 @@ def _delivery(delivery_id: UUID) -> Delivery:
     if row is None:
         raise NotFound(f"There is no delivery {delivery_id}.")
     return row
-
-
-def _uuid(text: str, what: str) -> UUID:
-    parsed = parse_uuid(text)
-    if parsed is None:
-        raise NotFound(f"There is no {what} {text:.80}.")
-    return parsed

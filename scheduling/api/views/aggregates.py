@@ -1,7 +1,5 @@
 """Aggregates: read, write, hosts in and out, metadata."""
 
-from uuid import UUID
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.decorators import action
@@ -10,8 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from controlplane.kernel.errors import NotFound
-from controlplane.kernel.ids import parse_uuid
+from controlplane.infra.api.identifiers import uuid_in_path
 from scheduling.api.serializers.aggregates import (
     AggregateChange,
     AggregateHostInput,
@@ -64,26 +61,26 @@ class AggregateViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Aggreg
         """Rename it, merge metadata (null removes a key)."""
         body = AggregateChange(data=request.data)
         body.is_valid(raise_exception=True)
-        aggregate_update(aggregate_id=_uuid(pk), **body.validated_data)
+        aggregate_update(aggregate_id=uuid_in_path(pk, what="Aggregate"), **body.validated_data)
         return self._shown(pk)
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Delete an aggregate; 409 while it has hosts."""
-        aggregate_delete(aggregate_id=_uuid(pk))
+        aggregate_delete(aggregate_id=uuid_in_path(pk, what="Aggregate"))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=AggregateHostInput, responses=AggregateOutput)
     @action(detail=True, methods=["post"])
     def add_host(self, request: Request, pk: str) -> Response:
         """Put a host in; 409 when that would put it into two zones."""
-        aggregate_host_add(aggregate_id=_uuid(pk), host=_host(request))
+        aggregate_host_add(aggregate_id=uuid_in_path(pk, what="Aggregate"), host=_host(request))
         return self._shown(pk)
 
     @extend_schema(request=AggregateHostInput, responses=AggregateOutput)
     @action(detail=True, methods=["post"])
     def remove_host(self, request: Request, pk: str) -> Response:
         """Take a host out."""
-        aggregate_host_remove(aggregate_id=_uuid(pk), host=_host(request))
+        aggregate_host_remove(aggregate_id=uuid_in_path(pk, what="Aggregate"), host=_host(request))
         return self._shown(pk)
 
     @extend_schema(request=AggregateMetadataInput, responses=AggregateOutput)
@@ -92,11 +89,11 @@ class AggregateViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Aggreg
         """Merge metadata; null removes a key."""
         body = AggregateMetadataInput(data=request.data)
         body.is_valid(raise_exception=True)
-        aggregate_update(aggregate_id=_uuid(pk), metadata=body.validated_data["metadata"])
+        aggregate_update(aggregate_id=uuid_in_path(pk, what="Aggregate"), metadata=body.validated_data["metadata"])
         return self._shown(pk)
 
     def _shown(self, pk: str) -> Response:
-        return Response(AggregateOutput(self.get_queryset().get(pk=_uuid(pk))).data)
+        return Response(AggregateOutput(self.get_queryset().get(pk=uuid_in_path(pk, what="Aggregate"))).data)
 
 
 def _host(request: Request) -> str:
@@ -104,10 +101,3 @@ def _host(request: Request) -> str:
     body.is_valid(raise_exception=True)
     host: str = body.validated_data["host"]
     return host
-
-
-def _uuid(text: str) -> UUID:
-    parsed = parse_uuid(text)
-    if parsed is None:
-        raise NotFound(f"There is no aggregate {text[:80]}.")
-    return parsed

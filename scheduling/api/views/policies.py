@@ -13,8 +13,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.kernel.errors import NotFound
-from controlplane.kernel.ids import parse_uuid
+from controlplane.infra.api.identifiers import uuid_in_path
 from scheduling.api.serializers.policies import (
     PolicyChange,
     PolicyInput,
@@ -79,7 +78,7 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
         """All versions; the results of one where these are asked for."""
         if self.action != "shadow_results":
             return policy_list()
-        return shadow_results(policy_id=_uuid(self.kwargs["pk"]))
+        return shadow_results(policy_id=uuid_in_path(self.kwargs["pk"], what="Policy"))
 
     @extend_schema(request=PolicyInput, responses={201: PolicyOutput})
     def create(self, request: Request) -> Response:
@@ -98,18 +97,20 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
         """Change a version that is not immutable; another body makes it a draft again. 409 if it is immutable."""
         body = PolicyChange(data=request.data)
         body.is_valid(raise_exception=True)
-        return Response(PolicyOutput(policy_update(policy_id=_uuid(pk), **body.validated_data)).data)
+        return Response(
+            PolicyOutput(policy_update(policy_id=uuid_in_path(pk, what="Policy"), **body.validated_data)).data
+        )
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Delete a version that is not immutable."""
-        policy_delete(policy_id=_uuid(pk))
+        policy_delete(policy_id=uuid_in_path(pk, what="Policy"))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None, responses=PolicyVerdictOutput)
     @action(detail=True, methods=["post"])
     def validate(self, request: Request, pk: str) -> Response:
         """Every problem by field; a draft without any becomes validated. 200 whether or not it is valid."""
-        return Response(PolicyVerdictOutput(policy_validate(policy_id=_uuid(pk))).data)
+        return Response(PolicyVerdictOutput(policy_validate(policy_id=uuid_in_path(pk, what="Policy"))).data)
 
     @extend_schema(request=PreviewInput, responses=PreviewOutput)
     @action(detail=True, methods=["post"])
@@ -117,20 +118,22 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
         """Run the last requests under this version, on the fleets they saw or, where those are gone, on the present."""
         body = PreviewInput(data=request.data)
         body.is_valid(raise_exception=True)
-        return Response(PreviewOutput(policy_preview(policy_id=_uuid(pk), **body.validated_data)).data)
+        return Response(
+            PreviewOutput(policy_preview(policy_id=uuid_in_path(pk, what="Policy"), **body.validated_data)).data
+        )
 
     @extend_schema(request=ReplacesInput, responses=PolicyOutput)
     @action(detail=True, methods=["post"])
     def activate(self, request: Request, pk: str) -> Response:
         """From the next decision on this version counts. 409 when another one than `replaces` is active."""
-        policy_activate(policy_id=_uuid(pk), replaces=_replaces(request))
+        policy_activate(policy_id=uuid_in_path(pk, what="Policy"), replaces=_replaces(request))
         return _shown(pk)
 
     @extend_schema(request=ReplacesInput, responses=PolicyOutput)
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, pk: str) -> Response:
         """Back to this retired version."""
-        policy_rollback(policy_id=_uuid(pk), replaces=_replaces(request))
+        policy_rollback(policy_id=uuid_in_path(pk, what="Policy"), replaces=_replaces(request))
         return _shown(pk)
 
     @extend_schema(operation_id="policies_rollback_last", request=ReplacesInput, responses=PolicyOutput)
@@ -143,7 +146,7 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
     @action(detail=True, methods=["post"])
     def retire(self, request: Request, pk: str) -> Response:
         """Not wanted any more; if it is the active one, the defaults count."""
-        policy_retire(policy_id=_uuid(pk))
+        policy_retire(policy_id=uuid_in_path(pk, what="Policy"))
         return _shown(pk)
 
     @extend_schema(request=ShareInput, responses=PolicyOutput)
@@ -152,20 +155,22 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
         """Run beside the active version on a share of the requests, in place of another shadow."""
         body = ShareInput(data=request.data)
         body.is_valid(raise_exception=True)
-        return Response(PolicyOutput(policy_shadow_start(policy_id=_uuid(pk), **body.validated_data)).data)
+        return Response(
+            PolicyOutput(policy_shadow_start(policy_id=uuid_in_path(pk, what="Policy"), **body.validated_data)).data
+        )
 
     @extend_schema(request=None, responses=PolicyOutput)
     @shadow.mapping.delete
     def shadow_end(self, request: Request, pk: str) -> Response:
         """No shadow any more; what it found stays."""
-        policy_shadow_end(policy_id=_uuid(pk))
+        policy_shadow_end(policy_id=uuid_in_path(pk, what="Policy"))
         return _shown(pk)
 
     @extend_schema(responses=ShadowReportOutput)
     @action(detail=True, methods=["get"], url_path="shadow-report", filterset_class=None, pagination_class=None)
     def shadow_report(self, request: Request, pk: str) -> Response:
         """Agreement, moved winners, failures, score and fragmentation of all runs."""
-        return Response(ShadowReportOutput(shadow_report(policy_id=_uuid(pk))).data)
+        return Response(ShadowReportOutput(shadow_report(policy_id=uuid_in_path(pk, what="Policy"))).data)
 
     @extend_schema(responses=ShadowResultOutput(many=True))
     @action(
@@ -184,7 +189,7 @@ class PolicyViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Scheduler
 
 
 def _shown(pk: str) -> Response:
-    return Response(PolicyOutput(policy_get(policy_id=_uuid(pk))).data)
+    return Response(PolicyOutput(policy_get(policy_id=uuid_in_path(pk, what="Policy"))).data)
 
 
 def _replaces(request: Request) -> UUID | Anyone | None:
@@ -193,10 +198,3 @@ def _replaces(request: Request) -> UUID | Anyone | None:
     body.is_valid(raise_exception=True)
     given: UUID | Anyone | None = body.validated_data.get("replaces", ANYONE)
     return given
-
-
-def _uuid(text: str) -> UUID:
-    parsed = parse_uuid(text)
-    if parsed is None:
-        raise NotFound(f"There is no policy {text[:80]}.")
-    return parsed

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
-from servers.api.identifiers import uuid_in_path
+from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.catalog import FlavorInput, FlavorOutput
 from servers.catalog.selectors.flavor import flavor_get, flavors_visible
 from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update

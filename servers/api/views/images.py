@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
-from servers.api.identifiers import uuid_in_path
+from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.raw_body import RAW, raw_body
 from servers.api.serializers.catalog import ImageChange, ImageInput, ImageOutput
 from servers.filtersets import ImageFilterSet

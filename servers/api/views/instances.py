@@ -1,6 +1,5 @@
 """Instances: list, create, show, delete, act, console log, journey."""
 
-import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,8 +13,8 @@ from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import Invalid
-from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
 from servers.instances.actions.table import CREATE, DELETE, SCHEDULE_AGAIN
@@ -79,7 +78,9 @@ class InstanceViewSet(GenericViewSet[Instance]):
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One instance by id, also before it has a row in a cell."""
-        return Response(_one(request, instance_get(caller=caller_of(request), instance_id=_uuid(pk))))
+        return Response(
+            _one(request, instance_get(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance")))
+        )
 
     @extend_schema(request=InstanceInput, responses={202: InstanceOutput})
     def create(self, request: Request) -> Response:
@@ -95,7 +96,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
 
     def destroy(self, request: Request, pk: str) -> Response:
         """Deletes it, in whatever state it is."""
-        instance_delete(caller=caller_of(request), instance_id=_uuid(pk))
+        instance_delete(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
@@ -106,14 +107,16 @@ class InstanceViewSet(GenericViewSet[Instance]):
         body.is_valid(raise_exception=True)
         arguments = dict(body.validated_data)
         action = arguments.pop("action")
-        changed = instance_act(caller=caller_of(request), instance_id=_uuid(pk), action=action, arguments=arguments)
+        changed = instance_act(
+            caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), action=action, arguments=arguments
+        )
         return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=None, responses={202: InstanceOutput})
     @action(detail=True, methods=["post"], url_path="schedule-again")
     def schedule_again(self, request: Request, pk: str) -> Response:
         """Ask once more for one in ERROR that found no host, as it was asked for then. 409 with the reason if not."""
-        caller, instance_id = caller_of(request), _uuid(pk)
+        caller, instance_id = caller_of(request), uuid_in_path(pk, what="Instance")
         instance_schedule_again(instance_id=instance_id, caller=caller)
         shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
         return Response(shown, status=status.HTTP_202_ACCEPTED)
@@ -125,7 +128,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
     @action(detail=True, methods=["get"], url_path="console-log")
     def console_log(self, request: Request, pk: str) -> Response:
         """The end of the serial log."""
-        instance = instance_get(caller=caller_of(request), instance_id=_uuid(pk))
+        instance = instance_get(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
         return Response({"output": console_log_tail(instance_id=instance.pk, lines=_lines(request))})
 
     @extend_schema(responses=JourneyOutput)
@@ -133,7 +136,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
     def journey(self, request: Request, pk: str) -> Response:
         """What happened to it, step by step."""
         caller = caller_of(request)
-        instance = instance_get(caller=caller, instance_id=_uuid(pk))
+        instance = instance_get(caller=caller, instance_id=uuid_in_path(pk, what="Instance"))
         return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
 
 
@@ -146,10 +149,6 @@ def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, An
     context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows if not row.is_pending])}
     output = InstanceOutput(rows, many=True, context=context)  # type: ignore[arg-type]  # many
     return list(output.data)
-
-
-def _uuid(text: str) -> uuid.UUID:
-    return uuid_in_path(text, what="Instance")
 
 
 def _lines(request: Request) -> int:

@@ -2,7 +2,7 @@
 
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from servers.api.identifiers import uuid_in_path
+from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.catalog import NetworkOutput
 from servers.catalog.selectors.network import network_get
 from servers.filtersets import NetworkFilterSet

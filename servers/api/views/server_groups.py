@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
-from servers.api.identifiers import uuid_in_path
+from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.serializers.catalog import ServerGroupInput, ServerGroupOutput
 from servers.catalog.selectors.server_group import server_group_get, server_groups_visible
 from servers.catalog.services.server_group import server_group_create, server_group_delete

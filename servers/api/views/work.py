@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_statuses, works
 from controlplane.work.filtersets import WorkFilterSet
 from controlplane.work.models import Work
-from servers.api.identifiers import uuid_in_path
 from servers.api.serializers.work import WorkOutput
 
 
