@@ -16,14 +16,18 @@ from servers.models import Instance, InstanceAction, Port, ServerGroupMember
 # The newest open action is the one that the work was written for: see `instance_journal`.
 _OPEN_ACTION = InstanceAction.objects.filter(instance_uuid=OuterRef("pk"), finished_at__isnull=True)
 _MEMBERSHIP = ServerGroupMember.objects.filter(instance_uuid=OuterRef("pk"))
+# Annotated once: working that out costs as much as the query.
+_INSTANCES = Instance.objects.annotate(
+    action_id=Subquery(_OPEN_ACTION.values("pk")[:1]), is_grouped=Exists(_MEMBERSHIP)
+)
 
 
 def work_order(work: Work, lease: RowLease, *, owner: str) -> WorkOrder:
     """Three queries: the instance, its ports, and what it was given of its host. Raises NotFound."""
-    rows = Instance.objects.annotate(action_id=Subquery(_OPEN_ACTION.values("pk")[:1]), is_grouped=Exists(_MEMBERSHIP))
-    instance = rows.filter(pk=work.subject).first()
-    if instance is None:
-        raise NotFound(f"Instance {work.subject} does not exist.")
+    try:
+        instance = _INSTANCES.get(pk=work.subject)
+    except Instance.DoesNotExist:
+        raise NotFound(f"Instance {work.subject} does not exist.") from None
     ports = list(Port.objects.filter(instance_uuid=instance.pk))
     guest = guest_spec(instance, ports, topology_of_instance(instance.pk))
     work_context = WorkContext(
