@@ -20,8 +20,6 @@ DATABASES["default"]["CONN_MAX_AGE"] = 0
 KILONOVA["NOTIFICATION_FORMAT"] = "none"
 # A test sees what it has just changed.
 KILONOVA["READY_CACHE_S"] = 0.0
-
-
 # Plug-ins that tests bring along are named by dotted path.
 KILONOVA["SCHEDULER_PLUGIN_MODULES"] = ("tests",)
 ALLOWED_HOSTS = ["*"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
+from controlplane.kernel.booleans import is_true
 
 WATCHDOG_ACTIONS = ("none", "pause", "poweroff", "reset")
 WATCHDOG_DISABLED = "disabled"
@@ -18,7 +19,6 @@ SOUND_MODELS = ("sb16", "es1370", "pcspk", "ac97", "ich6", "ich9", "usb")
 USB_MODELS = ("none", "nec-xhci", "qemu-xhci")
 SERIAL_PORTS_MAX = 4
 QUEUES_MAX = 256
-_TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 _DISK_LIMITS = tuple(f"{way}_{metric}_sec" for way in ("total", "read", "write") for metric in ("bytes", "iops"))
 
 
@@ -55,7 +55,7 @@ def guest_options(guest: GuestSpec) -> GuestOptions:
     )
     is_hidden = any(
         map(
-            _is_true,
+            is_true,
             (
                 specs.get("hw:hide_hypervisor_id"),
                 specs.get("hide_hypervisor_id"),
@@ -63,13 +63,13 @@ def guest_options(guest: GuestSpec) -> GuestOptions:
             ),
         )
     )
-    wants_queues = _is_true(_either(specs, properties, "vif_multiqueue_enabled"))
+    wants_queues = is_true(_either(specs, properties, "vif_multiqueue_enabled"))
     return GuestOptions(
         disk_limits=_disk_limits(specs),
         vif_limits=_vif_limits(specs),
         vif_queues=min(guest.vcpus, QUEUES_MAX) if wants_queues and guest.vcpus > 1 else 0,
         watchdog_action=watchdog,
-        has_boot_menu=_is_true(_either(specs, properties, "boot_menu")),
+        has_boot_menu=is_true(_either(specs, properties, "boot_menu")),
         has_pmu=_truth(_either(specs, properties, "pmu")),
         has_hpet=_truth(properties.get("hw_time_hpet")),
         is_hypervisor_hidden=is_hidden,
@@ -80,7 +80,7 @@ def guest_options(guest: GuestSpec) -> GuestOptions:
         sound_model=_choice(_either(specs, properties, "sound_model"), SOUND_MODELS, "sound"),
         usb_model=_choice(_either(specs, properties, "usb_model"), USB_MODELS, "USB"),
         input_bus=properties.get("hw_input_bus") or ("usb" if properties.get("hw_pointer_model") else ""),
-        has_guest_agent=_is_true(properties.get("hw_qemu_guest_agent")),
+        has_guest_agent=is_true(properties.get("hw_qemu_guest_agent")),
     )
 
 
@@ -128,12 +128,8 @@ def _either(specs: Mapping[str, str], properties: Mapping[str, str], name: str) 
     return specs.get(f"hw:{name}") or properties.get(f"hw_{name}")
 
 
-def _is_true(text: str | None) -> bool:
-    return str(text or "").strip().lower() in _TRUE
-
-
 def _truth(text: str | None) -> bool | None:
-    return None if not text else _is_true(text)
+    return None if not text else is_true(text)
 
 
 def _choice(text: str | None, possible: tuple[str, ...], what: str) -> str:

@@ -140,10 +140,6 @@ def emit_build_failures(instance_ids: Sequence[uuid.UUID], *, exception: str, me
     )
 
 
-def _spec_payload(spec: RequestSpec, instance_ids: Sequence[uuid.UUID]) -> Payload:
-    return request_spec_payload(schedule_request(spec, instance_ids, current_request_id(), attempts=attempts_allowed()))
-
-
 def _verb_write(
     event_type: str,
     rows: Sequence[Instance],
