@@ -11,7 +11,8 @@ from uuid import uuid4
 from django.test import Client, override_settings
 
 from bench.select_destinations_fleet import HELD, Requests
-from computeagent.protocol.conductor import StepEnd
+from computeagent.protocol.steps import StepEnd
+from computeagent.protocol.work import WorkKind
 from controlplane.identity.services import token_issue
 from controlplane.work import jobs, reconcile
 from controlplane.work.models import Work
@@ -20,7 +21,7 @@ from scheduling.engine import host_table_from_rows
 from scheduling.fleet.cache.fleet_cache import FleetCache, FleetRead
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
-from servers.instances.work_kinds import BUILD, SCHEDULE_AND_BUILD
+from servers.instances.work_kinds import SCHEDULE_AND_BUILD
 from tests.worlds import cloud as world
 
 Run = Callable[[], None]
@@ -44,7 +45,7 @@ def create(people: world.People) -> Run:
     def run() -> None:
         made = world.create(people.member, f"vm-{uuid4()}")[0]
         jobs.answer(SCHEDULE_AND_BUILD, str(Work.objects.get(subject=made.reservation_id).pk))
-        work = Work.objects.get(kind=BUILD, subject=made.pk)
+        work = Work.objects.get(kind=WorkKind.BUILD, subject=made.pk)
         order = conductor.take(host=work.queue.removeprefix("compute."), work_id=str(work.pk), owner="bench:1")
         assert order is not None
         conductor.record_steps(lease=order.lease, ended=(), begins="networking")

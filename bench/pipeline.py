@@ -12,8 +12,8 @@ A private PostgreSQL (fsync on) and `manage.py up` with the fake driver, anew fo
 - batches: the same number of instances, `--batch` of them with each request;
 - bulk: one request for `--bulk` instances; its answer, and the time until all are ACTIVE.
 
-`--profile` adds where the time of the sustained part goes: seconds of CPU of each process, and the median time
-between the steps that rows tell of.
+`--profile` adds where the time of the sustained part and of the batches goes: seconds of CPU of each process, and the
+median time between the steps that rows tell of.
 """
 
 import argparse
@@ -215,17 +215,23 @@ def report_sustained(bench: Bench, count: int, threads: int, *, has_profile: boo
         f"the last ACTIVE after {seconds:.1f} s"
     )
     if has_profile:
-        spent = {kind: now - before[kind] for kind, now in bench.cpu().items()}
-        each = ", ".join(f"{kind} {s:.1f} s ({1000 * s / count:.0f} ms each)" for kind, s in spent.items())
-        print(f"    CPU: {each}\n    {bench.steps('fast')}")
+        print(f"    CPU: {_spent(bench, before, count)}\n    {bench.steps('fast')}")
 
 
-def report_batches(bench: Bench, count: int, each: int, threads: int) -> None:
+def _spent(bench: Bench, before: dict[str, float], count: int) -> str:
+    spent = {kind: now - before[kind] for kind, now in bench.cpu().items()}
+    return ", ".join(f"{kind} {s:.1f} s ({1000 * s / count:.1f} ms each)" for kind, s in spent.items())
+
+
+def report_batches(bench: Bench, count: int, each: int, threads: int, *, has_profile: bool) -> None:
     """Instances a second when they are asked for some at a time."""
+    before = bench.cpu()
     requests = bench.batches(count, each, threads)
     launched = bench.launched("batch", len(requests) * each)
     rate = len(launched) / (max(launched.values()) - requests[0].due)
     print(f"  batches, {len(requests)} requests for {each} each: {rate:.1f} instances a second; {_accepted(requests)}")
+    if has_profile:
+        print(f"    CPU: {_spent(bench, before, len(launched))}\n    {bench.steps('batch')}")
 
 
 def report_bulk(bench: Bench, count: int) -> None:
@@ -259,7 +265,7 @@ def measure(workers: int, options: argparse.Namespace) -> None:
             report_paced(bench, options.count, options.rate)
             report_sustained(bench, options.count, options.clients, has_profile=options.profile)
             if options.batch:
-                report_batches(bench, options.count, options.batch, options.clients)
+                report_batches(bench, options.count, options.batch, options.clients, has_profile=options.profile)
             if options.bulk:
                 report_bulk(bench, options.bulk)
             bench.close()

@@ -7,7 +7,7 @@ the choice altogether, says why in the service's reason, and is taken back when 
 import logging
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Max
 from django.db.models.functions import Now
 
@@ -42,8 +42,14 @@ def build_failure_count(*, host: str, reason: str = "") -> None:
 
 
 def build_failure_reset(*, host: str) -> None:
-    """A build worked: the host is trusted again. Writes only where there is something to forget."""
-    ComputeNode.objects.filter(host=host, failed_builds__gt=0).update(failed_builds=0)
+    """A build worked: the host is trusted again. Writes only where there is something to forget.
+
+    In SQL, since each build ends with it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE scheduling_computenode SET failed_builds = 0 WHERE host = %s AND failed_builds > 0", [host]
+        )
 
 
 def build_failures_round() -> int:

@@ -4,12 +4,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Case, F, TextField, Value, When
+from django.db import connection
+from django.db.models import F
 from django.db.models.functions import Now
 
 from computeagent.protocol.steps import StepEnd
-from controlplane.infra.db import now_plus
+from controlplane.infra.db import later_sql, later_value, now_sql, placeholders, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
@@ -17,6 +19,24 @@ from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, I
 
 STEP_MAX = 60
 """Letters of a step's name that its row holds."""
+
+# In SQL is what each build writes, several times: Django takes longer to make these statements than the database to run
+# them.
+_STEPS_WRITE = """
+INSERT INTO servers_instanceactionevent (action_id, attempt, host, name, result, details, started_at, finished_at)
+VALUES {rows}
+    ON CONFLICT (action_id, name, attempt, host)
+    DO UPDATE SET result = excluded.result, details = excluded.details, finished_at = excluded.finished_at
+"""
+_ACTION_CLOSE = """
+UPDATE servers_instanceaction
+   SET finished_at = {now}, result = %s, message = CASE message WHEN '' THEN %s ELSE message END
+ WHERE instance_uuid = %s AND action IN ({actions}) AND finished_at IS NULL
+"""
+_ATTEMPT_CLOSE = """
+UPDATE servers_attemptrecord SET finished_at = {now}, outcome = %s, reason = %s
+ WHERE instance_uuid = %s AND finished_at IS NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +80,10 @@ BUILD_ACTIONS = (CREATE.name, SCHEDULE_AGAIN.name)
 
 def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: str, message: str = "") -> None:
     """End the open ones among `actions`; ended ones keep their result, and one with a message keeps that."""
-    rows = InstanceAction.objects.filter(instance_uuid=instance_id, action__in=actions, finished_at__isnull=True)
-    words = Case(When(message="", then=Value(_clean(message))), default=F("message"), output_field=TextField())
-    rows.update(finished_at=Now(), result=result, message=words)
+    text = _ACTION_CLOSE.format(now=now_sql(), actions=placeholders(actions))
+    words = _clean(message)
+    with connection.cursor() as cursor:
+        cursor.execute(text, [result, words, uuid_value(instance_id), *actions])
 
 
 def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
@@ -93,26 +114,19 @@ def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str 
     over = {step.name[:STEP_MAX]: step for step in ended if step.name[:STEP_MAX] != begins}
     if not track.action_id or not (over or begins):
         return
-    of = {"action_id": track.action_id, "attempt": track.attempt, "host": track.host}
-    rows = [
-        InstanceActionEvent(
-            **of,
-            name=step.name,
-            result="error" if step.error else "success",
-            details=_clean(step.error[:4000]),
-            started_at=now_plus(-max(step.began_ago_s, 0.0, step.ended_ago_s)),
-            finished_at=now_plus(-max(0.0, step.ended_ago_s)),
-        )
-        for step in over.values()
-    ]
+    of = [track.action_id, track.attempt, track.host]
+    later = later_sql()
+    rows = [f"(%s, %s, %s, %s, %s, %s, {later}, {later})"] * len(over)
+    values: list[Any] = []
+    for name, step in over.items():
+        result, ended_ago_s = "error" if step.error else "success", max(0.0, step.ended_ago_s)
+        began, ended_at = later_value(-max(step.began_ago_s, ended_ago_s)), later_value(-ended_ago_s)
+        values += [*of, name, result, _clean(step.error[:4000]), began, ended_at]
     if begins:
-        rows.append(InstanceActionEvent(**of, name=begins, started_at=Now()))
-    InstanceActionEvent.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["action", "name", "attempt", "host"],
-        update_fields=["result", "details", "finished_at"],
-    )
+        rows.append(f"(%s, %s, %s, %s, '', '', {now_sql()}, NULL)")
+        values += [*of, begins]
+    with connection.cursor() as cursor:
+        cursor.execute(_STEPS_WRITE.format(rows=", ".join(rows)), values)
 
 
 def _clean(text: str) -> str:
@@ -174,8 +188,8 @@ def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRe
 
 def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> None:
     """How the open attempt ended."""
-    rows = AttemptRecord.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
-    rows.update(finished_at=Now(), outcome=outcome, reason=_clean(reason[:4000]))
+    with connection.cursor() as cursor:
+        cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), [outcome, _clean(reason[:4000]), uuid_value(instance_id)])
 
 
 def fault_record(
