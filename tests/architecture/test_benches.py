@@ -1,4 +1,4 @@
-"""Each bench can at least be started: no test runs them, so a name that moved away would show only when somebody does."""
+"""Each bench can be imported: no test runs them, so a name that moved away would show only when somebody does."""
 
 import importlib
 from pathlib import Path

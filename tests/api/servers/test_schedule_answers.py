@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from controlplane.identity.domain import Caller
@@ -15,6 +13,7 @@ from scheduling.fleet.services.service_states import service_disable
 from scheduling.models import SchedulingDecision
 from scheduling.policies.services.policies import policy_create
 from servers.models import BuildRequest, Instance, RequestSpec, ServerGroup
+from tests.fixtures.queries import undisturbed_queries
 from tests.services.scheduling.fleet.fleet_world import report
 from tests.worlds import cloud as world
 
@@ -301,20 +300,11 @@ def test_flavor_that_contradicts_itself_has_a_problem_and_the_others_are_counted
 def test_number_of_queries_grows_with_neither_hosts_nor_flavors(who: world.People) -> None:
     asks = (lambda: room(who.admin), lambda: simulate(who.admin), lambda: explain(who.admin, flavor=HUGE))
 
-    def queries() -> list[int]:
-        found = []
-        for ask in asks:
-            ask()
-            with CaptureQueriesContext(connection) as each:
-                assert ask().status_code == 200
-            found.append(len(each))
-        return found
-
-    few = queries()
+    few = [undisturbed_queries(ask) for ask in asks]
     for number in range(5):
         add_host(f"more-{number}")
         world.flavor(f"more-{number}", vcpus=number + 1)
-    assert queries() == few
+    assert [undisturbed_queries(ask) for ask in asks] == few
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from placement.services import (
     provider_ensure,
     provider_traits_set,
 )
+from tests.fixtures.queries import undisturbed_queries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,8 +50,7 @@ def queries_of(snapshot: ProviderSnapshot) -> int:
 
 
 def undisturbed_queries_of(snapshot: ProviderSnapshot) -> int:
-    """Of several looks the cheapest: a transaction in any other database of the server makes one cost a query more."""
-    return min(queries_of(snapshot) for _ in range(20))
+    return undisturbed_queries(lambda: snapshot.read(len), tries=20)
 
 
 def same_as_new(snapshot: ProviderSnapshot) -> bool:

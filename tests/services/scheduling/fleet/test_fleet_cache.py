@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.models import F
-from django.test.utils import CaptureQueriesContext
 
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free, provider_traits_set
@@ -44,6 +43,7 @@ from scheduling.models import Aggregate, Cell, ComputeNode, FleetChange, HostMap
 from scheduling.models.change_triggers import triggers_are_whole, triggers_present, triggers_wanted
 from scheduling.policies.selectors.policies import policy_active, shadow_is_known
 from scheduling.policies.services.policies import policy_create
+from tests.fixtures.queries import undisturbed_queries
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, report, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,13 +68,7 @@ def differing(one: HostTable, other: HostTable) -> list[str]:
 
 
 def queries_of_a_read() -> int:
-    """The least of some: what others do on the same server can make Placement look twice."""
-    counts = []
-    for _ in range(20):
-        with CaptureQueriesContext(connection) as queries:
-            table_read()
-        counts.append(len(queries))
-    return min(counts)
+    return undisturbed_queries(table_read, tries=20)
 
 
 def node() -> ComputeNode:

@@ -35,6 +35,7 @@ from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import policy_wanted, schedule_simulate
 from scheduling.whatif.services.simulate_report import simulation_report
+from tests.fixtures.queries import undisturbed_queries
 from tests.services.scheduling.fleet.fleet_world import NO_FACTS, PROJECT, USER, fleet, request
 
 pytestmark = pytest.mark.django_db
@@ -253,19 +254,15 @@ def test_capacity_refuses_too_many_flavors() -> None:
 
 
 def test_queries_do_not_grow_with_the_fleet_or_the_flavors() -> None:
-    def queries(flavors: int) -> int:
-        with CaptureQueriesContext(connection) as each:
-            capacity_count(flavors=[request().flavor] * flavors, fleet_facts=NO_FACTS)
-            assert simulated(request())
-            schedule_explain(request=request(memory_mib=9000), fleet_facts=NO_FACTS, host="cmp-00")
-        return len(each)
+    def ask(flavors: int) -> None:
+        capacity_count(flavors=[request().flavor] * flavors, fleet_facts=NO_FACTS)
+        assert simulated(request())
+        schedule_explain(request=request(memory_mib=9000), fleet_facts=NO_FACTS, host="cmp-00")
 
     fleet(2)
-    queries(1)
-    few = queries(1)
+    few = undisturbed_queries(lambda: ask(1))
     fleet(12)
-    queries(1)
-    assert queries(20) == few
+    assert undisturbed_queries(lambda: ask(20)) == few
 
 
 def test_empty_fleet_has_no_room_and_a_verdict() -> None:
