@@ -7,6 +7,7 @@ from controlplane.dashboard.api_docs import ApiDocs
 from controlplane.infra.api.no_such_route import no_such_route
 from controlplane.infra.api.schema import CachedSchema
 from placement.openstack.dispatcher import serve as placement_door
+from servers.agent_door.views import serve as agent_door
 
 api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),
@@ -24,5 +25,6 @@ urlpatterns = [
     path("", include("controlplane.dashboard.urls")),
     path("api/", include(api)),
     path("admin/", admin.site.urls),
+    path("agent/v1/<path:verb>", agent_door, name="agent-door"),
     re_path(r"^placement(?:/.*)?$", placement_door, name="placement"),
 ]

@@ -17,7 +17,7 @@ from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import ClaimHost, HostOwnershipLost, HostRefused, agent_id, nobody_else
+from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
@@ -44,18 +44,12 @@ def no_scope(_request_id: str) -> AbstractContextManager[object]:
     return nullcontext()
 
 
-def nothing_to_void(_owner_prefix: str) -> None:
-    """Leases of earlier runs end by themselves."""
-
-
 class Agent:
     """One host's agent. `run` blocks; `stop` may be called from a signal handler or another thread.
 
     `open_driver` gives the opened driver; it is called once, under the host's lock. `clock` is monotonic seconds,
     `sleep` rests for seconds (by default it ends early on stop). `request_scope` is entered with the request id around
-    each piece of work, for logs. `void_earlier_leases` ends the leases whose owner begins with the given text: earlier
-    runs on this host, which are dead because this one holds the host's lock and its ownership. `claim_host` is asked
-    before the control plane hears anything of this agent, and with each heartbeat: see `ownership`.
+    each piece of work, for logs.
     """
 
     def __init__(
@@ -69,8 +63,6 @@ class Agent:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
         request_scope: RequestScope = no_scope,
-        void_earlier_leases: Callable[[str], object] = nothing_to_void,
-        claim_host: ClaimHost = nobody_else,
     ) -> None:
         options = options or AgentOptions()
         self._stop_asked = False
@@ -91,8 +83,6 @@ class Agent:
             retry=Retry(stopping=self._stopping.is_set, pause=pause),
         )
         self._request_scope = request_scope
-        self._void_earlier_leases = void_earlier_leases
-        self._claim_host = claim_host
         self._thread_group = ThreadGroup(self._stopping)
         self._heartbeats = ThreadHeartbeats(clock)
         self._registration_state = RegistrationState()
@@ -144,14 +134,19 @@ class Agent:
     def _own_host(self) -> None:
         guests = frozenset(guest.uuid for guest in self._context.driver.guests())
         try:
-            self._claim_host(agent_id(self._context.state_dir), guests)
+            self._claim_host(guests)
         except Conflict as error:
             raise AgentAlreadyRunning(error.message) from error
+
+    def _claim_host(self, guests: frozenset[str]) -> None:
+        """Before the control plane hears anything else of this agent, and with each heartbeat. Raises Conflict."""
+        context = self._context
+        context.conductor.host_own(host=context.host, agent_id=agent_id(context.state_dir), guests=guests)
 
     def _beat(self) -> None:
         """Alive, and still the only one. Who stays the owner needs no guests as evidence."""
         try:
-            self._claim_host(agent_id(self._context.state_dir), frozenset())
+            self._claim_host(frozenset())
         except Conflict as error:
             raise HostOwnershipLost(error.message) from error
         self._upkeep.heartbeat()
@@ -159,7 +154,9 @@ class Agent:
     def _start_up(self) -> None:
         """Be alive, recover, and only then take work and tell power states."""
         context = self._context
-        context.retry.call(lambda: self._void_earlier_leases(context.host + OWNER_SEPARATOR))
+        # Earlier runs on this host are dead: this one holds the host's lock and its ownership.
+        prefix = context.host + OWNER_SEPARATOR
+        context.retry.call(lambda: context.conductor.void_leases(host=context.host, owner_prefix=prefix))
         log.info("host %s is registered", context.host)
         self._start_vital_threads()
         guests = {guest.uuid for guest in context.driver.guests()}

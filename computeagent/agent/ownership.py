@@ -2,15 +2,12 @@
 
 import os
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 from controlplane.kernel.errors import Conflict
 from controlplane.kernel.ids import parse_uuid
 
 ID_FILE = "agent_id"
-ClaimHost = Callable[[str, frozenset[str]], object]
-"""Given the agent's id and the uuids of its guests: be the one agent of this host. Raises Conflict, Unavailable."""
 
 
 class HostOwnershipLost(Exception):
@@ -21,10 +18,6 @@ class HostRefused(Conflict):
     """The control plane does not take this hypervisor for this host; `message` says why. Starting again is no help."""
 
     code = "host_refused"
-
-
-def nobody_else(_agent_id: str, _guests: frozenset[str]) -> None:
-    """No other agent can have this host's name."""
 
 
 def agent_id(state_dir: Path) -> str:

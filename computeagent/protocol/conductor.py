@@ -1,16 +1,16 @@
 """The Protocol of what an agent may ask of the control plane: verbs with dataclasses in and out.
 
-The only door between a hypervisor and the rest. `servers.agent_api` implements it in-process; another
-transport can take its place without a change in the agent. Every verb that writes takes the `AgentLease` of its work
-and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the agent then stops at
-once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB, disk GiB, times are
-seconds; UUIDs travel as text.
+The only door between a hypervisor and the rest: `computeagent.transport` asks over HTTP, `servers.agent_door` answers
+there, and `servers.agent_api` is what stands behind it, which tests ask in-process. Every verb that writes takes the
+`AgentLease` of its work and raises `controlplane.kernel.errors.Fenced` when that lease is no longer the newest: the
+agent then stops at once. Verbs without a lease raise Conflict when the host is served by another agent. Memory is MiB,
+disk GiB, times are seconds; UUIDs travel as text.
 
 Steps of a piece of work are written down in few transactions: what can hang is begun by `record_steps` before it is
 begun on the host, and each write tells, in its own transaction, the steps that ended since the last one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +30,16 @@ class GroupVerdict:
 
 class Conductor(Protocol):
     """What an agent may ask. Calls raise `Unavailable` while the control plane cannot be reached."""
+
+    def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
+        """Be the one agent of `host`, whose hypervisor has `guests`; asked before all else and with each heartbeat.
+
+        `agent_id` lives in the agent's state directory. From then on every verb that writes says in its own statement
+        that the host is still this agent's. Raises Conflict when it is another one's.
+        """
+
+    def void_leases(self, *, host: str, owner_prefix: str) -> None:
+        """After a start: what earlier runs on this host (owners with this prefix) were cut off from may be taken."""
 
     def register(self, *, host: str, report: HostReport) -> Registration:
         """Create or update service, compute node, host mapping, provider, inventory and traits. Idempotent.
@@ -61,8 +71,8 @@ class Conductor(Protocol):
     def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """Late server group check: may this instance be on this host?"""
 
-    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
-        """The bytes of the image of this work's instance."""
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
+        """The bytes of the image of this work's instance, from `offset` on. Raises NotFound, Fenced."""
 
     def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""

@@ -30,7 +30,8 @@ class WorkContext:
     """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
 
     `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
-    tried for the instance, `action_id` is the row that steps are written under (0: none is open).
+    tried for the instance, `action_id` is the row that steps are written under (0: none is open). `seal` proves to a
+    door that it wrote all this, for this host and attempt.
     """
 
     kind: str = ""
@@ -39,6 +40,7 @@ class WorkContext:
     number: int = 1
     action_id: int = 0
     has_devices: bool = False
+    seal: str = ""
 
 
 NO_WORK_CONTEXT = WorkContext()

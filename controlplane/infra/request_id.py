@@ -1,32 +1,16 @@
 """The request id: taken or made at the door, sent back, and carried into jobs, rows and logs."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
 from controlplane.infra.request_log import record_request
 from controlplane.kernel.ids import is_request_id, new_request_id
+from controlplane.kernel.request_scope import REQUEST_ID_HEADER as HEADER
+from controlplane.kernel.request_scope import current_request_id, request_id_scope
 
-HEADER = "X-OpenStack-Request-Id"
-_current: ContextVar[str] = ContextVar("request_id", default="-")
-
-
-def current_request_id() -> str:
-    """The id of the request or job under way; '-' outside of any."""
-    return _current.get()
-
-
-@contextmanager
-def request_id_scope(request_id: str) -> Iterator[None]:
-    """Everything inside logs and records under `request_id`."""
-    token = _current.set(request_id or new_request_id())
-    try:
-        yield
-    finally:
-        _current.reset(token)
+__all__ = ["HEADER", "RequestIdMiddleware", "current_request_id", "request_id_scope"]
 
 
 class RequestIdMiddleware:

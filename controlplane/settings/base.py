@@ -75,7 +75,7 @@ MIDDLEWARE = [
 ]
 
 # Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.
-FAST_PATHS = {"/placement": "placement.openstack.dispatcher.serve"}
+FAST_PATHS = {"/placement": "placement.openstack.dispatcher.serve", "/agent": "servers.agent_door.views.serve"}
 
 ROOT_URLCONF = "controlplane.urls"
 WSGI_APPLICATION = "controlplane.wsgi.application"

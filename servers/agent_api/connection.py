@@ -21,6 +21,7 @@ from controlplane.work.wakeups import WakeupWaiter, waiter_open
 from controlplane.work.work import WorkLease as RowLease
 from controlplane.work.work import (
     compute_queue,
+    leases_void,
     open_work_subjects,
     untaken_work,
     work_fence,
@@ -47,6 +48,7 @@ from servers.instances.services.state import step_task_set
 from servers.models import Instance, Port
 from servers.repair.services.orphan_guests import orphan_guest_release, orphan_guests_report
 from servers.repair.services.power_sync import power_states_sync
+from servers.repair.services.task_heal import lost_tasks_heal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -121,20 +123,26 @@ def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
 class DatabaseConductor:
     """See `computeagent.protocol.conductor.Conductor` for what each verb promises."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, ownership: Ownership | None = None) -> None:
+        """`ownership`: who must own the host for a write to take effect, where that was told before."""
         self.connections = connections
         self._waiters: dict[str, WakeupWaiter] = {}
-        self._ownership: Ownership | None = None
+        self._ownership = ownership
 
     @_reaching
     def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
-        """Be the one agent of `host`, whose hypervisor has `guests`: see `host_seat`. Raises Conflict when it is not.
-
-        From then on each verb that writes says in its own statement that the host is still this agent's. One that was
-        never told whose agent it serves (tests do without) demands nothing.
-        """
+        """See Conductor. One that was never told whose agent it serves (tests do without) demands nothing."""
         self._ownership = host_ownership(host=host, agent_id=agent_id)
         host_ownership_claim(host=host, agent_id=agent_id, guests={uuid.UUID(guest) for guest in guests})
+
+    @_reaching
+    def void_leases(self, *, host: str, owner_prefix: str) -> None:
+        """See Conductor. A task of this host whose work is lost ends by the rule for restarts, as nobody else is there
+        to end it.
+        """
+        with self._owned(host):
+            leases_void(queue=compute_queue(host), owner_prefix=owner_prefix)
+        lost_tasks_heal(host=host)
 
     def _row_lease(self, lease: AgentLease) -> RowLease:
         return row_lease(lease, self._ownership)
@@ -170,12 +178,12 @@ class DatabaseConductor:
         """See Conductor. Called from one thread only: a waiter belongs to it, and it waits on no lent connection."""
         close_old_connections()
         waiter = self._waiters.get(host) or self._waiters.setdefault(host, waiter_open(compute_queue(host)))
-        return _pending_wakeups((wakeup.code, wakeup.ref) for wakeup in waiter.wait(timeout_s))
+        return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in waiter.wait(timeout_s))
 
     @_reaching
     def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """See Conductor."""
-        return _pending_wakeups((kind, str(pk)) for kind, pk in untaken_work(queue=compute_queue(host)))
+        return pending_wakeups((kind, str(pk)) for kind, pk in untaken_work(queue=compute_queue(host)))
 
     @_reaching
     def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
@@ -209,13 +217,13 @@ class DatabaseConductor:
         reason = group_refusal(instance_row(self._row_lease(lease).subject))
         return GroupVerdict(allowed=not reason, reason=reason)
 
-    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
         """See Conductor."""
         image_id = self._image_of(lease)
         if image_id is None:
             raise NotFound("The instance was made without an image.")
         with database_reached(self.connections):
-            return image_chunks(image_id)
+            return image_chunks(image_id, offset=offset)
 
     @_leased
     def _image_of(self, lease: AgentLease) -> uuid.UUID | None:
@@ -322,7 +330,7 @@ class DatabaseConductor:
             guests_returned(host=host, returns=returns)
 
 
-def _pending_wakeups(pairs: "Iterator[tuple[str, str]]") -> list[WorkWakeup]:
+def pending_wakeups(pairs: "Iterator[tuple[str, str]]") -> list[WorkWakeup]:
     """Codes outside the allow-list are dropped: whoever can write a wake-up can write nonsense."""
     wakeups = []
     for code, ref in pairs:

@@ -47,6 +47,14 @@ def host_ownership(*, host: str, agent_id: str) -> Ownership:
     return Ownership(_ownership_name(host), f"{host} {agent_id}")
 
 
+def host_ownership_revoke(*, host: str) -> None:
+    """Take the host from the agent that has it: no statement of it takes effect any more. It may be claimed anew."""
+    name = _ownership_name(host)
+    holder = ownership_holder(name=name)
+    if holder is not None:
+        ownership_transfer(name=name, before=holder.owner, owner=f"{host} revoked", seconds=0)
+
+
 def _ownership_name(host: str) -> str:
     """A host's name may be longer than ownership's."""
     return "agent-" + hashlib.sha256(host.encode()).hexdigest()[:40]

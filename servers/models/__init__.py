@@ -4,6 +4,7 @@ API scope: flavors, images, key pairs, groups, networks, request specs, build re
 Cell scope: instances and everything that carries an `instance_uuid`. No foreign key crosses the two.
 """
 
+from servers.models.agent_credential import AgentCredential, AgentEnrolment
 from servers.models.attempt import AttemptRecord
 from servers.models.build_request import BuildRequest
 from servers.models.console_log import ConsoleLog
@@ -22,6 +23,8 @@ from servers.models.request_spec import RequestSpec
 from servers.models.server_group import ServerGroup, ServerGroupMember
 
 __all__ = [
+    "AgentCredential",
+    "AgentEnrolment",
     "AttemptRecord",
     "BuildRequest",
     "ConsoleLog",

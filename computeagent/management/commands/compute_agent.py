@@ -26,9 +26,7 @@ from computeagent.management.host_settings import host_arguments_add, host_optio
 from controlplane.infra.conf import options_now
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.errors import Invalid
-from controlplane.work.work import compute_queue, leases_void
-from servers.agent_api import Connections, SharedConnections, conductor_connect, database_reached
-from servers.repair.services.task_heal import lost_tasks_heal
+from servers.agent_api import SharedConnections, conductor_connect
 
 # The queue's name is `compute.<host>`, in a column of 100 characters.
 HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,91}")
@@ -75,17 +73,13 @@ class Command(BaseCommand):
 
 def agent_make(host: str, state_dir: Path, open_driver: Callable[[], Driver], options: AgentOptions) -> Agent:
     """The agent of `host`, wired to this installation's control plane."""
-    connections = SharedConnections()
-    conductor = conductor_connect(connections)
     return Agent(
         host=host,
-        conductor=conductor,
+        conductor=conductor_connect(SharedConnections()),
         open_driver=open_driver,
         state_dir=state_dir,
         options=options,
         request_scope=request_id_scope,
-        void_earlier_leases=lambda owner_prefix: _leases_void(connections, host, owner_prefix),
-        claim_host=lambda agent_id, guests: conductor.host_own(host=host, agent_id=agent_id, guests=guests),
     )
 
 
@@ -124,16 +118,6 @@ def _driver_source(host: str, state_dir: Path, options: dict[str, Any], set_asid
         host_ip=options["host_ip"],
         options=set_aside,
     )
-
-
-def _leases_void(connections: Connections, host: str, owner_prefix: str) -> None:
-    """Work that an earlier run of this host's agent was cut off from may be taken at once. Raises Unavailable.
-
-    A task of this host whose work is lost ends by the rule for restarts, as nobody else is there to end it.
-    """
-    with database_reached(connections):
-        leases_void(queue=compute_queue(host), owner_prefix=owner_prefix)
-        lost_tasks_heal(host=host)
 
 
 def _positive(text: str) -> int:

@@ -173,13 +173,13 @@ class RedisWaiter:
             more: Any = redis_client().lpop(self.key, BATCH - 1) or []
         except redis.RedisError as error:
             raise Unavailable(f"redis does not answer: {error}") from error
-        return [wakeup for raw in [popped[1], *more] if (wakeup := _parse(raw)) is not None]
+        return [wakeup for raw in [popped[1], *more] if (wakeup := parse(raw)) is not None]
 
     def close(self) -> None:
         """The client belongs to the process."""
 
 
-def _parse(raw: str) -> ReceivedWakeup | None:
+def parse(raw: str) -> ReceivedWakeup | None:
     """Whoever can write to Redis can write nonsense; it is dropped, never executed."""
     with contextlib.suppress(ValueError, TypeError):
         code, ref = json.loads(raw)

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -246,8 +246,28 @@ def _abandon(image_id: uuid.UUID, upload_id: uuid.UUID, error: BaseException) ->
     )
 
 
-def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None) -> Iterator[bytes]:
-    """The bytes of an image that has some; of a deactivated one for admins and the installation (None) only.
+class ImageBytes(Iterator[bytes]):
+    """The bytes of an image's file from `offset` on, in pieces. `size_bytes` is how many there are in all."""
+
+    def __init__(self, file: BinaryIO, offset: int) -> None:
+        self._file = file
+        self.size_bytes = max(0, os.fstat(file.fileno()).st_size - offset)
+        file.seek(offset)
+
+    def __next__(self) -> bytes:
+        if chunk := self._file.read(CHUNK_BYTES):
+            return chunk
+        self.close()
+        raise StopIteration
+
+    def close(self) -> None:
+        """Whoever stops before the end closes it."""
+        self._file.close()
+
+
+def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None, offset: int = 0) -> ImageBytes:
+    """The bytes from `offset` on of an image that has some; of a deactivated one for admins and the installation (None)
+    only.
 
     NotFound, Forbidden, Conflict and Unavailable are raised at once, not while reading.
     """
@@ -263,12 +283,7 @@ def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None) -> Iterat
     except OSError as error:
         raise Unavailable(f"The file of image {image.name} cannot be read: {error.strerror}.") from error
 
-    def chunks() -> Iterator[bytes]:
-        with file:
-            while chunk := file.read(CHUNK_BYTES):
-                yield chunk
-
-    return chunks()
+    return ImageBytes(file, offset)
 
 
 def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:

@@ -3,14 +3,14 @@
 import dataclasses
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 
 from computeagent.protocol.conductor import Conductor
 from computeagent.protocol.hosts import HostReport
 
 SIMPLE = {str, int, float, bool, bytes, type(None)}
-CONTAINERS = {list, tuple, dict, frozenset, Sequence, Iterator, types.UnionType, typing.Union}
+CONTAINERS = {list, tuple, dict, frozenset, Collection, Sequence, Iterator, types.UnionType, typing.Union}
 JSON_OBJECTS = {(HostReport, name) for name in ("cpu_info", "stats", "metrics")}
 """Fields of JSON objects that a driver fills as it likes."""
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from computeagent.protocol.conductor import GroupVerdict
@@ -113,14 +113,19 @@ class ConductorDouble:
             work.owner = "somebody else"
             work.lease_until = time.monotonic() + 3600
 
-    def void_leases(self, owner_prefix: str) -> None:
-        """A dead run's leases are over."""
+    # ---- the Protocol ----------------------------------------------------------------------------------------
+
+    def host_own(self, *, host: str, agent_id: str, guests: Collection[str]) -> None:
+        """See Conductor. Nobody else has the host's name."""
+        with self.changed:
+            self._reach()
+
+    def void_leases(self, *, host: str, owner_prefix: str) -> None:
+        """See Conductor."""
         with self.changed:
             for work in self.works.values():
                 if work.owner.startswith(owner_prefix):
                     work.lease_until = 0.0
-
-    # ---- the Protocol ----------------------------------------------------------------------------------------
 
     def register(self, *, host: str, report: HostReport) -> Registration:
         """See Conductor."""
@@ -200,11 +205,11 @@ class ConductorDouble:
             self._reach()
             return GroupVerdict(True) if self.group_allows else GroupVerdict(False, "group g: 1 of 1 on this host")
 
-    def image_chunks(self, *, lease: AgentLease) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
         """See Conductor."""
         with self.changed:
             self._held(lease)
-        yield self.image
+        yield self.image[offset:]
 
     def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""

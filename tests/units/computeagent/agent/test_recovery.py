@@ -90,7 +90,6 @@ def test_leases_of_the_dead_run_are_ended_at_once(world: World) -> None:
         open_driver=world.driver.opened,
         state_dir=world.state_dir,
         options=QUICK,
-        void_earlier_leases=world.conductor.void_leases,
     )
     world.run(agent)
     eventually(lambda: work.state == "done")

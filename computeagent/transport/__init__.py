@@ -1,0 +1,1 @@
+"""How an agent reaches its control plane: HTTP, with a secret of its own host."""

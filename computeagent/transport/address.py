@@ -1,0 +1,57 @@
+"""Where the control plane is, and how to get there: its URL, TLS, a proxy."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import urllib3
+
+from controlplane.kernel.errors import Invalid
+
+CONNECT_S = 5.0
+ANSWER_S = 30.0
+MAX_CONNECTIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneAddress:
+    """`url` is that of the control plane, with a path where it has one; `ca_file` holds the certificates to trust
+    instead of the system's, `cert_file` and `key_file` the agent's own for mutual TLS. A proxy comes from HTTP_PROXY,
+    HTTPS_PROXY and NO_PROXY.
+    """
+
+    url: str
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+            raise Invalid(f"{self.url[:200]!r} is no address such as https://cloud.example.org", field="control_plane")
+        if parts.username or parts.password:
+            raise Invalid("The control plane's address must hold no name and no password.", field="control_plane")
+
+    def path_of(self, path: str) -> str:
+        """The whole URL of a path that begins with a slash."""
+        return self.url.rstrip("/") + path
+
+    def pool(self) -> urllib3.PoolManager:
+        """Kept connections, safe to share between threads. Nothing is tried again here: the agent does."""
+        options: dict[str, Any] = {
+            "timeout": urllib3.Timeout(connect=CONNECT_S, read=ANSWER_S),
+            "retries": False,
+            "maxsize": MAX_CONNECTIONS,
+            "ca_certs": self.ca_file or None,
+            "cert_file": self.cert_file or None,
+            "key_file": self.key_file or None,
+        }
+        proxy = self._proxy()
+        return urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
+
+    def _proxy(self) -> str:
+        parts = urlsplit(self.url)
+        if proxy_bypass(parts.netloc):
+            return ""
+        return getproxies().get(parts.scheme, "")

@@ -1,0 +1,188 @@
+"""The Conductor over HTTP: each verb is one POST, its errors are the same exceptions, its bytes can be resumed."""
+
+import functools
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import urllib3
+
+from computeagent.protocol.conductor import Conductor
+from computeagent.protocol.wire import (
+    AGENT_HEADER,
+    ENROL,
+    PREFIX,
+    PROTOCOL_VERSION,
+    ROTATE,
+    STREAMED,
+    VERSION_HEADER,
+    Verb,
+    encode,
+    verbs,
+)
+from computeagent.transport.address import ANSWER_S, CONNECT_S, ControlPlaneAddress
+from computeagent.transport.secret_file import SecretFile, secret_digest
+from controlplane.kernel import errors
+from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, KilonovaError, Unavailable
+from controlplane.kernel.ids import is_request_id
+from controlplane.kernel.request_scope import REQUEST_ID_HEADER, current_request_id
+
+log = logging.getLogger(__name__)
+
+ROTATE_AFTER_S = 30 * 86400.0
+CHUNK_BYTES = 2**20
+STREAM_CUTS = 5
+"""Cuts without a byte between them after which reading an image is given up."""
+
+
+class DoorRefused(Conflict):
+    """The control plane takes nothing from this agent: its secret is refused, or it is too old or too new."""
+
+    code = "door_refused"
+    retryable = False
+
+
+_CLASSES = {
+    each.code: each
+    for each in (
+        errors.Invalid, errors.NotFound, errors.Forbidden, errors.Conflict, errors.Fenced, errors.NoCapacity,
+        errors.QuotaExceeded, errors.TooLarge,
+    )
+}  # fmt: skip
+_REFUSED = {"secret_refused", "incompatible"}
+
+
+def http_conductor(address: ControlPlaneAddress, secret: SecretFile) -> Conductor:
+    """The conductor of this control plane for the agent whose secret this is."""
+    return cast("Conductor", HttpConductor(address, secret))
+
+
+def enrol(address: ControlPlaneAddress, secret: SecretFile, *, host: str, token: str) -> None:
+    """Trade a one-time token for the secret of `host`. Asked again after a cut it has the same effect.
+
+    Raises Forbidden, Invalid, Unavailable.
+    """
+    digest = secret_digest(secret.next_secret())
+    body = encode({"host": host, "token": token, "secret_digest": digest})
+    HttpConductor(address, secret).ask(ENROL, body, timeout_s=ANSWER_S)
+    secret.take_next()
+
+
+class HttpConductor:
+    """Every verb of the Protocol is an attribute: it takes a verb's arguments and gives its answer."""
+
+    def __init__(self, address: ControlPlaneAddress, secret: SecretFile) -> None:
+        self._address = address
+        self._pool = address.pool()
+        self._secret = secret
+        self._rotation = threading.Lock()
+        self._agent_id = ""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        verb = verbs().get(name)
+        if verb is None:
+            raise AttributeError(name)
+        return functools.partial(self._stream if name in STREAMED else self._call, verb)
+
+    def host_own(self, *, agent_id: str, **arguments: Any) -> None:
+        """See Conductor. The id of the agent travels with every request from then on."""
+        self._agent_id = agent_id
+        self._rotate_if_old()
+        self._call(verbs()["host_own"], agent_id=agent_id, **arguments)
+
+    def _call(self, verb: Verb, **arguments: Any) -> Any:
+        # A long poll is answered when its time is over at the latest.
+        timeout_s = ANSWER_S + float(arguments.get("timeout_s", 0.0))
+        return verb.answer_of(self.ask(verb, encode(arguments), timeout_s=timeout_s).data)
+
+    def _stream(self, verb: Verb, *, offset: int = 0, **arguments: Any) -> Iterator[bytes]:
+        """The bytes, begun again where they were cut. Errors of the verb itself come at once, as with others."""
+        answer = self.ask(verb, encode({**arguments, "offset": offset}), timeout_s=ANSWER_S, is_streamed=True)
+        return self._pieces(verb, answer, offset, arguments)
+
+    def _pieces(
+        self, verb: Verb, answer: urllib3.BaseHTTPResponse, offset: int, arguments: dict[str, Any]
+    ) -> Iterator[bytes]:
+        cuts = 0
+        while True:
+            try:
+                for piece in answer.stream(CHUNK_BYTES, decode_content=False):
+                    offset += len(piece)
+                    cuts = 0
+                    yield piece
+                return
+            except urllib3.exceptions.HTTPError as error:
+                cuts += 1
+                log.warning("an image was cut off after %d bytes: %s", offset, error)
+                if cuts > STREAM_CUTS:
+                    raise Unavailable(f"the image was cut off again and again after {offset} bytes") from error
+            finally:
+                answer.release_conn()
+            body = encode({**arguments, "offset": offset})
+            answer = self.ask(verb, body, timeout_s=ANSWER_S, is_streamed=True)
+
+    def ask(self, verb: Verb, body: bytes, *, timeout_s: float, is_streamed: bool = False) -> urllib3.BaseHTTPResponse:
+        """One request. Raises what the verb raises; Unavailable when no answer came, or none of the control plane's."""
+        try:
+            answer = self._pool.request(
+                "POST",
+                self._address.path_of(PREFIX + verb.name),
+                body=body,
+                headers=self._headers(),
+                timeout=urllib3.Timeout(connect=CONNECT_S, read=timeout_s),
+                preload_content=not is_streamed,
+                redirect=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(f"the control plane does not answer: {error}") from error
+        if answer.status == 200:
+            return answer
+        raise _error_of(verb, answer)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", VERSION_HEADER: str(PROTOCOL_VERSION)}
+        secret = self._secret.read()
+        if secret is not None:
+            headers["Authorization"] = f"Bearer {secret}"
+        if self._agent_id:
+            headers[AGENT_HEADER] = self._agent_id
+        request_id = current_request_id()
+        if is_request_id(request_id):
+            headers[REQUEST_ID_HEADER] = request_id
+        return headers
+
+    def _rotate_if_old(self) -> None:
+        """A new secret each month, and what a cut rotation left half done. A failure is tried with the next beat."""
+        with self._rotation:
+            if self._secret.waiting() is None and self._secret.age_s() < ROTATE_AFTER_S:
+                return
+            body = encode({"secret_digest": secret_digest(self._secret.next_secret())})
+            try:
+                self.ask(ROTATE, body, timeout_s=ANSWER_S)
+            except Unavailable:
+                raise
+            except (DoorRefused, Forbidden):
+                # The old one holds no more, so the rotation that was cut off had come through.
+                log.info("the secret before the last rotation is over")
+            self._secret.take_next()
+            log.info("this host has a new secret")
+
+
+def _error_of(verb: Verb, answer: urllib3.BaseHTTPResponse) -> KilonovaError:
+    """The exception that an answer of the control plane stands for; Unavailable for one that is none of its own."""
+    try:
+        told = json.loads(answer.data)["error"]
+        code, message, field = str(told["code"]), str(told["message"]), told.get("field")
+    except (ValueError, KeyError, TypeError, AttributeError, urllib3.exceptions.HTTPError):
+        return Unavailable(f"{verb.name} was answered with HTTP {answer.status}, not by the control plane")
+    if code in _REFUSED:
+        # Under a lease, an agent stops its work by Fenced alone.
+        return Fenced(message) if verb.is_leased else DoorRefused(message)
+    if answer.status >= 500 or code == errors.Throttled.code:
+        return Unavailable(message)
+    kind = _CLASSES.get(code)
+    if kind is None:
+        kind = Invalid if answer.status < 409 else Conflict
+    return kind(message, field=field)

@@ -1,0 +1,210 @@
+"""Hearing wake-ups of many queues at once, on one connection: PostgreSQL, Redis, SQLite."""
+
+import contextlib
+import os
+import select
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any, Protocol
+
+import redis
+from django.conf import settings
+from django.db import Error, connection, connections
+
+from controlplane.infra.db import placeholders
+from controlplane.kernel.errors import Unavailable
+from controlplane.work.models import Wakeup
+from controlplane.work.wakeups.channels import postgres_channel, redis_key
+from controlplane.work.wakeups.log_file_watch import LogFileWatch
+from controlplane.work.wakeups.receivers import (
+    SAFETY_POLL_S,
+    SQLITE_POLL_S,
+    SQLITE_SAFETY_POLL_S,
+    ReceivedWakeup,
+    parse,
+)
+from controlplane.work.wakeups.redis_client import redis_client
+
+Wakeups = dict[str, list[ReceivedWakeup]]
+MAX_ROWS = 1000
+"""Wake-ups taken by one statement; what is left is taken by the next."""
+
+
+class ManyQueues(Protocol):
+    """`wait` is called from one thread, `interrupt` from any."""
+
+    def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
+        """Wake-ups by queue, as soon as there are any; empty after `timeout_s` or when interrupted. Raises
+        Unavailable.
+        """
+
+    def interrupt(self) -> None:
+        """Let `wait` return, because the queues are others now."""
+
+
+def many_queues_open() -> ManyQueues:
+    """For this installation."""
+    if settings.REDIS_URL:
+        return RedisQueues()
+    return PostgresQueues() if connection.vendor == "postgresql" else SqliteQueues()
+
+
+_POSTGRES = """
+DELETE FROM work_wakeup WHERE id = ANY (
+       ARRAY(SELECT id FROM work_wakeup WHERE queue IN ({queues}) ORDER BY id LIMIT {limit} FOR UPDATE SKIP LOCKED))
+RETURNING id, queue, code, ref
+"""
+_SQLITE = """
+DELETE FROM work_wakeup WHERE id IN (SELECT id FROM work_wakeup WHERE queue IN ({queues}) ORDER BY id LIMIT {limit})
+RETURNING id, queue, code, ref
+"""
+
+
+def _take_rows(queues: Collection[str]) -> Wakeups:
+    """Take what rings now: the rows are deleted, for the work row remembers what is to be done."""
+    wanted = sorted(queues)
+    is_postgres = connection.vendor == "postgresql"
+    if not is_postgres and not Wakeup.objects.filter(queue__in=wanted).exists():
+        return {}  # a look costs SQLite less than its write lock
+    found: Wakeups = defaultdict(list)
+    text = (_POSTGRES if is_postgres else _SQLITE).format(queues=placeholders(wanted), limit=MAX_ROWS)
+    with connection.cursor() as cursor:
+        cursor.execute(text.strip(), wanted)
+        for _, queue, code, ref in sorted(cursor.fetchall()):
+            found[queue].append(ReceivedWakeup(code, ref))
+    return found
+
+
+class SqliteQueues:
+    """Looks when the database's log file changed, which costs no query, and once a second in any case."""
+
+    def __init__(self) -> None:
+        self._watch = LogFileWatch(f"{connection.settings_dict['NAME']}-wal")
+        self._looked_at = 0.0
+        self._waited: frozenset[str] = frozenset()
+
+    def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
+        """See ManyQueues. The queues are looked up anew with each call, which returns soon enough."""
+        is_new = not self._waited.issuperset(queues)
+        self._waited = frozenset(queues)
+        try:
+            if wakeups := self._poll(queues, must=is_new):
+                return wakeups
+            time.sleep(min(timeout_s, SQLITE_POLL_S))
+            return self._poll(queues, must=False)
+        except Error as error:
+            connection.close()
+            raise Unavailable(f"the database does not answer: {error}") from error
+
+    def interrupt(self) -> None:
+        """It never waits for long."""
+
+    def _poll(self, queues: Collection[str], *, must: bool) -> Wakeups:
+        may_ring = self._watch.may_have_changed() or must
+        if not may_ring and time.monotonic() - self._looked_at < SQLITE_SAFETY_POLL_S:
+            return {}
+        self._looked_at = time.monotonic()
+        return _take_rows(queues)
+
+
+class PostgresQueues:
+    """One connection LISTENs on the channels of all queues; the rows are taken on the thread's own connection."""
+
+    def __init__(self) -> None:
+        self._listener: Any = None
+        self._channels: dict[str, str] = {}
+        self._waited: frozenset[str] = frozenset()
+        self._unlooked: set[str] = set()
+        self._looked_at = 0.0
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
+        """See ManyQueues."""
+        try:
+            self._listen(queues)
+            if time.monotonic() - self._looked_at > SAFETY_POLL_S:
+                self._looked_at = time.monotonic()
+                self._unlooked.update(queues)
+            if not self._unlooked:
+                self._unlooked |= self._notified(timeout_s)
+            wanted = self._unlooked & set(queues)
+            self._unlooked.clear()
+            return _take_rows(wanted) if wanted else {}
+        except Error as error:
+            self._close()
+            connection.close()
+            raise Unavailable(f"the database does not answer: {error}") from error
+
+    def interrupt(self) -> None:
+        """See ManyQueues."""
+        with contextlib.suppress(BlockingIOError):  # full: it is interrupted already
+            os.write(self._wake_write, b"x")
+
+    def _listen(self, queues: Collection[str]) -> None:
+        """LISTEN before the first look at a queue, so that no ring falls between."""
+        if self._listener is None:
+            self._listener = connections["default"].copy()
+            self._channels = {}
+        channels = {postgres_channel(queue): queue for queue in queues}
+        changes = [f'LISTEN "{name}"' for name in channels.keys() - self._channels.keys()]
+        # A queue that nobody waits for at this moment is most often waited for again soon: only many are let go.
+        gone = self._channels.keys() - channels.keys()
+        if len(gone) > len(channels) + MAX_ROWS:
+            changes += [f'UNLISTEN "{name}"' for name in gone]
+            self._channels = {name: queue for name, queue in self._channels.items() if name not in gone}
+        if changes:
+            with self._listener.cursor() as cursor:
+                cursor.execute("; ".join(changes))
+        # What rang while nobody waited was not taken, so a queue that is waited for anew has to be looked at.
+        self._unlooked.update(queue for queue in queues if queue not in self._waited)
+        self._channels |= channels
+        self._waited = frozenset(queues)
+
+    def _notified(self, timeout_s: float) -> set[str]:
+        """The queues that were rung for."""
+        raw = self._listener.connection
+        if not raw.notifies:
+            readable, _, _ = select.select([raw, self._wake_read], [], [], timeout_s)
+            if self._wake_read in readable:
+                os.read(self._wake_read, 4096)
+            with self._listener.wrap_database_errors:
+                raw.poll()
+        rung = {self._channels[notice.channel] for notice in raw.notifies if notice.channel in self._channels}
+        raw.notifies.clear()
+        return rung
+
+    def _close(self) -> None:
+        if self._listener is not None:
+            with contextlib.suppress(Error):
+                self._listener.close()
+        self._listener = None
+        self._waited = frozenset()
+
+
+class RedisQueues:
+    """One blocking pop on the lists of all queues, and on one of its own by which it is interrupted."""
+
+    def __init__(self) -> None:
+        self._own_key = redis_key(f"hub.{uuid.uuid4()}")
+
+    def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
+        """See ManyQueues."""
+        by_key = {redis_key(queue): queue for queue in queues}
+        try:
+            popped: Any = redis_client().blpop([self._own_key, *by_key], timeout=max(0.05, timeout_s))
+            if popped is None or popped[0] == self._own_key:
+                redis_client().delete(self._own_key)
+                return {}
+            queue = by_key[popped[0]]
+            more: Any = redis_client().lpop(popped[0], MAX_ROWS) or []
+        except redis.RedisError as error:
+            raise Unavailable(f"redis does not answer: {error}") from error
+        return {queue: [wakeup for raw in [popped[1], *more] if (wakeup := parse(raw)) is not None]}
+
+    def interrupt(self) -> None:
+        """See ManyQueues."""
+        with contextlib.suppress(redis.RedisError):  # it returns by itself before long
+            redis_client().rpush(self._own_key, "")
+            redis_client().expire(self._own_key, 60)

@@ -1,0 +1,120 @@
+"""The secrets of agents: enrolment by a one-time token, rotation, revocation.
+
+The agent makes its secret itself and tells only its SHA-256 until it uses it, so a lost answer loses nothing: the agent
+asks for the same trade again, and it has the same effect.
+"""
+
+import logging
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from computeagent.protocol.names import require_host_name
+from controlplane.identity.domain.token import new_token, token_digest
+from controlplane.infra.db import now_plus
+from controlplane.kernel.errors import Forbidden, Invalid, NotFound
+from servers.agent_api.host_ownership import host_ownership_revoke
+from servers.models import AgentCredential, AgentEnrolment
+
+log = logging.getLogger(__name__)
+
+TOKEN_LIFETIME_S = 3600.0
+PREVIOUS_SECRET_S = 3600.0
+"""How long the secret before the last rotation holds: for an agent that did not hear the answer."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """A token, shown once and stored nowhere."""
+
+    host: str
+    token: str
+    expires_at: datetime
+
+
+def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
+    """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
+    require_host_name(host)
+    text = new_token()
+    row = AgentEnrolment.objects.create(
+        host=host, digest=token_digest(text), created_by_id=user_id, expires_at=now_plus(TOKEN_LIFETIME_S)
+    )
+    row.refresh_from_db(fields=["expires_at"])
+    log.info("user %s made an enrolment token for the agent of host %s", user_id or "-", host)
+    return Enrolment(host, text, row.expires_at)
+
+
+def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
+    """Trade a token for a secret. Raises Forbidden for a token that is unknown, used, expired or of another host."""
+    _require_digest(secret_digest)
+    with transaction.atomic():
+        free = Q(used_at__isnull=True, expires_at__gt=Now()) | Q(secret_digest=secret_digest)
+        rows = AgentEnrolment.objects.filter(free, digest=token_digest(token), host=host)
+        if not rows.update(used_at=Now(), secret_digest=secret_digest):
+            log.warning("an enrolment for host %s was refused: its token is unknown, used, expired or another's", host)
+            raise Forbidden(
+                f"This token does not enrol host {host}: it is unknown, used, older than an hour, or another host's."
+            )
+        credential_set(host=host, secret_digest=secret_digest)
+    log.info("the agent of host %s enrolled", host)
+
+
+def credential_set(*, host: str, secret_digest: str) -> None:
+    """From now on this is the secret of the host's agent; an earlier one holds no more."""
+    require_host_name(host)
+    _require_digest(secret_digest)
+    now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
+    AgentCredential.objects.update_or_create(
+        host=host, defaults={**now, "revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None}
+    )
+
+
+def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None:
+    """Replace the secret `old_digest`, which still holds for an hour. Raises Forbidden when it is not the host's."""
+    _require_digest(secret_digest)
+    mine = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
+    if mine.filter(digest=secret_digest).exists():
+        return
+    changed = mine.filter(digest=old_digest).update(
+        digest=secret_digest,
+        previous_digest=F("digest"),
+        previous_until=now_plus(PREVIOUS_SECRET_S),
+        rotated_at=Now(),
+    )
+    if not changed:
+        raise Forbidden(f"This is not the secret of the agent of host {host}.")
+    log.info("the agent of host %s has a new secret", host)
+
+
+def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
+    """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound.
+
+    What its agent is writing at this moment has no effect either: the host's ownership is taken from it.
+    """
+    with transaction.atomic():
+        AgentEnrolment.objects.filter(host=host, used_at__isnull=True).update(expires_at=Now())
+        rows = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
+        if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
+            raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
+        host_ownership_revoke(host=host)
+    log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
+
+
+def credential_host(secret: str) -> str | None:
+    """Whose secret this is; None for nobody's. One query."""
+    digest = token_digest(secret)
+    rows = AgentCredential.objects.filter(
+        Q(digest=digest) | Q(previous_digest=digest, previous_until__gt=Now()), revoked_at__isnull=True
+    )
+    return rows.values_list("host", flat=True).first()
+
+
+def _require_digest(digest: str) -> None:
+    if _DIGEST.fullmatch(digest) is None:
+        raise Invalid("This is no SHA-256 in hexadecimal digits.", field="secret_digest")

@@ -1,0 +1,278 @@
+"""The agent's end of the door over real sockets: enrolment, errors as exceptions, cuts, rotation, versions."""
+
+import hashlib
+import io
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from computeagent.protocol.conductor import Conductor
+from computeagent.transport.address import ControlPlaneAddress
+from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, enrol, http_conductor
+from computeagent.transport.secret_file import SecretFile, secret_digest
+from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
+from servers.agent_api.credentials import credential_revoke, enrolment_create
+from servers.images.services.image_store import image_upload
+from servers.models import AgentCredential, AgentEnrolment, Image, Instance
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+AGENT = str(uuid.uuid4())
+
+
+@pytest.fixture
+def who() -> world.People:
+    return world.cloud("h1")
+
+
+@pytest.fixture
+def address(live_server: Any) -> ControlPlaneAddress:
+    return ControlPlaneAddress(live_server.url)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> SecretFile:
+    return SecretFile(tmp_path)
+
+
+@pytest.fixture
+def conductor(who: world.People, address: ControlPlaneAddress, secret: SecretFile) -> Conductor:
+    enrol(address, secret, host="h1", token=enrolment_create(host="h1").token)
+    made = http_conductor(address, secret)
+    made.host_own(host="h1", agent_id=AGENT, guests=[])
+    return made
+
+
+def test_enrolled_agent_builds(who: world.People, conductor: Conductor) -> None:
+    (made,) = world.create(who.member)
+    world.pump()
+    (wakeup,) = conductor.wakeups(host="h1", timeout_s=5.0)
+    order = conductor.take(host="h1", work_id=wakeup.work_id, owner="h1:1")
+    assert order is not None
+    assert order.guest.uuid == str(made.pk)
+    conductor.build_done(lease=order.lease, facts=world.RUNNING)
+    assert Instance.objects.get(pk=made.pk).vm_state == "active"
+    with pytest.raises(Fenced):
+        conductor.renew(lease=order.lease)
+
+
+def test_errors_are_the_same_exceptions(conductor: Conductor) -> None:
+    with pytest.raises(Forbidden, match="says nothing about host h2"):
+        conductor.heartbeat(host="h2")
+    with pytest.raises(Invalid, match="Expected `str`"):
+        conductor.heartbeat(host=1)  # type: ignore[arg-type]
+    with pytest.raises(Conflict, match="served by the agent"):
+        conductor.host_own(host="h1", agent_id=str(uuid.uuid4()), guests=[])
+
+
+def test_host_that_is_not_registered_is_not_found(
+    who: world.People, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    enrol(address, secret, host="new", token=enrolment_create(host="new").token)
+    conductor = http_conductor(address, secret)
+    conductor.host_own(host="new", agent_id=AGENT, guests=[])
+    with pytest.raises(NotFound):
+        conductor.heartbeat(host="new")
+
+
+def test_secret_is_for_its_owner_alone_and_known_by_hash(conductor: Conductor, tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    text = path.read_text().strip()
+    assert path.stat().st_mode & 0o777 == 0o600
+    row = AgentCredential.objects.get(host="h1")
+    assert row.digest == secret_digest(text)
+    assert all(text not in str(value) for value in vars(row).values())
+
+
+def test_token_is_for_one_host_and_one_secret(who: world.People, address: ControlPlaneAddress, tmp_path: Path) -> None:
+    token = enrolment_create(host="h1").token
+    with pytest.raises(Forbidden, match="does not enrol host h2"):
+        enrol(address, SecretFile(tmp_path / "thief"), host="h2", token=token)
+    mine = SecretFile(tmp_path / "mine")
+    enrol(address, mine, host="h1", token=token)
+    with pytest.raises(Forbidden, match="does not enrol host h1"):
+        enrol(address, SecretFile(tmp_path / "late"), host="h1", token=token)
+    with pytest.raises(Forbidden):
+        enrol(address, SecretFile(tmp_path / "none"), host="h1", token="kn_nonsense")
+    assert AgentCredential.objects.get().digest == secret_digest(str(mine.read()))
+
+
+def test_enrolment_whose_answer_was_lost_is_asked_for_again(
+    who: world.People, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    token = enrolment_create(host="h1").token
+    enrol(address, secret, host="h1", token=token)
+    current = secret.read()
+    # As if the agent had died before it heard the answer.
+    os.rename(secret._current, secret._next)
+    enrol(address, secret, host="h1", token=token)
+    assert secret.read() == current
+
+
+def test_expired_token_enrols_nobody(who: world.People, address: ControlPlaneAddress, secret: SecretFile) -> None:
+    token = enrolment_create(host="h1").token
+    AgentEnrolment.objects.update(expires_at="2020-01-01T00:00:00Z")
+    with pytest.raises(Forbidden, match="older than an hour"):
+        enrol(address, secret, host="h1", token=token)
+    assert secret.read() is None
+
+
+def test_revoked_agent_is_refused_and_may_enrol_again(
+    conductor: Conductor, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    credential_revoke(host="h1")
+    with pytest.raises(DoorRefused, match="Enrol the host again"):
+        conductor.heartbeat(host="h1")
+    enrol(address, secret, host="h1", token=enrolment_create(host="h1").token)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert not conductor.heartbeat(host="h1").disabled
+
+
+def test_old_secret_is_rotated_with_a_heartbeat(conductor: Conductor, secret: SecretFile) -> None:
+    before = secret.read()
+    age(secret, ROTATE_AFTER_S + 60)
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    after = secret.read()
+    assert after not in {before, None}
+    assert AgentCredential.objects.get().digest == secret_digest(str(after))
+    assert secret.age_s() < 60
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert secret.read() == after
+
+
+def test_rotation_whose_answer_was_lost_is_ended(conductor: Conductor, secret: SecretFile) -> None:
+    before = str(secret.read())
+    waiting = secret.next_secret()
+    AgentCredential.objects.update(digest=secret_digest(waiting), previous_digest=secret_digest(before))
+    with pytest.raises(DoorRefused):  # the hour is over, so only the next secret is left
+        conductor.heartbeat(host="h1")
+    conductor.host_own(host="h1", agent_id=AGENT, guests=[])
+    assert (secret.read(), secret.waiting()) == (waiting, None)
+
+
+def age(secret: SecretFile, seconds: float) -> None:
+    stat = secret._current.stat()
+    os.utime(secret._current, (stat.st_atime - seconds, stat.st_mtime - seconds))
+
+
+def test_image_comes_whole_and_from_an_offset(
+    who: world.People, conductor: Conductor, settings: Any, tmp_path: Path
+) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
+    data, lease = leased_image(who, conductor)
+    assert b"".join(conductor.image_chunks(lease=lease)) == data
+    assert b"".join(conductor.image_chunks(lease=lease, offset=3_000_000)) == data[3_000_000:]
+    assert b"".join(conductor.image_chunks(lease=lease, offset=len(data))) == b""
+
+
+def leased_image(who: world.People, conductor: Conductor) -> tuple[bytes, Any]:
+    data = os.urandom(5 * 2**20)
+    image = Image.objects.create(name="big", visibility="public", disk_format="raw", project_id=who.admin.project_id)
+    image_upload(
+        caller=who.admin,
+        image_id=image.pk,
+        stream=io.BytesIO(data),
+        expected_sha256=hashlib.sha256(data).hexdigest(),
+    )
+    world.create(who.member, image="big")
+    world.pump()
+    (wakeup,) = conductor.waiting_work(host="h1")
+    order = conductor.take(host="h1", work_id=wakeup.work_id, owner="h1:1")
+    assert order is not None
+    return data, order.lease
+
+
+@contextmanager
+def cutting_proxy(target: ControlPlaneAddress, limit: Callable[[int], int | None]) -> Iterator[ControlPlaneAddress]:
+    """Passes connections on; the n-th one is cut once so many bytes came back (None: never, 0: before any)."""
+    host, _, port = target.url.removeprefix("http://").partition(":")
+    listener = socket.create_server(("127.0.0.1", 0))
+    count = iter(range(1_000_000))
+
+    def pump(source: socket.socket, sink: socket.socket, left: int | None) -> None:
+        try:
+            while left is None or left > 0:
+                data = source.recv(65536 if left is None else min(65536, left))
+                if not data:
+                    break
+                sink.sendall(data)
+                left = None if left is None else left - len(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection((host, int(port)))
+            threading.Thread(target=pump, args=(client, server, None), daemon=True).start()
+            threading.Thread(target=pump, args=(server, client, limit(next(count))), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield ControlPlaneAddress(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    listener.close()
+
+
+def test_image_is_resumed_after_cuts(
+    who: world.People,
+    conductor: Conductor,
+    address: ControlPlaneAddress,
+    secret: SecretFile,
+    settings: Any,
+    tmp_path: Path,
+) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "IMAGE_DIR": tmp_path / "images"}
+    data, lease = leased_image(who, conductor)
+    with cutting_proxy(address, lambda number: (None, 1_500_000, 1_200_000)[number] if number < 3 else None) as cut:
+        other = http_conductor(cut, secret)
+        other.host_own(host="h1", agent_id=AGENT, guests=[])
+        # Each cut is a connection more, which goes on where the one before ended.
+        other._pool.clear()  # type: ignore[attr-defined]
+        assert b"".join(other.image_chunks(lease=lease)) == data
+
+
+def test_lost_answer_is_unavailable_and_asking_again_has_one_effect(
+    who: world.People, conductor: Conductor, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    world.create(who.member)
+    world.pump()
+    (wakeup,) = conductor.waiting_work(host="h1")
+    order = conductor.take(host="h1", work_id=wakeup.work_id, owner="h1:1")
+    assert order is not None
+    with cutting_proxy(address, lambda number: 0 if number == 1 else None) as cut:
+        other = http_conductor(cut, secret)
+        other.host_own(host="h1", agent_id=AGENT, guests=[])
+        other._pool.clear()  # type: ignore[attr-defined]
+        with pytest.raises(Unavailable):
+            other.build_done(lease=order.lease, facts=world.RUNNING)
+        with pytest.raises(Fenced):  # it took effect: the work is over, and nothing is done twice
+            other.build_done(lease=order.lease, facts=world.RUNNING)
+    assert Instance.objects.get(pk=order.guest.uuid).vm_state == "active"
+
+
+def test_nobody_there_is_unavailable(secret: SecretFile) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(Unavailable, match="does not answer"):
+        http_conductor(ControlPlaneAddress(f"http://127.0.0.1:{port}"), secret).heartbeat(host="h1")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "cloud", "ftp://cloud", "https://", "https://root:pw@cloud", "https://cloud?x=1", "https://cloud#x"]
+)
+def test_addresses_that_are_none_are_refused(url: str) -> None:
+    with pytest.raises(Invalid):
+        ControlPlaneAddress(url)
