@@ -173,8 +173,8 @@ class HttpConductor:
 def _error_of(verb: Verb, answer: urllib3.BaseHTTPResponse) -> KilonovaError:
     """The exception that an answer of the control plane stands for; Unavailable for one that is none of its own."""
     try:
-        told = json.loads(answer.data)["error"]
-        code, message, field = str(told["code"]), str(told["message"]), told.get("field")
+        found = json.loads(answer.data)["error"]
+        code, message, field = str(found["code"]), str(found["message"]), found.get("field")
     except (ValueError, KeyError, TypeError, AttributeError, urllib3.exceptions.HTTPError):
         return Unavailable(f"{verb.name} was answered with HTTP {answer.status}, not by the control plane")
     if code in _REFUSED:

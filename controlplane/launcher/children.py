@@ -11,28 +11,35 @@ from controlplane.launcher.supervisor import ChildSpec
 ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
 WEB_PROCESSES = 2
-WEB_THREADS = 8
 WEB_GRACE_S = 5
+WEB_CONNECTIONS = 10_000
+"""Of one process: each agent keeps one for its long poll, and some for what it says meanwhile."""
+NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
+"""What an agent must do without, here as on any hypervisor."""
 
 
 def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[str, str]) -> list[ChildSpec]:
     """Every process to keep running. `env` holds the settings that they all share."""
     logs = options.state_dir / "logs"
 
-    def spec(name: str, *command: str) -> ChildSpec:
-        return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env=env, cwd=ROOT)
+    def spec(name: str, *command: str, **more: str) -> ChildSpec:
+        return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env={**env, **more}, cwd=ROOT)
 
     return [
         spec("web", *_web_command(options.port)),
         spec("conductor", sys.executable, MANAGE, "conductor", "--workers", str(options.workers)),
-        *(spec(f"agent-{each.host}", sys.executable, MANAGE, *agent_arguments(each)) for each in hypervisors),
+        *(
+            spec(f"agent-{each.host}", *agent_command(each, options.port), **NOTHING_OF_THE_CONTROL_PLANE)
+            for each in hypervisors
+        ),
     ]
 
 
-def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
-    """Arguments of `manage.py` for the agent of one hypervisor."""
+def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
+    """The agent of one hypervisor, as on any other machine: it knows an address, and has a secret of its own."""
     arguments = (
-        "compute_agent", "--host", hypervisor.host, "--libvirt-uri", hypervisor.uri,
+        sys.executable, "-m", "computeagent", "--control-plane", f"http://127.0.0.1:{port}",
+        "--host", hypervisor.host, "--libvirt-uri", hypervisor.uri,
         "--state", str(hypervisor.state_dir), "--image-cache", str(hypervisor.image_cache),
     )  # fmt: skip
     share = hypervisor.share
@@ -46,10 +53,10 @@ def agent_arguments(hypervisor: Hypervisor) -> tuple[str, ...]:
 
 def _web_command(port: int) -> tuple[str, ...]:
     return (
-        sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
+        sys.executable, "-m", "gunicorn", "controlplane.asgi:application",
         "--config", "python:controlplane.launcher.web_config",
-        "--bind", f"127.0.0.1:{port}", "--worker-class", "gthread",
-        "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS),
+        "--bind", f"127.0.0.1:{port}", "--worker-class", "asgi",
+        "--workers", str(WEB_PROCESSES), "--worker-connections", str(WEB_CONNECTIONS),
         "--graceful-timeout", str(WEB_GRACE_S),
         "--no-control-socket",
     )  # fmt: skip

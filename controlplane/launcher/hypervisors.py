@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
+from computeagent.transport.secret_file import SecretFile, secret_digest
 from controlplane.launcher.options import HypervisorKind
+from servers.agent_api.credentials import credential_host, credential_set
 
 SIMULATED_VCPUS = 16
 SIMULATED_MEMORY_MIB = 65536
@@ -52,6 +54,16 @@ def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hyper
         uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
     cache = base.parent / "cache" / "hypervisors"
     return Hypervisor(host=host, uri=uri, state_dir=base.parent / "agents" / host, image_cache=cache, share=share)
+
+
+def hypervisor_enrol(hypervisor: Hypervisor) -> None:
+    """Its agent's secret is known to the control plane: made at the first start, and again for another database."""
+    secret = SecretFile(hypervisor.state_dir)
+    if secret.read() is None:
+        secret.take_next()
+    known = secret_digest(str(secret.read()))
+    if credential_host(known) != hypervisor.host:
+        credential_set(host=hypervisor.host, secret_digest=known)
 
 
 def machine_share(count: int, *, disk_of: Path) -> HostShare:

@@ -12,7 +12,7 @@ from controlplane.identity.services import AdminBootstrap
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
 from controlplane.launcher.demo_image.sources import packages_missing
-from controlplane.launcher.hypervisors import Hypervisor, hypervisors_prepare
+from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol, hypervisors_prepare
 from controlplane.launcher.options import HypervisorKind, UpOptions, choose_kind
 from controlplane.launcher.seed import (
     DEMO_IMAGE,
@@ -94,6 +94,8 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
     with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
         hypervisors = hypervisors_prepare(choice.kind, count=options.hypervisors, state_dir=options.state_dir)
+        for hypervisor in hypervisors:
+            hypervisor_enrol(hypervisor)
     connections.close_all()  # nothing of ours stays open beside those who serve
     image = DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE
     return Welcome(options.port, admin, image, password_file=options.admin_password_file), hypervisors

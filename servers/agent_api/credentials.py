@@ -6,6 +6,7 @@ asks for the same trade again, and it has the same effect.
 
 import logging
 import re
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -48,6 +49,12 @@ def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
     row.refresh_from_db(fields=["expires_at"])
     log.info("user %s made an enrolment token for the agent of host %s", user_id or "-", host)
     return Enrolment(host, text, row.expires_at)
+
+
+def enrolment_command(enrolment: Enrolment, url: str) -> str:
+    """What a person runs on the hypervisor, in one line."""
+    words = ("python", "-m", "computeagent", "--control-plane", url, "--host", enrolment.host)
+    return shlex.join([*words, "--enrol-token", enrolment.token])
 
 
 def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
@@ -106,9 +113,8 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 
-def credential_host(secret: str) -> str | None:
-    """Whose secret this is; None for nobody's. One query."""
-    digest = token_digest(secret)
+def credential_host(digest: str) -> str | None:
+    """Whose secret has this SHA-256; None for nobody's. One query."""
     rows = AgentCredential.objects.filter(
         Q(digest=digest) | Q(previous_digest=digest, previous_until__gt=Now()), revoked_at__isnull=True
     )

@@ -4,6 +4,7 @@ What a lease says of its work is trusted by later writes so that they need not l
 of it and of the host, so a lease of another host, or one that was changed, is recognised without a query.
 """
 
+import logging
 from dataclasses import astuple, replace
 
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -12,6 +13,7 @@ from computeagent.protocol.wire import encode
 from computeagent.protocol.work import AgentLease, WorkOrder
 from controlplane.kernel.errors import Fenced
 
+log = logging.getLogger(__name__)
 _SALT = "servers.agent_door.seals"
 
 
@@ -21,9 +23,10 @@ def order_sealed(order: WorkOrder, host: str) -> WorkOrder:
     return replace(order, lease=replace(order.lease, work_context=work_context))
 
 
-def seal_require(lease: AgentLease, host: str) -> None:
+def seal_require(lease: AgentLease, host: str, verb: str) -> None:
     """Raises Fenced for a lease that was not given to this host, or not like this."""
     if not constant_time_compare(lease.work_context.seal, _seal(lease, host)):
+        log.warning("the agent of host %s was refused %s: its lease bears no seal for it", host, verb)
         raise Fenced(f"attempt {lease.attempt} of work {lease.work_id[:40]} was not given to host {host} like this")
 
 

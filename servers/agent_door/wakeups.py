@@ -14,7 +14,7 @@ MAX_WAIT_S = 60.0
 
 
 def wakeups_of_host(host: str) -> "Future[list[ReceivedWakeup]]":
-    """What rings next for this host; whoever gives up cancels it."""
+    """The wake-ups that come next for this host; whoever gives up cancels it."""
     return wakeup_hub().next_wakeups(compute_queue(host))
 
 
@@ -29,6 +29,6 @@ def wakeups_wait(*, host: str, timeout_s: float) -> list[WorkWakeup]:
         future.cancel()
 
 
-def agent_wakeups(rung: list[ReceivedWakeup]) -> list[WorkWakeup]:
+def agent_wakeups(came: list[ReceivedWakeup]) -> list[WorkWakeup]:
     """As agents know them."""
-    return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in rung)
+    return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in came)

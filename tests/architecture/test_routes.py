@@ -17,8 +17,8 @@ HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 PUBLIC_API = {"tokens", "api-schema", "api-docs"}
 # Guarded by rules of their own, with tests of their own (tests/api/placement).
 OPENSTACK = {"placement"}
-# For programs, by a token or an address of its own (tests/api/infra/test_metrics.py).
-PROGRAMS = {"metrics"}
+# For programs, by a token, a secret or an address of its own (tests/api/infra/test_metrics.py, servers/agent_door).
+PROGRAMS = {"metrics", "agent-door"}
 # Says to everybody that there is nothing (tests/api/infra/test_no_such_route.py).
 NOWHERE = {"api-no-such-route"}
 PUBLIC_PAGES = {"favicon", "healthz", "readyz", "login", "logout", "theme-switch"}

@@ -4,6 +4,7 @@ It is put together as `manage.py compute_agent` does it. Beside it, a thread ans
 has (`guests`), which for simulated hosts nobody outside this process could ask.
 """
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from importlib import import_module
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.agent.options import AgentOptions
+from computeagent.daemon.program import agent_make, agent_serve
 from computeagent.drivers.base import Driver
 from computeagent.drivers.factory import driver_open
-from computeagent.management.commands.compute_agent import agent_make, agent_serve
+from servers.agent_api import SharedConnections, conductor_connect
 from tests.drill.json_socket import serve_in_background
 
 OPTIONS = AgentOptions(
@@ -75,5 +77,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     control = ControlSocket()
     serve_in_background(given.control, control.answer)
-    agent_serve(agent_make(given.host, given.state, lambda: control.open(given), OPTIONS))
-    return 0
+    conductor = conductor_connect(SharedConnections())
+    problem = agent_serve(agent_make(given.host, given.state, lambda: control.open(given), OPTIONS, conductor))
+    print(problem, file=sys.stderr)
+    return 1

@@ -58,7 +58,7 @@ def test_postgres_and_redis_come_by_environment(
     assert _stopped_cleanly(here) < STOP_LIMIT_S
 
 
-@pytest.mark.parametrize("part", ["gunicorn", "conductor", "compute_agent"])
+@pytest.mark.parametrize("part", ["gunicorn", "conductor", "computeagent"])
 def test_killed_part_is_started_again_and_work_goes_on(running: Installation, part: str) -> None:
     killed = running.kill_nine(part)
     running.wait_for(lambda: bool(set(running.pids(part)) - set(killed)))

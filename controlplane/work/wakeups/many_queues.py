@@ -1,8 +1,8 @@
 """Hearing wake-ups of many queues at once, on one connection: PostgreSQL, Redis, SQLite."""
 
 import contextlib
-import os
 import select
+import socket
 import time
 import uuid
 from collections import defaultdict
@@ -43,6 +43,9 @@ class ManyQueues(Protocol):
     def interrupt(self) -> None:
         """Let `wait` return, because the queues are others now."""
 
+    def close(self) -> None:
+        """Give up what it holds, when nobody calls `wait` any more."""
+
 
 def many_queues_open() -> ManyQueues:
     """For this installation."""
@@ -63,7 +66,7 @@ RETURNING id, queue, code, ref
 
 
 def _take_rows(queues: Collection[str]) -> Wakeups:
-    """Take what rings now: the rows are deleted, for the work row remembers what is to be done."""
+    """Take the wake-ups of now: the rows are deleted, for the work row remembers what is to be done."""
     wanted = sorted(queues)
     is_postgres = connection.vendor == "postgresql"
     if not is_postgres and not Wakeup.objects.filter(queue__in=wanted).exists():
@@ -101,9 +104,12 @@ class SqliteQueues:
     def interrupt(self) -> None:
         """It never waits for long."""
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _poll(self, queues: Collection[str], *, must: bool) -> Wakeups:
-        may_ring = self._watch.may_have_changed() or must
-        if not may_ring and time.monotonic() - self._looked_at < SQLITE_SAFETY_POLL_S:
+        may_have_wakeup = self._watch.may_have_changed() or must
+        if not may_have_wakeup and time.monotonic() - self._looked_at < SQLITE_SAFETY_POLL_S:
             return {}
         self._looked_at = time.monotonic()
         return _take_rows(queues)
@@ -118,7 +124,8 @@ class PostgresQueues:
         self._waited: frozenset[str] = frozenset()
         self._unlooked: set[str] = set()
         self._looked_at = 0.0
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._wake_write.setblocking(False)
 
     def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
         """See ManyQueues."""
@@ -133,17 +140,17 @@ class PostgresQueues:
             self._unlooked.clear()
             return _take_rows(wanted) if wanted else {}
         except Error as error:
-            self._close()
+            self._disconnect()
             connection.close()
             raise Unavailable(f"the database does not answer: {error}") from error
 
     def interrupt(self) -> None:
         """See ManyQueues."""
-        with contextlib.suppress(BlockingIOError):  # full: it is interrupted already
-            os.write(self._wake_write, b"x")
+        with contextlib.suppress(OSError):  # full, so it is interrupted already; or closed
+            self._wake_write.send(b"x")
 
     def _listen(self, queues: Collection[str]) -> None:
-        """LISTEN before the first look at a queue, so that no ring falls between."""
+        """LISTEN before the first look at a queue, so that no wake-up falls between."""
         if self._listener is None:
             self._listener = connections["default"].copy()
             self._channels = {}
@@ -157,25 +164,31 @@ class PostgresQueues:
         if changes:
             with self._listener.cursor() as cursor:
                 cursor.execute("; ".join(changes))
-        # What rang while nobody waited was not taken, so a queue that is waited for anew has to be looked at.
+        # Wake-ups that came while nobody waited were not taken, so a queue that is waited for anew has to be looked at.
         self._unlooked.update(queue for queue in queues if queue not in self._waited)
         self._channels |= channels
         self._waited = frozenset(queues)
 
     def _notified(self, timeout_s: float) -> set[str]:
-        """The queues that were rung for."""
+        """The queues that were woken."""
         raw = self._listener.connection
         if not raw.notifies:
             readable, _, _ = select.select([raw, self._wake_read], [], [], timeout_s)
             if self._wake_read in readable:
-                os.read(self._wake_read, 4096)
+                self._wake_read.recv(4096)
             with self._listener.wrap_database_errors:
                 raw.poll()
-        rung = {self._channels[notice.channel] for notice in raw.notifies if notice.channel in self._channels}
+        woken = {self._channels[notice.channel] for notice in raw.notifies if notice.channel in self._channels}
         raw.notifies.clear()
-        return rung
+        return woken
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """See ManyQueues."""
+        self._disconnect()
+        self._wake_read.close()
+        self._wake_write.close()
+
+    def _disconnect(self) -> None:
         if self._listener is not None:
             with contextlib.suppress(Error):
                 self._listener.close()
@@ -208,3 +221,6 @@ class RedisQueues:
         with contextlib.suppress(redis.RedisError):  # it returns by itself before long
             redis_client().rpush(self._own_key, "")
             redis_client().expire(self._own_key, 60)
+
+    def close(self) -> None:
+        """The client belongs to the process."""

@@ -255,7 +255,7 @@ class ImageBytes(Iterator[bytes]):
         file.seek(offset)
 
     def __next__(self) -> bytes:
-        if chunk := self._file.read(CHUNK_BYTES):
+        if not self._file.closed and (chunk := self._file.read(CHUNK_BYTES)):
             return chunk
         self.close()
         raise StopIteration

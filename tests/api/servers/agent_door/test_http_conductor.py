@@ -199,12 +199,12 @@ def cutting_proxy(target: ControlPlaneAddress, limit: Callable[[int], int | None
 
     def pump(source: socket.socket, sink: socket.socket, left: int | None) -> None:
         try:
-            while left is None or left > 0:
-                data = source.recv(65536 if left is None else min(65536, left))
-                if not data:
-                    break
-                sink.sendall(data)
+            # It is cut once the answer began to come: what was asked for has taken effect by then.
+            while data := source.recv(65536):
+                sink.sendall(data if left is None else data[:left])
                 left = None if left is None else left - len(data)
+                if left is not None and left <= 0:
+                    break
         except OSError:
             pass
         for end in (source, sink):

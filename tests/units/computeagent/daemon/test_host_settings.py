@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from computeagent.conf import HostSettings
+from computeagent.daemon.host_settings import host_options
 from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
 from computeagent.drivers.host_options import ReservedPages
-from computeagent.management.host_settings import host_options
 from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 

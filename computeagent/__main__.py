@@ -1,0 +1,67 @@
+"""`python -m computeagent`: the agent of one hypervisor, which needs an address and a secret and nothing of Django."""
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from computeagent.conf import HostSettings
+from computeagent.daemon.arguments import ConfigFileParser, agent_arguments_add
+from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments
+from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.request_scope import current_request_id
+from controlplane.kernel.settings import options_from, settings_of
+
+STATE = Path("/var/lib/kilonova/agent")
+LINE = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
+
+
+def main(arguments: list[str]) -> int:
+    """Runs until SIGTERM or SIGINT (exit 0), or until one of its threads dies (exit 1: start it again)."""
+    parser = ConfigFileParser(
+        prog="python -m computeagent",
+        description="Run the agent of one hypervisor: register it, build and run its guests, report on them. "
+        "@FILE reads options from a file, one to a line: host = cmp-7.",
+    )
+    agent_arguments_add(parser)
+    given = parser.parse_args(arguments)
+    given.control_plane = given.control_plane or os.environ.get("KILONOVA_URL", "")
+    given.enrol_token = given.enrol_token or os.environ.get("KILONOVA_ENROL_TOKEN", "")
+    given.state = given.state or STATE
+    if not given.control_plane:
+        parser.error("--control-plane must say where the control plane is, such as https://cloud.example.org")
+    _log_to_stderr()
+    try:
+        settings = _settings()
+        conductor = conductor_of_arguments(given, time.sleep)
+        problem = agent_serve(agent_of_arguments(given, settings, conductor))
+    except (KilonovaError, ValueError) as error:
+        problem = error.message if isinstance(error, KilonovaError) else str(error)
+    print(problem, file=sys.stderr)  # noqa: T201 - the end of a program that could not start
+    return 1
+
+
+def _settings() -> HostSettings:
+    """From the environment, by the names that `docs/settings.md` has. Raises ValueError that names the setting."""
+    values = {
+        one.name: one.parse(os.environ[one.name]) if os.environ.get(one.name) else one.default
+        for one in settings_of(HostSettings).values()
+    }
+    return options_from(HostSettings, values)
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(LINE))
+    handler.addFilter(_with_request_id)
+    logging.basicConfig(level=os.environ.get("LOG_LEVEL", "INFO"), handlers=[handler])
+
+
+def _with_request_id(record: logging.LogRecord) -> bool:
+    record.request_id = current_request_id()
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

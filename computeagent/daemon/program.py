@@ -1,0 +1,113 @@
+"""From options to an agent that runs: its driver, its control plane, its end."""
+
+import logging
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+from computeagent.agent.instance_lock import AgentAlreadyRunning
+from computeagent.agent.loop import Agent
+from computeagent.agent.options import AgentOptions
+from computeagent.agent.ownership import HostRefused
+from computeagent.agent.retry import backoff_s
+from computeagent.conf import HostSettings
+from computeagent.daemon.host_settings import host_options
+from computeagent.drivers.base import Driver, DriverError
+from computeagent.drivers.factory import driver_open
+from computeagent.protocol.conductor import Conductor
+from computeagent.transport.address import ControlPlaneAddress
+from computeagent.transport.http_conductor import enrol, http_conductor
+from computeagent.transport.secret_file import SecretFile
+from controlplane.kernel.errors import Invalid, Unavailable
+from controlplane.kernel.request_scope import request_id_scope
+
+log = logging.getLogger(__name__)
+ENROL_TRIES = 10
+
+
+def agent_of_arguments(given: Namespace, settings: HostSettings, conductor: Conductor) -> Agent:
+    """The agent that these options describe; `state` must be set. Raises Invalid."""
+    open_driver = driver_source(given, settings)
+    options = AgentOptions(max_concurrent_builds=given.max_concurrent_builds, reap_orphans=not given.keep_orphans)
+    return agent_make(given.host, given.state.absolute(), open_driver, options, conductor)
+
+
+def agent_make(
+    host: str, state_dir: Path, open_driver: Callable[[], Driver], options: AgentOptions, conductor: Conductor
+) -> Agent:
+    """The agent of `host`, whose work is logged under the ids of the requests that it serves."""
+    return Agent(
+        host=host,
+        conductor=conductor,
+        open_driver=open_driver,
+        state_dir=state_dir,
+        options=options,
+        request_scope=request_id_scope,
+    )
+
+
+def driver_source(given: Namespace, settings: HostSettings) -> Callable[[], Driver]:
+    """Opens the driver when called; its files are apart from the agent's own. Raises Invalid."""
+    set_aside = host_options(vars(given), settings)
+    return lambda: driver_open(
+        given.libvirt_uri,
+        given.state.absolute() / "driver",
+        given.host,
+        vcpus=given.vcpus,
+        memory_mib=given.memory_mib,
+        disk_gib=given.disk_gib,
+        shared_dir=given.image_cache,
+        has_nat_network=given.nat_network,
+        host_ip=given.host_ip,
+        options=set_aside,
+    )
+
+
+def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -> Conductor:
+    """The control plane over HTTP, enrolled where it was not yet. Raises KilonovaError that says what to do."""
+    address = ControlPlaneAddress(given.control_plane, given.ca_file, given.cert_file, given.key_file)
+    secret = SecretFile(given.state.absolute())
+    if secret.read() is None:
+        if not given.enrol_token:
+            raise Invalid(
+                f"Host {given.host} is not enrolled. Ask the control plane for a token (there: manage.py agent_enrol "
+                f"--host {given.host}) and give it as --enrol-token.",
+                field="enrol_token",
+            )
+        _enrol(address, secret, given, pause)
+    return http_conductor(address, secret)
+
+
+def _enrol(
+    address: ControlPlaneAddress, secret: SecretFile, given: Namespace, pause: Callable[[float], object]
+) -> None:
+    for failures in range(1, ENROL_TRIES + 1):
+        try:
+            enrol(address, secret, host=given.host, token=given.enrol_token)
+        except Unavailable as error:
+            if failures == ENROL_TRIES:
+                raise
+            log.warning("%s; trying again", error.message)
+            pause(backoff_s(failures))
+        else:
+            log.info("host %s is enrolled", given.host)
+            return
+
+
+def agent_serve(agent: Agent) -> str:
+    """Run until a signal asks to stop, and end the process at once: a thread may still hang in a call that does not
+    come back. Returns why it could not start.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: agent.stop())
+    try:
+        code = agent.run()
+    except (AgentAlreadyRunning, HostRefused, DriverError) as error:
+        return error.message
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

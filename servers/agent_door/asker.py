@@ -1,0 +1,61 @@
+"""Who asks at the agents' door: the agent whose secret this is, of a release that is understood."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible
+from controlplane.identity.domain.token import token_digest
+from controlplane.kernel.errors import Conflict, Forbidden
+from controlplane.kernel.ids import parse_uuid
+from servers.agent_api.credentials import credential_host
+
+log = logging.getLogger(__name__)
+BEARER = "Bearer "
+
+
+class SecretRefused(Forbidden):
+    """The secret is nobody's, or was revoked: the agent has to be enrolled again."""
+
+    code = "secret_refused"
+
+
+class Incompatible(Conflict):
+    """Agent and control plane are more than one release apart."""
+
+    code = "incompatible"
+    retryable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """The agent that asks: the host that its secret names, and the id of its state directory, "" if it told none."""
+
+    host: str
+    agent_id: str
+    secret_digest: str
+
+
+def asker_of(headers: Mapping[str, str]) -> Asker:
+    """By the headers of a request, whose names are looked up in any case. One query. Raises SecretRefused."""
+    header = headers.get("Authorization", "")
+    digest = token_digest(header.removeprefix(BEARER))
+    host = credential_host(digest) if header.startswith(BEARER) else None
+    if host is None:
+        log.warning("a secret was refused that is no agent's, or was revoked")
+        raise SecretRefused("This secret is no agent's, or it was revoked. Enrol the host again.")
+    return Asker(host, str(parse_uuid(headers.get(AGENT_HEADER, "")) or ""), digest)
+
+
+def require_version(headers: Mapping[str, str]) -> None:
+    """Raises Incompatible for an agent that is more than one release away."""
+    version = headers.get(VERSION_HEADER)
+    if not is_compatible(version):
+        raise Incompatible(incompatible_words(version))
+
+
+def require_host(asker: Asker, host: str, verb: str) -> None:
+    """Raises Forbidden when the agent speaks of another host than its own."""
+    if host != asker.host:
+        log.warning("the agent of host %s was refused %s of host %s", asker.host, verb, host[:100])
+        raise Forbidden(f"The secret of host {asker.host} says nothing about host {host[:100]}.")

@@ -1,0 +1,14 @@
+"""What the door leaves running in a process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane.work.wakeups.hub import wakeup_hub
+
+
+@pytest.fixture(autouse=True)
+def hub_closed() -> Iterator[None]:
+    """No thread keeps a connection to a database that is removed."""
+    yield
+    wakeup_hub().close()
