@@ -11,6 +11,8 @@ from controlplane.launcher.supervisor import ChildSpec
 ROOT = Path(__file__).resolve().parent.parent.parent
 MANAGE = str(ROOT / "manage.py")
 WEB_PROCESSES = 2
+WEB_THREADS = 8
+WEB_WORKER = "controlplane.launcher.long_poll_worker.LongPollWorker"
 WEB_GRACE_S = 5
 WEB_CONNECTIONS = 10_000
 """Of one process: each agent keeps one for its long poll, and some for what it says meanwhile."""
@@ -53,10 +55,10 @@ def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
 
 def _web_command(port: int) -> tuple[str, ...]:
     return (
-        sys.executable, "-m", "gunicorn", "controlplane.asgi:application",
+        sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
         "--config", "python:controlplane.launcher.web_config",
-        "--bind", f"127.0.0.1:{port}", "--worker-class", "asgi",
-        "--workers", str(WEB_PROCESSES), "--worker-connections", str(WEB_CONNECTIONS),
+        "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
+        "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS), "--worker-connections", str(WEB_CONNECTIONS),
         "--graceful-timeout", str(WEB_GRACE_S),
         "--no-control-socket",
     )  # fmt: skip

@@ -79,7 +79,6 @@ FAST_PATHS = {"/placement": "placement.openstack.dispatcher.serve", "/agent": "s
 
 ROOT_URLCONF = "controlplane.urls"
 WSGI_APPLICATION = "controlplane.wsgi.application"
-ASGI_APPLICATION = "controlplane.asgi.application"
 
 TEMPLATES = [
     {

@@ -32,7 +32,7 @@ from servers.agent_api.credentials import credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.seals import order_sealed, seal_require
-from servers.agent_door.wakeups import wakeups_wait
+from servers.agent_door.wakeups import wakeups_of_host
 
 MAX_BODY_BYTES = 16 * 2**20
 """The largest message: the consoles of all guests of one host, 64 KiB each."""
@@ -80,7 +80,7 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if not asker.agent_id and verb.name != "host_own":
         raise Invalid(f"The header {AGENT_HEADER} must say which agent this is: the uuid of its state directory.")
     if verb.name == "wakeups":
-        return _json(wakeups_wait(**arguments))
+        return _json(wakeups_of_host(**arguments))
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
     conductor = DatabaseConductor(OwnConnections(), ownership)
     answer = getattr(conductor, verb.name)(**arguments)

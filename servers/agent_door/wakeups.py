@@ -1,34 +1,84 @@
-"""The long poll: an agent waits for wake-ups of its host, holding neither a thread nor a database connection."""
+"""The long poll: an agent waits for wake-ups of its host.
 
+A web server that can wait without a thread begins a poll (`long_poll_begin`), waits for its future, and serves the
+request inside `long_poll_answer`. Under any other the view waits in its thread.
+"""
+
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeout
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
+from django.utils.datastructures import CaseInsensitiveMapping
+
+from computeagent.protocol.wire import PREFIX, verbs
 from computeagent.protocol.work import WorkWakeup
+from controlplane.kernel.errors import KilonovaError
 from controlplane.work.wakeups import ReceivedWakeup
 from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
+from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import pending_wakeups
+from servers.agent_door.asker import asker_of, require_host, require_version
 
+LONG_POLL_PATH = f"{PREFIX}wakeups"
+MAX_POLL_BYTES = 4096
 MAX_WAIT_S = 60.0
 """Longer polls are answered after this: proxies cut what says nothing for too long."""
 
-
-def wakeups_of_host(host: str) -> "Future[list[ReceivedWakeup]]":
-    """The wake-ups that come next for this host; whoever gives up cancels it."""
-    return wakeup_hub().next_wakeups(compute_queue(host))
+Wakeups = list[ReceivedWakeup]
 
 
-def wakeups_wait(*, host: str, timeout_s: float) -> list[WorkWakeup]:
-    """Wait in this thread, for servers that have no other way. Raises Unavailable."""
-    future = wakeups_of_host(host)
+@dataclass(frozen=True, slots=True)
+class LongPoll:
+    """One that waits: what comes for its host, and for how many seconds it means to wait."""
+
+    wakeups: "Future[Wakeups]"
+    timeout_s: float
+
+
+_answered: "ContextVar[LongPoll | None]" = ContextVar("answered_long_poll", default=None)
+
+
+def long_poll_begin(headers: Mapping[str, str], body: bytes) -> LongPoll | None:
+    """Begin to wait for who may. None for a request that is refused: served, it says why."""
     try:
-        return agent_wakeups(future.result(max(0.0, min(timeout_s, MAX_WAIT_S))))
+        found = CaseInsensitiveMapping(headers)
+        require_version(found)
+        arguments = verbs()["wakeups"].arguments_of(body)
+        with database_reached(OwnConnections()):
+            asker = asker_of(found)
+        require_host(asker, arguments["host"], "wakeups")
+    except KilonovaError:
+        return None
+    timeout_s = max(0.0, min(arguments["timeout_s"], MAX_WAIT_S))
+    return LongPoll(wakeup_hub().next_wakeups(compute_queue(asker.host)), timeout_s)
+
+
+@contextmanager
+def long_poll_answer(poll: LongPoll) -> Iterator[None]:
+    """The request that is served inside is answered with what came until now."""
+    token = _answered.set(poll)
+    try:
+        yield
+    finally:
+        _answered.reset(token)
+
+
+def wakeups_of_host(*, host: str, timeout_s: float) -> list[WorkWakeup]:
+    """What came, after waiting for it if nobody did yet. Raises Unavailable."""
+    poll = _answered.get()
+    if poll is None:
+        queue = compute_queue(host)
+        poll, left_s = LongPoll(wakeup_hub().next_wakeups(queue), timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
+    else:
+        left_s = 0.0
+    try:
+        came = poll.wakeups.result(left_s)
     except WaitTimeout:
         return []
     finally:
-        future.cancel()
-
-
-def agent_wakeups(came: list[ReceivedWakeup]) -> list[WorkWakeup]:
-    """As agents know them."""
+        poll.wakeups.cancel()
     return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in came)

@@ -1,0 +1,116 @@
+"""Gunicorn's threaded worker, in which a long poll holds no thread and no database connection while it waits.
+
+A poll is judged in a thread, as any request. Then its connection is parked with the worker's own event loop until a
+wake-up comes, its time is over, or the agent hangs up; only then a thread answers it. All other requests are served as
+by gunicorn itself. This knows the insides of `ThreadWorker`, so gunicorn is pinned to a major version.
+"""
+
+import io
+import selectors
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gunicorn.workers.gthread import ThreadWorker
+
+if TYPE_CHECKING:
+    from servers.agent_door.wakeups import LongPoll
+
+_PARKED: Any = object()
+
+
+@dataclass(slots=True)
+class Parked:
+    """A connection that waits, and the request that it waits with."""
+
+    conn: Any
+    request: Any
+    poll: "LongPoll"
+    until: float
+
+
+class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
+    """`gunicorn --worker-class controlplane.launcher.long_poll_worker.LongPollWorker`."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # Both are touched by the main thread alone, but for the one entry that a thread makes of its own connection.
+        self._begun: dict[int, Parked] = {}
+        self._parked: dict[int, Parked] = {}
+
+    def load_wsgi(self) -> None:
+        """The application; what it says of long polls can be imported once it is loaded."""
+        super().load_wsgi()
+        from servers.agent_door import wakeups  # noqa: PLC0415 - needs Django
+
+        self._long_polls = wakeups
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """In a thread. A poll that has to wait is parked; one that is refused, or has its answer, is served."""
+        if req.path != self._long_polls.LONG_POLL_PATH:
+            return super().handle_request(req, conn)
+        body = req.body.read(self._long_polls.MAX_POLL_BYTES + 1)
+        req.body = io.BytesIO(body)
+        poll = self._long_polls.long_poll_begin(dict(req.headers), body) if self.alive else None
+        if poll is None:
+            return super().handle_request(req, conn)
+        self._begun[id(conn)] = Parked(conn, req, poll, time.monotonic() + poll.timeout_s)
+        return _PARKED
+
+    def _keepalive_after(self, conn: Any, keepalive: Any) -> Any:
+        return keepalive if keepalive is _PARKED else super()._keepalive_after(conn, keepalive)
+
+    def finish_request(self, conn: Any, fs: "Future[Any]") -> None:
+        """In the main thread, when a thread is done with a connection."""
+        if fs.cancelled() or fs.exception() is not None or fs.result() is not _PARKED:
+            super().finish_request(conn, fs)
+            return
+        parked = self._parked[id(conn)] = self._begun.pop(id(conn))
+        conn.sock.setblocking(False)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hung_up, parked))
+        parked.poll.wakeups.add_done_callback(lambda _: self.method_queue.defer(self._wake, parked))
+
+    def murder_pending(self) -> None:
+        """In the main thread, once a second at least: polls whose time is over are answered too."""
+        super().murder_pending()
+        now = time.monotonic()
+        for parked in [one for one in self._parked.values() if one.until <= now]:
+            self._wake(parked)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """A worker that stops answers all who wait: they come again, to another."""
+        for parked in list(self._parked.values()):
+            self._wake(parked)
+        super()._cap_keepalive(deadline)
+
+    def _wake(self, parked: Parked) -> None:
+        """Let a thread answer it. Nothing, when that was done already."""
+        if not self._leave(parked):
+            return
+        answer = self.tpool.submit(self._answer, parked)
+        answer.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, parked.conn, done))
+
+    def _hung_up(self, parked: Parked, _sock: Any) -> None:
+        """What becomes readable while an answer is due was closed by the other side, or breaks the protocol."""
+        if self._leave(parked):
+            parked.poll.wakeups.cancel()
+            self.nr_conns -= 1
+            parked.conn.close()
+
+    def _leave(self, parked: Parked) -> bool:
+        if self._parked.pop(id(parked.conn), None) is None:
+            return False
+        self.poller.unregister(parked.conn.sock)
+        return True
+
+    def _answer(self, parked: Parked) -> Any:
+        """In a thread."""
+        parked.conn.sock.setblocking(True)
+        with self._long_polls.long_poll_answer(parked.poll):
+            try:
+                return super()._keepalive_after(parked.conn, super().handle_request(parked.request, parked.conn))
+            except (OSError, StopIteration) as error:
+                self.log.debug("a long poll was cut off: %s", error)
+                return False
