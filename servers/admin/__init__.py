@@ -1,6 +1,7 @@
 """The admin of this app. States are read-only; flavors, key pairs and networks are edited through services."""
 
 from placement.selectors.inventory_effect import effect_notes_register
+from servers.admin.agents import AgentCredentialAdmin, AgentEnrolmentAdmin
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
 from servers.admin.drift import DriftSightingAdmin, OrphanGuestAdmin
 from servers.admin.instances import InstanceAdmin
@@ -8,6 +9,8 @@ from servers.admin.pipeline import InstanceActionAdmin
 from servers.catalog.selectors.flavor_fit import effect_notes
 
 __all__ = [
+    "AgentCredentialAdmin",
+    "AgentEnrolmentAdmin",
     "DriftSightingAdmin",
     "FlavorAdmin",
     "ImageAdmin",

@@ -1,0 +1,97 @@
+"""/api/hosts/enrolments/ and /api/agents/: who may, what is told, and what is never told."""
+
+import shlex
+
+import pytest
+from rest_framework.test import APIClient
+
+from computeagent.transport.secret_file import secret_digest
+from controlplane.identity.domain.token import token_digest
+from servers.agent_api.credentials import credential_host, credential_set
+from servers.models import AgentCredential, AgentEnrolment
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECRET = secret_digest("kna_one")
+
+
+@pytest.fixture
+def who() -> world.People:
+    return world.cloud("h1")
+
+
+def client_for(person: str, who: world.People) -> APIClient:
+    return APIClient() if person == "nobody" else world.client_of(getattr(who, person))
+
+
+@pytest.mark.parametrize(
+    ("person", "status"), [("admin", 201), ("member", 403), ("reader", 403), ("stranger", 403), ("nobody", 401)]
+)
+def test_who_may_enrol(who: world.People, person: str, status: int) -> None:
+    answer = client_for(person, who).post("/api/hosts/enrolments/", {"host": "cmp-7"}, format="json")
+    assert answer.status_code == status, answer.content
+    assert AgentEnrolment.objects.count() == (1 if status == 201 else 0)
+
+
+def test_token_is_told_once_and_stored_as_a_digest(who: world.People) -> None:
+    told = client_for("admin", who).post("/api/hosts/enrolments/", {"host": "cmp-7"}, format="json").json()
+    row = AgentEnrolment.objects.get()
+    assert (row.host, row.digest, row.created_by_id) == ("cmp-7", token_digest(told["token"]), who.admin.user_id)
+    assert told["token"] not in str(vars(row))
+    words = shlex.split(told["command"])
+    assert words[words.index("--control-plane") + 1] == "http://testserver"
+    assert words[words.index("--enrol-token") + 1] == told["token"]
+
+
+@pytest.mark.parametrize("body", [{}, {"host": ""}, {"host": "a b"}, {"host": "x" * 93}, {"host": "h", "more": 1}])
+def test_bad_bodies_name_the_field(who: world.People, body: dict[str, object]) -> None:
+    answer = client_for("admin", who).post("/api/hosts/enrolments/", body, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] in {"host", "more"}
+    assert not AgentEnrolment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("person", "status"), [("admin", 200), ("member", 403), ("reader", 403), ("stranger", 403), ("nobody", 401)]
+)
+def test_who_may_see_and_revoke(who: world.People, person: str, status: int) -> None:
+    credential_set(host="h1", secret_digest=SECRET)
+    client = client_for(person, who)
+    listed = client.get("/api/agents/")
+    assert listed.status_code == status
+    assert SECRET not in listed.content.decode()
+    assert client.post("/api/agents/h1/revoke/").status_code == status
+    assert credential_host(SECRET) == (None if status == 200 else "h1")
+
+
+def test_revoking_what_is_not_there_is_not_found(who: world.People) -> None:
+    assert client_for("admin", who).post("/api/agents/h9/revoke/").status_code == 404
+
+
+def test_revoked_secret_is_listed_with_who_did_it(who: world.People) -> None:
+    credential_set(host="h1", secret_digest=SECRET)
+    client = client_for("admin", who)
+    client.post("/api/agents/h1/revoke/")
+    (row,) = client.get("/api/agents/").json()["results"]
+    assert row["host"] == "h1"
+    assert row["revoked_at"]
+    assert row["revoked_by_id"] == str(who.admin.user_id)
+    assert client.post("/api/agents/h1/revoke/").status_code == 404
+
+
+def test_admin_site_revokes_after_asking(who: world.People) -> None:
+    from django.test import Client
+
+    from controlplane.identity.models import User
+
+    credential_set(host="h1", secret_digest=SECRET)
+    User.objects.filter(pk=who.admin.user_id).update(is_staff=True, is_superuser=True)
+    client = Client()
+    client.force_login(User.objects.get(pk=who.admin.user_id))
+    page = "/admin/servers/agentcredential/"
+    row = AgentCredential.objects.get()
+    chosen = {"action": "revoke", "_selected_action": [str(row.pk)]}
+    asked = client.post(page, chosen)
+    assert "locked out at once" in asked.content.decode()
+    assert credential_host(SECRET) == "h1"
+    assert SECRET not in client.get(f"{page}{row.pk}/change/").content.decode()

@@ -1,0 +1,62 @@
+"""The agents' protocol on the wire: what earlier and this release said is still understood, and nothing is guessed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from computeagent.protocol.wire import (
+    ENROL,
+    PROTOCOL_VERSION,
+    ROTATE,
+    STREAMED,
+    Verb,
+    encode,
+    is_compatible,
+    verbs,
+)
+from computeagent.protocol.work import WorkKind, WorkWakeup
+from controlplane.kernel.errors import Invalid
+
+RECORDED = Path(__file__).parents[2] / "fixtures" / "agent_protocol"
+VERBS: dict[str, Verb] = {**verbs(), "enrol": ENROL, "rotate": ROTATE}
+"""Recorded when a release is made, and not changed afterwards: `version_N.json` is what agents of version N say."""
+
+
+def recorded() -> list[tuple[str, str, dict[str, Any]]]:
+    understood = [path for path in sorted(RECORDED.glob("*.json")) if is_compatible(path.stem.rpartition("_")[2])]
+    return [(path.stem, name, each) for path in understood for name, each in json.loads(path.read_text()).items()]
+
+
+def test_this_version_is_recorded_with_every_verb() -> None:
+    assert {name for version, name, _ in recorded() if version == f"version_{PROTOCOL_VERSION}"} == set(VERBS)
+
+
+@pytest.mark.parametrize(("version", "name", "conversation"), recorded(), ids=lambda one: str(one)[:30])
+def test_recorded_conversation_is_understood(version: str, name: str, conversation: dict[str, Any]) -> None:
+    arguments = VERBS[name].arguments_of(encode(conversation["request"]))
+    assert set(conversation["request"]) <= set(arguments)
+    answer = VERBS[name].answer_of(encode(conversation["answer"]))
+    if version == f"version_{PROTOCOL_VERSION}":
+        # Said again by this release it is the same, so neither side lost a field on the way.
+        assert json.loads(encode(arguments)) == conversation["request"]
+        if name not in STREAMED and conversation["answer"] is not None:
+            assert json.loads(encode(answer)) == conversation["answer"]
+
+
+def test_kinds_of_work_that_a_newer_control_plane_knows_are_left() -> None:
+    body = encode([{"kind": "teleport", "work_id": "1"}, {"kind": "build", "work_id": "2", "speed": 9}])
+    assert verbs()["wakeups"].answer_of(body) == [WorkWakeup(WorkKind.BUILD, "2")]
+
+
+@pytest.mark.parametrize("verb", sorted(verbs()))
+def test_missing_arguments_are_named(verb: str) -> None:
+    with pytest.raises(Invalid, match=f"The body of {verb} cannot be read: Object missing required field"):
+        verbs()[verb].arguments_of(b"{}")
+
+
+@pytest.mark.parametrize(("version", "answer"), [("1", True), ("2", True), ("3", False), ("", False), ("-1", False)])
+def test_one_release_apart_is_compatible(version: str, *, answer: bool) -> None:
+    assert PROTOCOL_VERSION == 1
+    assert is_compatible(version) is answer
