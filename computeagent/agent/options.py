@@ -10,8 +10,8 @@ class AgentOptions:
     max_concurrent_builds: int = 2
     concurrent_actions: int = 2
     """Threads for delete, start, stop and reboot, so that none of them waits behind a build."""
-    wakeup_wait_s: float = 20.0
-    reconcile_interval_s: float = 15.0
+    wakeup_wait_s: float = 45.0
+    reconcile_interval_s: float = 30.0
     resource_interval_s: float = 60.0
     power_sync_interval_s: float = 5.0
     console_interval_s: float = 1.0

@@ -14,6 +14,8 @@ WEB_PROCESSES = 2
 WEB_THREADS = 8
 WEB_WORKER = "controlplane.launcher.long_poll_worker.LongPollWorker"
 WEB_GRACE_S = 5
+WEB_KEEP_ALIVE_S = 30
+"""Longer than agents are silent on a connection that they keep."""
 WEB_CONNECTIONS = 10_000
 """Of one process: each agent keeps one for its long poll, and some for what it says meanwhile."""
 NOTHING_OF_THE_CONTROL_PLANE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
@@ -28,7 +30,7 @@ def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[
         return ChildSpec(name=name, command=command, log=logs / f"{name}.log", env={**env, **more}, cwd=ROOT)
 
     return [
-        spec("web", *_web_command(options.port)),
+        spec("web", *web_command(options.port)),
         spec("conductor", sys.executable, MANAGE, "conductor", "--workers", str(options.workers)),
         *(
             spec(f"agent-{each.host}", *agent_command(each, options.port), **NOTHING_OF_THE_CONTROL_PLANE)
@@ -53,12 +55,14 @@ def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _web_command(port: int) -> tuple[str, ...]:
+def web_command(port: int) -> tuple[str, ...]:
+    """The web server on one port of loopback."""
     return (
         sys.executable, "-m", "gunicorn", "controlplane.wsgi:application",
         "--config", "python:controlplane.launcher.web_config",
         "--bind", f"127.0.0.1:{port}", "--worker-class", WEB_WORKER,
         "--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS), "--worker-connections", str(WEB_CONNECTIONS),
+        "--keep-alive", str(WEB_KEEP_ALIVE_S),
         "--graceful-timeout", str(WEB_GRACE_S),
         "--no-control-socket",
     )  # fmt: skip

@@ -4,6 +4,7 @@ Silence says nothing about what its holder left behind, so whoever wants the own
 reason of its own; the service that hands it over decides. Two that want it at once: one gets it.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
@@ -50,6 +51,13 @@ class OwnershipHolder:
 def ownership_renew(*, name: str, owner: str, seconds: float) -> bool:
     """Promise to be heard of within `seconds`. False when the ownership is not the owner's."""
     return bool(NamedLease.objects.filter(name=name, owner=owner).update(until=now_plus(seconds)))
+
+
+def ownerships_renew(*, names: Collection[str], owners: Collection[str], seconds: float) -> list[str]:
+    """The same for many: the names that are held by one of the owners. Of a name, at most one of them is its owner."""
+    rows = NamedLease.objects.filter(name__in=list(names), owner__in=list(owners))
+    rows.update(until=now_plus(seconds))
+    return list(rows.values_list("name", flat=True))
 
 
 def ownership_holder(*, name: str) -> OwnershipHolder | None:

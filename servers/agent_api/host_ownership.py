@@ -7,7 +7,7 @@ twice. Nova refuses the same by its compute_id file.
 
 import hashlib
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from controlplane.kernel.errors import Conflict
 from controlplane.work.host_ownership import (
@@ -16,6 +16,7 @@ from controlplane.work.host_ownership import (
     ownership_holder,
     ownership_renew,
     ownership_transfer,
+    ownerships_renew,
 )
 from scheduling.conf import scheduling_options
 from scheduling.fleet.selectors.liveness import host_is_forced_down
@@ -45,6 +46,14 @@ def host_ownership_claim(*, host: str, agent_id: str, guests: Collection[uuid.UU
 def host_ownership(*, host: str, agent_id: str) -> Ownership:
     """What holds as long as this agent is the one of `host`."""
     return Ownership(_ownership_name(host), f"{host} {agent_id}")
+
+
+def host_ownerships_renew(agents: Iterable[tuple[str, str]]) -> list[str]:
+    """Prolong what these agents (host, id) promised, where the host is still theirs: those hosts. Two statements."""
+    wanted = {_ownership_name(host): (host, f"{host} {agent_id}") for host, agent_id in agents}
+    owners = {owner for _, owner in wanted.values()}
+    held = ownerships_renew(names=wanted, owners=owners, seconds=scheduling_options().service_down_time_s)
+    return [wanted[name][0] for name in held]
 
 
 def host_ownership_revoke(*, host: str) -> None:

@@ -5,12 +5,14 @@ it, and every statement that takes effect says that the host is still this agent
 here is logged as a warning.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
+from computeagent.protocol.hosts import Registration
 from computeagent.protocol.wire import (
     AGENT_HEADER,
     ENROL,
@@ -31,6 +33,7 @@ from servers.agent_api.connection import DatabaseConductor
 from servers.agent_api.credentials import credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
+from servers.agent_door.connected import HEARTBEATS_LEFT_OUT
 from servers.agent_door.seals import order_sealed, seal_require
 from servers.agent_door.wakeups import wakeups_of_host
 
@@ -49,7 +52,7 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
         with database_reached(OwnConnections()):
             answer = _answer(request, request.path_info.removeprefix(PREFIX))
     except KilonovaError as error:
-        answer = HttpResponse(encode(kernel_body(error)), content_type="application/json", status=status_of(error))
+        answer = _json(kernel_body(error), status_of(error))
     answer[VERSION_HEADER] = str(PROTOCOL_VERSION)
     return answer
 
@@ -80,7 +83,7 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if not asker.agent_id and verb.name != "host_own":
         raise Invalid(f"The header {AGENT_HEADER} must say which agent this is: the uuid of its state directory.")
     if verb.name == "wakeups":
-        return _json(wakeups_of_host(**arguments))
+        return _json(wakeups_of_host(asker, timeout_s=arguments["timeout_s"]))
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
     conductor = DatabaseConductor(OwnConnections(), ownership)
     answer = getattr(conductor, verb.name)(**arguments)
@@ -88,8 +91,15 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
         # With a length, the agent knows a cut from the end whatever is between.
         headers = {"Content-Length": str(answer.size_bytes)}
         return StreamingHttpResponse(answer, content_type="application/octet-stream", headers=headers)
-    return _json(order_sealed(answer, asker.host) if isinstance(answer, WorkOrder) else answer)
+    if isinstance(answer, WorkOrder):
+        answer = order_sealed(answer, asker.host)
+    if isinstance(answer, Registration):
+        # Its open poll says that it is alive; what is left is to hear whether it still has its host.
+        answer = replace(answer, report_interval_s=answer.report_interval_s * HEARTBEATS_LEFT_OUT)
+    return _json(answer)
 
 
-def _json(answer: object) -> HttpResponse:
-    return HttpResponse(encode(answer), content_type="application/json")
+def _json(answer: object, status: int = 200) -> HttpResponse:
+    body = encode(answer)
+    headers = {"Content-Length": str(len(body))}
+    return HttpResponse(body, content_type="application/json", status=status, headers=headers)

@@ -21,7 +21,8 @@ from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
 from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import pending_wakeups
-from servers.agent_door.asker import asker_of, require_host, require_version
+from servers.agent_door.asker import Asker, asker_of, require_host, require_version
+from servers.agent_door.connected import connected_agents
 
 LONG_POLL_PATH = f"{PREFIX}wakeups"
 MAX_POLL_BYTES = 4096
@@ -54,7 +55,15 @@ def long_poll_begin(headers: Mapping[str, str], body: bytes) -> LongPoll | None:
     except KilonovaError:
         return None
     timeout_s = max(0.0, min(arguments["timeout_s"], MAX_WAIT_S))
-    return LongPoll(wakeup_hub().next_wakeups(compute_queue(asker.host)), timeout_s)
+    return LongPoll(_next_wakeups(asker), timeout_s)
+
+
+def _next_wakeups(asker: Asker) -> "Future[Wakeups]":
+    """Whoever waits is alive."""
+    wakeups = wakeup_hub().next_wakeups(compute_queue(asker.host))
+    if asker.agent_id:
+        connected_agents().waits((asker.host, asker.agent_id), wakeups)
+    return wakeups
 
 
 @contextmanager
@@ -67,14 +76,11 @@ def long_poll_answer(poll: LongPoll) -> Iterator[None]:
         _answered.reset(token)
 
 
-def wakeups_of_host(*, host: str, timeout_s: float) -> list[WorkWakeup]:
-    """What came, after waiting for it if nobody did yet. Raises Unavailable."""
-    poll = _answered.get()
+def wakeups_of_host(asker: Asker, *, timeout_s: float) -> list[WorkWakeup]:
+    """What came for the agent's host, after waiting for it if nobody did yet. Raises Unavailable."""
+    poll, left_s = _answered.get(), 0.0
     if poll is None:
-        queue = compute_queue(host)
-        poll, left_s = LongPoll(wakeup_hub().next_wakeups(queue), timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
-    else:
-        left_s = 0.0
+        poll, left_s = LongPoll(_next_wakeups(asker), timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
     try:
         came = poll.wakeups.result(left_s)
     except WaitTimeout:

@@ -70,9 +70,9 @@ def _patterns(entries: list[URLPattern | URLResolver], prefix: str = "/") -> Ite
 
 def _paths(prefix: str) -> list[str]:
     found = {path for path in _patterns(get_resolver().url_patterns) if path.startswith(prefix)}
-    return sorted(
-        path for path in found if not path.startswith(("/admin/", "/placement", "/metrics")) and "?:" not in path
-    )
+    # Tenants come to none of these: a role, a token or a secret of their own guards them.
+    others = ("/admin/", "/placement", "/metrics", "/agent/")
+    return sorted(path for path in found if not path.startswith(others) and "?:" not in path)
 
 
 def _is_page(path: str) -> bool:

@@ -173,8 +173,12 @@ class PostgresQueues:
         """The queues that were woken."""
         raw = self._listener.connection
         if not raw.notifies:
-            readable, _, _ = select.select([raw, self._wake_read], [], [], timeout_s)
-            if self._wake_read in readable:
+            # Not select(): it knows no descriptor above 1023, and each agent that waits has one.
+            waiting = select.poll()
+            for each in (raw, self._wake_read):
+                waiting.register(each, select.POLLIN)
+            readable = {descriptor for descriptor, _ in waiting.poll(timeout_s * 1000)}
+            if self._wake_read.fileno() in readable:
                 self._wake_read.recv(4096)
             with self._listener.wrap_database_errors:
                 raw.poll()
