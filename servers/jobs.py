@@ -7,6 +7,7 @@ from controlplane.work.heals import heals_prune
 from controlplane.work.jobs import kind_register, package_kind_register, periodic_task_register
 from controlplane.work.prune import work_prune
 from scheduling.fleet.services.build_failures import build_failures_round
+from servers.agent_api.credentials import enrolments_prune
 from servers.conductor.build import schedule_and_build, schedule_and_build_overdue
 from servers.conductor.reschedule import reschedule, reschedule_overdue
 from servers.images.services.image_store import image_files_sweep
@@ -41,6 +42,7 @@ def kinds_register() -> None:
     periodic_task_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
     periodic_task_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
     periodic_task_register("deleted images", every_s=3600.0, run=deleted_images_prune)
+    periodic_task_register("old enrolments", every_s=86400.0, run=enrolments_prune)
     periodic_task_register("expired sessions", every_s=3600.0, run=sessions_prune)
     periodic_task_register("admin log", every_s=86400.0, run=admin_log_prune)
     for rule in VERBS.values():

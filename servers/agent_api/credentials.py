@@ -25,6 +25,8 @@ from servers.models import AgentCredential, AgentEnrolment
 log = logging.getLogger(__name__)
 
 TOKEN_LIFETIME_S = 3600.0
+ENROLMENT_RETENTION_S = 365 * 86400.0
+"""How long the record of a token is kept after it expired: who enrolled what, a year back."""
 PREVIOUS_SECRET_S = 3600.0
 """How long the secret before the last rotation holds: for an agent that did not hear the answer."""
 _HOST_OF_DIGEST = """
@@ -74,6 +76,11 @@ def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
             )
         credential_set(host=host, secret_digest=secret_digest)
     log.info("the agent of host %s enrolled", host)
+
+
+def enrolments_prune() -> int:
+    """Remove the records of tokens that expired long ago. Returns how many."""
+    return AgentEnrolment.objects.filter(expires_at__lt=now_plus(-ENROLMENT_RETENTION_S)).delete()[0]
 
 
 def credential_set(*, host: str, secret_digest: str) -> None:

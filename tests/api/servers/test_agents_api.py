@@ -1,13 +1,15 @@
 """/api/hosts/enrolments/ and /api/agents/: who may, what is told, and what is never told."""
 
 import shlex
+from datetime import timedelta
 
 import pytest
 from rest_framework.test import APIClient
 
 from computeagent.transport.secret_file import secret_digest
 from controlplane.identity.domain.token import token_digest
-from servers.agent_api.credentials import credential_host, credential_set
+from controlplane.infra.db import db_now
+from servers.agent_api.credentials import credential_host, credential_set, enrolment_create, enrolments_prune
 from servers.models import AgentCredential, AgentEnrolment
 from tests.worlds import cloud as world
 
@@ -41,6 +43,15 @@ def test_token_is_told_once_and_stored_as_a_digest(who: world.People) -> None:
     words = shlex.split(told["command"])
     assert words[words.index("--control-plane") + 1] == "http://testserver"
     assert words[words.index("--enrol-token") + 1] == told["token"]
+
+
+def test_records_of_tokens_are_kept_for_a_year(who: world.People) -> None:
+    enrolment_create(host="old")
+    AgentEnrolment.objects.update(expires_at=db_now() - timedelta(days=366))
+    enrolment_create(host="new")
+    AgentEnrolment.objects.filter(host="new").update(expires_at=db_now() - timedelta(days=364))
+    assert enrolments_prune() == 1
+    assert AgentEnrolment.objects.get().host == "new"
 
 
 @pytest.mark.parametrize("body", [{}, {"host": ""}, {"host": "a b"}, {"host": "x" * 93}, {"host": "h", "more": 1}])
