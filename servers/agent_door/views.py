@@ -5,6 +5,7 @@ it, and every statement that takes effect says that the host is still this agent
 here is logged as a warning.
 """
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from computeagent.protocol.wire import (
     verbs,
 )
 from computeagent.protocol.work import WorkOrder
-from controlplane.infra.api.errors import kernel_body, status_of
+from controlplane.infra.api.errors import body, kernel_body, status_of
 from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, TooLarge
 from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import DatabaseConductor
@@ -37,8 +38,13 @@ from servers.agent_door.connected import HEARTBEATS_LEFT_OUT
 from servers.agent_door.seals import order_sealed, seal_require
 from servers.agent_door.wakeups import wakeups_of_host
 
+log = logging.getLogger(__name__)
+
 MAX_BODY_BYTES = 16 * 2**20
 """The largest message: the consoles of all guests of one host, 64 KiB each."""
+
+
+NUL, REPLACEMENT = b"\\u0000", b"\\ufffd"
 
 
 @csrf_exempt
@@ -53,27 +59,32 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
             answer = _answer(request, request.path_info.removeprefix(PREFIX))
     except KilonovaError as error:
         answer = _json(kernel_body(error), status_of(error))
+    except Exception:
+        log.exception("unexpected failure of an agent's request")
+        answer = _json(body("internal", "Something went wrong here; the request id finds it in the log."), 500)
     answer[VERSION_HEADER] = str(PROTOCOL_VERSION)
     return answer
 
 
 def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
-    body = request.read(MAX_BODY_BYTES + 1)
-    if len(body) > MAX_BODY_BYTES:
+    message = request.read(MAX_BODY_BYTES + 1)
+    if len(message) > MAX_BODY_BYTES:
         raise TooLarge(f"The body is larger than {MAX_BODY_BYTES} bytes.")
+    # What guests and hypervisors say may hold NUL, which PostgreSQL stores in no text.
+    message = message.replace(NUL, REPLACEMENT)
     if name == "enrol":
-        wanted = ENROL.arguments_of(body)
+        wanted = ENROL.arguments_of(message)
         enrolment_redeem(host=wanted["host"], token=wanted["token"], secret_digest=wanted["secret_digest"])
         return _json(None)
     asker = asker_of(request.headers)
     if name == "rotate":
-        secret_digest = ROTATE.arguments_of(body)["secret_digest"]
+        secret_digest = ROTATE.arguments_of(message)["secret_digest"]
         credential_rotate(host=asker.host, old_digest=asker.secret_digest, secret_digest=secret_digest)
         return _json(None)
     verb = verbs().get(name)
     if verb is None:
         raise NotFound(f"There is no verb {name[:40]!r} here.")
-    return _verb_answer(verb, verb.arguments_of(body), asker)
+    return _verb_answer(verb, verb.arguments_of(message), asker)
 
 
 def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpResponseBase:
@@ -100,6 +111,6 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
 
 
 def _json(answer: object, status: int = 200) -> HttpResponse:
-    body = encode(answer)
-    headers = {"Content-Length": str(len(body))}
-    return HttpResponse(body, content_type="application/json", status=status, headers=headers)
+    text = encode(answer)
+    headers = {"Content-Length": str(len(text))}
+    return HttpResponse(text, content_type="application/json", status=status, headers=headers)

@@ -265,6 +265,18 @@ def test_bad_bodies_are_told_apart(who: world.People, body: bytes, field: str | 
     assert answer.json()["error"]["field"] == field
 
 
+def test_nul_in_what_a_hypervisor_says_is_replaced(who: world.People) -> None:
+    instance = building(who, "h1")
+    agent = agents.door_agent("h1")
+    lease = agent.take().lease
+    agent.tell("record_steps", lease=lease, ended=[StepEnd("spawning", 1.0, 0.5, "no\0disk")], begins="")
+    agent.tell("console_outputs", host="h1", outputs={str(instance.pk): "log\0in: "})
+    assert InstanceActionEvent.objects.get(name="spawning").details == "no\ufffddisk"
+    assert ConsoleLog.objects.get().output == "log\ufffdin: "
+    failure = BuildFailure(FailureClass.HOST, "spawning", "a\0b", "c\0d")
+    agent.tell("build_failed", lease=lease, failure=failure)
+
+
 def test_unknown_verb_method_and_size(who: world.People) -> None:
     agent = agents.door_agent("h1")
     assert agents.code_of(agent.post("fly", b"{}")) == "not_found"
