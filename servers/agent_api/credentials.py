@@ -124,6 +124,11 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 
+def credential_of_host(host: str) -> AgentCredential | None:
+    """What is known of the secret of this host's agent; None for one that never enrolled."""
+    return AgentCredential.objects.filter(host=host).first()
+
+
 def credential_host(digest: str) -> str | None:
     """Whose secret has this SHA-256; None for nobody's. One query, in SQL, since every message of an agent asks it."""
     with connection.cursor() as cursor:

@@ -21,6 +21,7 @@ PAGES = {
     "/instances/{instance}/": (200, 200, 200, 404, 302),
     "/instances/{instance}/console/": (200, 200, 200, 404, 302),
     "/hosts/": (200, 403, 403, 403, 302),
+    "/hosts/add/": (200, 403, 403, 403, 302),
     "/hosts/h1/": (200, 403, 403, 403, 302),
     "/hosts/nowhere/": (404, 403, 403, 403, 302),
     "/providers/": (200, 403, 403, 403, 302),
@@ -35,6 +36,8 @@ POSTS = {
     "/instances/create/": ({}, (200, 200, 403, 200, 302)),
     "/instances/{instance}/act/": ({"action": "stop"}, (302, 302, 403, 302, 302)),
     "/instances/{instance}/delete/": ({}, (302, 302, 403, 404, 302)),
+    "/hosts/add/": ({"host": "cmp-7"}, (200, 403, 403, 403, 302)),
+    "/hosts/h1/revoke/": ({}, (404, 403, 403, 403, 302)),
     "/hosts/h1/act/": ({"action": "disable", "reason": "x"}, (302, 403, 403, 403, 302)),
     "/decisions/{decision}/replay/": ({}, (200, 403, 403, 403, 302)),
     "/decisions/{decision}/help/": ({}, (200, 200, 200, 404, 302)),
@@ -42,7 +45,7 @@ POSTS = {
     "/theme/": ({"theme": "dark"}, (302, 302, 302, 302, 302)),
     "/logout/": ({}, (302, 302, 302, 302, 302)),
 }
-POST_ONLY = [path for path in POSTS if path != "/instances/create/"]
+POST_ONLY = [path for path in POSTS if path not in PAGES]
 
 
 def client_for(person: str, people: People, as_person: AsPerson) -> Client:

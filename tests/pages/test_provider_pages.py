@@ -97,7 +97,7 @@ def test_the_list_says_how_providers_come_when_there_is_none(people: People, as_
     for name in ("h1", "h2"):
         provider_delete(node_of(name))
 
-    assert "manage.py compute_agent" in as_person(people.admin).get("/providers/").text
+    assert 'href="/hosts/add/"' in as_person(people.admin).get("/providers/").text
 
 
 def test_a_filter_stays_when_one_turns_the_page(people: People, as_person: AsPerson) -> None:

@@ -13,6 +13,7 @@ from controlplane.kernel.errors import Invalid
 from scheduling.decisions.selectors.host_record import host_record
 from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.fleet.services.service_states import service_disable, service_enable
+from servers.agent_api.credentials import credential_of_host
 from servers.instances.selectors.instances import instances_on
 
 PAGE_SIZE = 50
@@ -41,6 +42,7 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
         "instances": instances_on(host=host),
         "record": record,
         "outcomes": host_outcome_rows(record),
+        "credential": credential_of_host(shown.host),
     }
     return show(request, caller, "dashboard/host_detail.html", "hosts", **context)
 

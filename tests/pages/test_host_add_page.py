@@ -1,0 +1,54 @@
+"""Letting a hypervisor in by a page, and locking its agent out."""
+
+import html
+import re
+import shlex
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from computeagent.transport.secret_file import secret_digest
+from controlplane.identity.domain import Caller
+from controlplane.identity.domain.token import token_digest
+from servers.agent_api.credentials import credential_host, credential_set
+from servers.models import AgentEnrolment
+from tests.worlds.cloud import People
+
+AsPerson = Callable[[Caller], Client]
+DIGEST = secret_digest("kna_one")
+
+
+def test_page_shows_the_command_with_its_token_this_once(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    assert 'href="/hosts/add/"' in client.get("/hosts/").text
+    shown = client.post("/hosts/add/", {"host": " cmp-7 "})
+    found = re.search(r"<pre[^>]*>(.*?)</pre>", shown.text, re.DOTALL)
+    assert found is not None
+    words = shlex.split(html.unescape(found[1]))
+    row = AgentEnrolment.objects.get()
+    assert (row.host, row.created_by_id) == ("cmp-7", people.admin.user_id)
+    assert row.digest == token_digest(words[words.index("--enrol-token") + 1])
+    assert shown.headers["Cache-Control"].startswith("max-age=0, no-cache, no-store")
+    assert "kn_" not in client.get("/hosts/add/").text
+
+
+@pytest.mark.parametrize("host", ["", "a b", "x" * 93, "<b>"])
+def test_name_that_is_none_is_refused_in_the_form(people: People, as_person: AsPerson, host: str) -> None:
+    shown = as_person(people.admin).post("/hosts/add/", {"host": host})
+    assert shown.status_code == 200
+    assert "is no name for a host" in shown.text
+    assert not AgentEnrolment.objects.exists()
+
+
+def test_host_page_tells_of_the_secret_and_revokes_it(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    assert "Revoke…" not in client.get("/hosts/h1/").text
+    credential_set(host="h1", secret_digest=DIGEST)
+    page = client.get("/hosts/h1/").text
+    assert "Revoke…" in page
+    assert DIGEST not in page
+    done = client.post("/hosts/h1/revoke/", follow=True)
+    assert "The agent of h1 is locked out" in done.text
+    assert "Revoke…" not in done.text
+    assert credential_host(DIGEST) is None
