@@ -29,7 +29,7 @@ from computeagent.protocol.wire import AGENT_HEADER, PROTOCOL_VERSION, VERSION_H
 from tests.fixtures.processes import ROOT
 from tests.fixtures.servers import free_port
 
-HEARTBEAT_S = 60.0
+HEARTBEAT_S = 30.0
 WORK = "00000000-0000-0000-0000-00000000000a"
 OPTIONS = AgentOptions()
 

@@ -23,8 +23,16 @@ log = logging.getLogger(__name__)
 
 BETWEEN_POLLS_S = 5.0
 """So long after a poll ended its agent still counts: it is about to begin the next one."""
-HEARTBEATS_LEFT_OUT = 6
+HEARTBEATS_LEFT_OUT = 3
 """An agent that is connected needs to say so itself only each so many intervals."""
+
+
+def own_heartbeat_s() -> float:
+    """Seconds between an agent's own heartbeats. Where its polls do not come through, these alone keep its host up."""
+    options = scheduling_options()
+    often = options.report_interval_s
+    return max(often, min(often * HEARTBEATS_LEFT_OUT, options.service_down_time_s / 2))
+
 
 Agent = tuple[str, str]
 

@@ -34,7 +34,7 @@ from servers.agent_api.connection import DatabaseConductor
 from servers.agent_api.credentials import credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
-from servers.agent_door.connected import HEARTBEATS_LEFT_OUT
+from servers.agent_door.connected import own_heartbeat_s
 from servers.agent_door.seals import order_sealed, seal_require
 from servers.agent_door.wakeups import wakeups_of_host
 
@@ -106,7 +106,7 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):
         # Its open poll says that it is alive; what is left is to hear whether it still has its host.
-        answer = replace(answer, report_interval_s=answer.report_interval_s * HEARTBEATS_LEFT_OUT)
+        answer = replace(answer, report_interval_s=own_heartbeat_s())
     return _json(answer)
 
 

@@ -85,3 +85,9 @@ def test_connected_agents_are_written_each_interval(settings: Any) -> None:
         time.sleep(0.05)
     agents.close()
     assert written[:2] == [[("h1", IDS["h1"])]] * 2
+
+
+@pytest.mark.parametrize(("interval_s", "down_s", "own_s"), [(10.0, 60.0, 30.0), (2.0, 60.0, 6.0), (10.0, 15.0, 10.0)])
+def test_own_heartbeats_alone_keep_a_host_up(settings: Any, interval_s: float, down_s: float, own_s: float) -> None:
+    settings.KILONOVA = {**settings.KILONOVA, "REPORT_INTERVAL_S": interval_s, "SERVICE_DOWN_TIME_S": down_s}
+    assert connected.own_heartbeat_s() == own_s < down_s
