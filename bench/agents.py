@@ -88,7 +88,7 @@ def secret_of(host: str) -> str:
 def fleet_make(agents: int) -> None:
     """Rows of hosts whose agents are enrolled and own them."""
     from bench.select_destinations_fleet import fleet_rows_make  # noqa: PLC0415 - needs Django
-    from computeagent.transport.secret_file import secret_digest  # noqa: PLC0415
+    from computeagent.protocol.wire import secret_digest  # noqa: PLC0415
     from scheduling.models import Service  # noqa: PLC0415
     from servers.agent_api.credentials import credential_set  # noqa: PLC0415
     from servers.agent_api.host_ownership import host_ownership_claim  # noqa: PLC0415

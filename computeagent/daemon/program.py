@@ -21,7 +21,7 @@ from computeagent.protocol.conductor import Conductor
 from computeagent.transport.address import ControlPlaneAddress
 from computeagent.transport.http_conductor import enrol, http_conductor
 from computeagent.transport.secret_file import SecretFile
-from controlplane.kernel.errors import Invalid, Unavailable
+from controlplane.kernel.errors import Forbidden, Invalid, Unavailable
 from controlplane.kernel.request_scope import request_id_scope
 
 log = logging.getLogger(__name__)
@@ -77,18 +77,25 @@ def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -
                 f"--host {given.host}) and give it as --enrol-token.",
                 field="enrol_token",
             )
-        _enrol(address, secret, given, pause)
+        _enrol(address, secret, given, pause, tries=ENROL_TRIES)
+    elif given.enrol_token:
+        # For a host that was revoked. A token of an earlier start is used up, and whatever a cut left is ended by the
+        # first rotation, so in either case the agent goes on.
+        try:
+            _enrol(address, secret, given, pause, tries=1)
+        except (Forbidden, Unavailable) as error:
+            log.info("the secret of an earlier start stays: %s", error.message)
     return http_conductor(address, secret)
 
 
 def _enrol(
-    address: ControlPlaneAddress, secret: SecretFile, given: Namespace, pause: Callable[[float], object]
+    address: ControlPlaneAddress, secret: SecretFile, given: Namespace, pause: Callable[[float], object], *, tries: int
 ) -> None:
-    for failures in range(1, ENROL_TRIES + 1):
+    for failures in range(1, tries + 1):
         try:
             enrol(address, secret, host=given.host, token=given.enrol_token)
         except Unavailable as error:
-            if failures == ENROL_TRIES:
+            if failures == tries:
                 raise
             log.warning("%s; trying again", error.message)
             pause(backoff_s(failures))

@@ -6,6 +6,7 @@ missing has its default. So two sides understand each other as long as nothing i
 each release that changes anything, and a side talks to those one version away.
 """
 
+import hashlib
 import inspect
 import typing
 from collections.abc import Mapping
@@ -120,6 +121,11 @@ class RotateRequest(msgspec.Struct, frozen=True):
 ENROL = Verb("enrol", msgspec.json.Decoder(EnrolRequest), None, is_leased=False)
 ROTATE = Verb("rotate", msgspec.json.Decoder(RotateRequest), None, is_leased=False)
 """What is asked besides the Protocol's verbs, by which an agent comes to a secret of its own."""
+
+
+def secret_digest(secret: str) -> str:
+    """What the control plane knows of a secret: its SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def is_compatible(version: str | None) -> bool:

@@ -20,10 +20,11 @@ from computeagent.protocol.wire import (
     VERSION_HEADER,
     Verb,
     encode,
+    secret_digest,
     verbs,
 )
 from computeagent.transport.address import ANSWER_S, CONNECT_S, ControlPlaneAddress
-from computeagent.transport.secret_file import SecretFile, secret_digest
+from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel import errors
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, KilonovaError, Unavailable
 from controlplane.kernel.ids import is_request_id

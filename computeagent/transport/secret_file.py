@@ -4,7 +4,6 @@ A new secret lies in `secret.next` until the control plane is known to have take
 one of the two files holds a secret that works.
 """
 
-import hashlib
 import os
 import secrets
 import time
@@ -58,11 +57,6 @@ class SecretFile:
     def age_s(self) -> float:
         """Seconds since the secret in use was taken into use."""
         return max(0.0, time.time() - self._current.stat().st_mtime)
-
-
-def secret_digest(secret: str) -> str:
-    """What the control plane knows of a secret: its SHA-256 in hexadecimal digits."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _read(path: Path) -> str | None:

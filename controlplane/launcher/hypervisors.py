@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
-from computeagent.transport.secret_file import SecretFile, secret_digest
+from computeagent.protocol.wire import secret_digest
+from computeagent.transport.secret_file import SecretFile
 from controlplane.launcher.options import HypervisorKind
 from servers.agent_api.credentials import credential_host, credential_set
 

@@ -67,8 +67,9 @@ def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
     """Trade a token for a secret. Raises Forbidden for a token that is unknown, used, expired or of another host."""
     _require_digest(secret_digest)
     with transaction.atomic():
-        free = Q(used_at__isnull=True, expires_at__gt=Now()) | Q(secret_digest=secret_digest)
-        rows = AgentEnrolment.objects.filter(free, digest=token_digest(token), host=host)
+        # Its own trade may be asked for again while the token lives, which a revocation ends.
+        free = Q(used_at__isnull=True) | Q(secret_digest=secret_digest)
+        rows = AgentEnrolment.objects.filter(free, digest=token_digest(token), host=host, expires_at__gt=Now())
         if not rows.update(used_at=Now(), secret_digest=secret_digest):
             log.warning("an enrolment for host %s was refused: its token is unknown, used, expired or another's", host)
             raise Forbidden(
@@ -116,7 +117,8 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     What its agent is writing at this moment has no effect either: the host's ownership is taken from it.
     """
     with transaction.atomic():
-        AgentEnrolment.objects.filter(host=host, used_at__isnull=True).update(expires_at=Now())
+        # Used ones too: the trade of one could else be asked for again, and bring the secret back.
+        AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
         rows = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
         if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
             raise NotFound(f"Host {host} has no agent's secret that could be revoked.")

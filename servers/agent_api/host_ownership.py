@@ -58,10 +58,10 @@ def host_ownerships_renew(agents: Iterable[tuple[str, str]]) -> list[str]:
 
 def host_ownership_revoke(*, host: str) -> None:
     """Take the host from the agent that has it: no statement of it takes effect any more. It may be claimed anew."""
-    name = _ownership_name(host)
-    holder = ownership_holder(name=name)
-    if holder is not None:
-        ownership_transfer(name=name, before=holder.owner, owner=f"{host} revoked", seconds=0)
+    name, nobody = _ownership_name(host), f"{host} revoked"
+    # Again when it changed hands at this moment: whoever has it now has it by the same secret.
+    while (holder := ownership_holder(name=name)) is not None and holder.owner != nobody:
+        ownership_transfer(name=name, before=holder.owner, owner=nobody, seconds=0)
 
 
 def _ownership_name(host: str) -> str:

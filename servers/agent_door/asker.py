@@ -4,10 +4,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible
-from controlplane.identity.domain.token import token_digest
+from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible, secret_digest
 from controlplane.kernel.errors import Conflict, Forbidden
 from controlplane.kernel.ids import parse_uuid
+from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.credentials import credential_host
 
 log = logging.getLogger(__name__)
@@ -37,10 +37,11 @@ class Asker:
 
 
 def asker_of(headers: Mapping[str, str]) -> Asker:
-    """By the headers of a request, whose names are looked up in any case. One query. Raises SecretRefused."""
+    """By the headers of a request, their names in any case. One query. Raises SecretRefused, Unavailable."""
     header = headers.get("Authorization", "")
-    digest = token_digest(header.removeprefix(BEARER))
-    host = credential_host(digest) if header.startswith(BEARER) else None
+    digest = secret_digest(header.removeprefix(BEARER))
+    with database_reached(OwnConnections()):
+        host = credential_host(digest) if header.startswith(BEARER) else None
     if host is None:
         log.warning("a secret was refused that is no agent's, or was revoked")
         raise SecretRefused("This secret is no agent's, or it was revoked. Enrol the host again.")

@@ -40,8 +40,9 @@ Agent = tuple[str, str]
 class ConnectedAgents:
     """Safe to use from any thread. Its own thread begins with the first agent, and ends with `close`."""
 
-    def __init__(self, write: Callable[[Iterable[Agent]], None]) -> None:
+    def __init__(self, write: Callable[[Iterable[Agent]], None], *, between_polls_s: float = BETWEEN_POLLS_S) -> None:
         self._write = write
+        self._between_polls_s = between_polls_s
         self._lock = threading.Lock()
         self._waiting: dict[Agent, int] = {}
         self._left: dict[Agent, float] = {}
@@ -69,7 +70,7 @@ class ConnectedAgents:
     def alive(self) -> list[Agent]:
         """Those that wait now, or did a moment ago."""
         with self._lock:
-            since = time.monotonic() - BETWEEN_POLLS_S
+            since = time.monotonic() - self._between_polls_s
             self._left = {agent: at for agent, at in self._left.items() if at >= since}
             return sorted({*self._waiting, *self._left})
 

@@ -55,8 +55,7 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
         if request.method != "POST":
             raise Invalid("Agents ask by POST.")
         require_version(request.headers)
-        with database_reached(OwnConnections()):
-            answer = _answer(request, request.path_info.removeprefix(PREFIX))
+        answer = _answer(request, request.path_info.removeprefix(PREFIX))
     except KilonovaError as error:
         answer = _json(kernel_body(error), status_of(error))
     except Exception:
@@ -74,12 +73,14 @@ def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
     message = message.replace(NUL, REPLACEMENT)
     if name == "enrol":
         wanted = ENROL.arguments_of(message)
-        enrolment_redeem(host=wanted["host"], token=wanted["token"], secret_digest=wanted["secret_digest"])
+        with database_reached(OwnConnections()):
+            enrolment_redeem(host=wanted["host"], token=wanted["token"], secret_digest=wanted["secret_digest"])
         return _json(None)
     asker = asker_of(request.headers)
     if name == "rotate":
         secret_digest = ROTATE.arguments_of(message)["secret_digest"]
-        credential_rotate(host=asker.host, old_digest=asker.secret_digest, secret_digest=secret_digest)
+        with database_reached(OwnConnections()):
+            credential_rotate(host=asker.host, old_digest=asker.secret_digest, secret_digest=secret_digest)
         return _json(None)
     verb = verbs().get(name)
     if verb is None:

@@ -19,7 +19,6 @@ from controlplane.kernel.errors import KilonovaError
 from controlplane.work.wakeups import ReceivedWakeup
 from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
-from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import pending_wakeups
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import connected_agents
@@ -49,8 +48,7 @@ def long_poll_begin(headers: Mapping[str, str], body: bytes) -> LongPoll | None:
         found = CaseInsensitiveMapping(headers)
         require_version(found)
         arguments = verbs()["wakeups"].arguments_of(body)
-        with database_reached(OwnConnections()):
-            asker = asker_of(found)
+        asker = asker_of(found)
         require_host(asker, arguments["host"], "wakeups")
     except KilonovaError:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from computeagent.transport.secret_file import secret_digest
+from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import token_digest
 from servers.agent_api.credentials import credential_host, credential_set

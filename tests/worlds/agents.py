@@ -8,9 +8,16 @@ from typing import Any
 import msgspec
 from django.test import Client
 
-from computeagent.protocol.wire import AGENT_HEADER, PREFIX, PROTOCOL_VERSION, VERSION_HEADER, encode, verbs
+from computeagent.protocol.wire import (
+    AGENT_HEADER,
+    PREFIX,
+    PROTOCOL_VERSION,
+    VERSION_HEADER,
+    encode,
+    secret_digest,
+    verbs,
+)
 from computeagent.protocol.work import WorkOrder
-from computeagent.transport.secret_file import secret_digest
 from servers.agent_api.credentials import credential_set
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from rest_framework.test import APIClient
 
-from computeagent.transport.secret_file import secret_digest
+from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain.token import token_digest
 from controlplane.infra.db import db_now
 from servers.agent_api.credentials import credential_host, credential_set, enrolment_create, enrolments_prune

@@ -9,7 +9,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev")
 django.setup()
 
-from computeagent.transport.secret_file import secret_digest  # noqa: E402 - needs Django
+from computeagent.protocol.wire import secret_digest  # noqa: E402 - needs Django
 from controlplane.work.wakeups import wakeups_send  # noqa: E402
 from servers.agent_api.credentials import credential_revoke, credential_set  # noqa: E402
 

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import uuid
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 
 import pytest
 
+from computeagent.daemon.program import conductor_of_arguments
 from computeagent.protocol.conductor import Conductor
+from computeagent.protocol.wire import secret_digest
 from computeagent.transport.address import ControlPlaneAddress
 from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, enrol, http_conductor
-from computeagent.transport.secret_file import SecretFile, secret_digest
+from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from servers.agent_api.credentials import credential_revoke, enrolment_create
 from servers.images.services.image_store import image_upload
@@ -134,6 +137,32 @@ def test_revoked_agent_is_refused_and_may_enrol_again(
     enrol(address, secret, host="h1", token=enrolment_create(host="h1").token)
     conductor.host_own(host="h1", agent_id=AGENT, guests=[])
     assert not conductor.heartbeat(host="h1").disabled
+
+
+def test_used_token_does_not_bring_a_revoked_secret_back(
+    who: world.People, address: ControlPlaneAddress, secret: SecretFile
+) -> None:
+    token = enrolment_create(host="h1").token
+    enrol(address, secret, host="h1", token=token)
+    credential_revoke(host="h1")
+    os.rename(secret._current, secret._next)
+    with pytest.raises(Forbidden):
+        enrol(address, secret, host="h1", token=token)
+    assert AgentCredential.objects.get().revoked_at is not None
+
+
+def test_token_is_used_where_a_revoked_secret_lies(
+    conductor: Conductor, address: ControlPlaneAddress, secret: SecretFile, tmp_path: Path
+) -> None:
+    credential_revoke(host="h1")
+    again = Namespace(
+        control_plane=address.url, ca_file="", cert_file="", key_file="", state=tmp_path, host="h1", enrol_token="",
+    )  # fmt: skip
+    again.enrol_token = enrolment_create(host="h1").token
+    for _ in range(2):  # the second start has the same command, whose token is used up
+        started = conductor_of_arguments(again, lambda _: None)
+        started.host_own(host="h1", agent_id=AGENT, guests=[])
+        assert not started.heartbeat(host="h1").disabled
 
 
 def test_old_secret_is_rotated_with_a_heartbeat(conductor: Conductor, secret: SecretFile) -> None:

@@ -53,9 +53,8 @@ def test_agent_whose_host_is_another_s_is_not_alive_for_it() -> None:
     assert lately() == {"h2"}
 
 
-def test_who_waits_is_connected_and_who_left_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connected, "BETWEEN_POLLS_S", 0.2)  # a constant, not code
-    agents = ConnectedAgents(lambda _: None)
+def test_who_waits_is_connected_and_who_left_is_not() -> None:
+    agents = ConnectedAgents(lambda _: None, between_polls_s=0.2)
     first: Future[Any] = Future()
     second: Future[Any] = Future()
     agents.waits(("h1", "a"), first)
