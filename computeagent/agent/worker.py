@@ -1,6 +1,7 @@
 """A thread that serves one lane of the inbox: take the work, wait for the instance's turn, do it, let go."""
 
 import logging
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
@@ -10,13 +11,15 @@ from computeagent.agent.failures import CleanupFailed
 from computeagent.agent.handover import give_back
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.instance_lock import InstanceBusy, instance_lock
-from computeagent.agent.retry import backoff_s
 from computeagent.agent.work_queues import WorkQueue
 from computeagent.protocol.work import WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Fenced, KilonovaError, Unavailable
 from controlplane.kernel.log_context import log_scope
 
 log = logging.getLogger(__name__)
+
+TAKE_TRIES = 6
+"""Some seven seconds. What is not taken by then is found again once the control plane answers."""
 
 RequestScope = Callable[[str], AbstractContextManager[object]]
 
@@ -45,12 +48,16 @@ class Worker:
             self._serve(self._context.held_leases.add(order))
 
     def _take(self, wakeup: WorkWakeup) -> WorkOrder | None:
-        context = self._context
+        """By one token for all tries: what was taken by a try whose answer was lost is had by the next."""
+        context, token = self._context, secrets.token_hex(8)
+
+        def take() -> WorkOrder | None:
+            return context.conductor.take(host=context.host, work_id=wakeup.work_id, owner=context.owner, token=token)
+
         try:
-            return context.conductor.take(host=context.host, work_id=wakeup.work_id, owner=context.owner)
+            return context.retry.call(take, tries=TAKE_TRIES)
         except Unavailable:
             context.counts.add("unavailable")
-            context.pause(backoff_s(1))
         except KilonovaError:
             context.counts.add("take_failed")
             log.exception("work %s could not be taken", wakeup.work_id)

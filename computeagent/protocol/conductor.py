@@ -59,8 +59,12 @@ class Conductor(Protocol):
     def waiting_work(self, *, host: str) -> list[WorkWakeup]:
         """All work of this host that nobody holds a valid lease on: what to look at after a start."""
 
-    def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
-        """Take the work: attempt + 1 and a lease. None when it is done, cancelled, leased, or another host's."""
+    def take(self, *, host: str, work_id: str, owner: str, token: str = "") -> WorkOrder | None:
+        """Take the work: attempt + 1 and a lease. None when it is done, cancelled, leased, or another host's.
+
+        `token` is made for this taking alone. Asked again with the same, since the answer was lost, the same attempt is
+        the answer for as long as its lease holds; an agent that took the work and let go of it makes another token.
+        """
 
     def renew(self, *, lease: AgentLease) -> None:
         """Prolong the lease. Raises Fenced."""

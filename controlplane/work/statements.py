@@ -38,6 +38,11 @@ UPDATE work_work
  WHERE id {which} AND {free} {queue}
 RETURNING {columns}
 """
+_TAKE_AGAIN = """
+UPDATE work_work SET lease_until = {later}
+ WHERE id = %s AND queue = %s AND state = 'running' AND lease_owner = %s AND lease_until > {now} {owned}
+RETURNING {columns}
+"""
 _FENCE = """
 UPDATE work_work SET lease_until = {later}, updated_at = {now} {step}
   FROM (VALUES {rows}) AS held WHERE {mine}
@@ -79,6 +84,15 @@ def rows_take(
     parameters = [owner, later_value(lease_s), *wanted, *([queue] if queue else []), *_owner_values(ownership)]
     text = _take_text(connection.vendor, len(wanted), bool(queue), ownership is not None)
     return list(Work.objects.raw(text, parameters))
+
+
+def row_take_again(
+    work_id: UUID | str, *, owner: str, lease_s: float, queue: str, ownership: Ownership | None = None
+) -> Work | None:
+    """The row that this owner took and still holds, its lease prolonged and its attempt the same."""
+    text = _take_again_text(connection.vendor, ownership is not None)
+    parameters = [later_value(lease_s), uuid_value(work_id), queue, owner, *_owner_values(ownership)]
+    return next(iter(Work.objects.raw(text, parameters)), None)
 
 
 def rows_fence(
@@ -128,6 +142,17 @@ def _insert_text(vendor: str, count: int) -> str:
     return f"{_INSERT} VALUES {', '.join([row] * count)} ON CONFLICT DO NOTHING RETURNING id"
 
 
+def _columns() -> str:
+    return ", ".join(f'"{each.column}"' for each in Work._meta.concrete_fields)
+
+
+@lru_cache(maxsize=4)
+def _take_again_text(vendor: str, is_owned: bool) -> str:
+    del vendor  # `later_sql` and `now_sql` differ by it
+    owned = OWNED_SQL if is_owned else ""
+    return _TAKE_AGAIN.strip().format(later=later_sql(), now=now_sql(), owned=owned, columns=_columns())
+
+
 @lru_cache(maxsize=128)
 def _take_text(vendor: str, count: int, has_queue: bool, is_owned: bool) -> str:
     ids = ", ".join(["%s"] * count)
@@ -137,7 +162,7 @@ def _take_text(vendor: str, count: int, has_queue: bool, is_owned: bool) -> str:
         which=_WHICH.format(ids=ids) if vendor == "postgresql" and count > 1 else f"IN ({ids})",
         free=_FREE.format(now=now_sql()),
         queue=("AND queue = %s" if has_queue else "") + (OWNED_SQL if is_owned else ""),
-        columns=", ".join(f'"{each.column}"' for each in Work._meta.concrete_fields),
+        columns=_columns(),
     )
 
 

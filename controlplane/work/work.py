@@ -19,7 +19,7 @@ from controlplane.work.conf import work_options
 from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
-from controlplane.work.statements import Attempt, rows_fence, rows_finish, rows_insert, rows_take
+from controlplane.work.statements import Attempt, row_take_again, rows_fence, rows_finish, rows_insert, rows_take
 from controlplane.work.wakeups import wakeups_send
 
 CONDUCTOR_QUEUE = "conductor"
@@ -102,6 +102,20 @@ def work_take(
     """
     found = works_take(work_ids=[work_id], owner=owner, queue=queue, ownership=ownership)
     return found[0] if found else None
+
+
+def work_take_again(
+    *, work_id: uuid.UUID | str, owner: str, queue: str, ownership: Ownership | None = None
+) -> tuple[Work, WorkLease] | None:
+    """What `owner` took before and never heard of, with the same attempt. None for all else.
+
+    Only for owners that are made for one taking alone: of any other, an earlier attempt may have left something behind.
+    """
+    found = _uuid(work_id)
+    if found is None:
+        return None
+    row = row_take_again(found, owner=owner, lease_s=work_options().lease_s, queue=queue, ownership=ownership)
+    return None if row is None else (row, WorkLease(row.pk, row.attempt, row.kind, row.subject, ownership))
 
 
 def works_take(

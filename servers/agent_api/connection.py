@@ -15,7 +15,7 @@ from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
-from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, Invalid, NotFound, Unavailable
 from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import WakeupWaiter, waiter_open
 from controlplane.work.work import WorkLease as RowLease
@@ -27,6 +27,7 @@ from controlplane.work.work import (
     work_fence,
     work_give_back,
     work_take,
+    work_take_again,
 )
 from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
 from scheduling.topology.selectors.claims import topologies_of_instances
@@ -56,7 +57,7 @@ VITAL = frozenset({"host_own", "heartbeat", "renew"})
 """By these an agent keeps its place: no other call may hold them up."""
 
 NOBODY = uuid.UUID(int=0)
-STEP_MAX = 60
+OWNER_MAX = 200
 
 
 def conductor_connect(connections: Connections | None = None) -> "DatabaseConductor":
@@ -186,9 +187,15 @@ class DatabaseConductor:
         return pending_wakeups((kind, str(pk)) for kind, pk in untaken_work(queue=compute_queue(host)))
 
     @_reaching
-    def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
-        """See Conductor."""
-        taken = work_take(work_id=work_id, owner=owner, queue=compute_queue(host), ownership=self._ownership)
+    def take(self, *, host: str, work_id: str, owner: str, token: str = "") -> WorkOrder | None:
+        """See Conductor. The owner of the row is the owner with the token, so that no other taking is taken for it."""
+        owner = f"{owner}:{token}" if token else owner
+        if len(owner) > OWNER_MAX:
+            raise Invalid(f"An owner and its token have at most {OWNER_MAX - 1} characters.", field="owner")
+        queue = compute_queue(host)
+        taken = work_take(work_id=work_id, owner=owner, queue=queue, ownership=self._ownership)
+        if taken is None and token:
+            taken = work_take_again(work_id=work_id, owner=owner, queue=queue, ownership=self._ownership)
         if taken is None:
             return None
         work, lease = taken

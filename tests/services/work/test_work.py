@@ -22,6 +22,7 @@ from controlplane.work.work import (
     work_finish,
     work_release,
     work_take,
+    work_take_again,
     works_fence,
     works_finish,
     works_take,
@@ -76,6 +77,23 @@ def test_take_adds_one_to_attempt_and_nobody_else_gets_it() -> None:
 
 def test_take_of_another_queue_finds_nothing() -> None:
     assert work_take(work_id=new().pk, owner="h2", queue="compute.h2") is None
+
+
+def test_the_owner_of_a_lease_has_it_again_with_the_same_attempt_while_it_holds() -> None:
+    work = new()
+    lease = taken(work)
+    owner = Work.objects.get(pk=work.pk).lease_owner
+    again = work_take_again(work_id=work.pk, owner=owner, queue=work.queue)
+    assert again is not None
+    assert again[1] == lease
+    assert work_take_again(work_id=work.pk, owner="other", queue=work.queue) is None
+    assert work_take_again(work_id=work.pk, owner=owner, queue="compute.h2") is None
+    assert work_take_again(work_id="nonsense", owner=owner, queue=work.queue) is None
+    expire(work)
+    assert work_take_again(work_id=work.pk, owner=owner, queue=work.queue) is None
+    second = taken(work)
+    work_finish(lease=second)
+    assert work_take_again(work_id=work.pk, owner=owner, queue=work.queue) is None
 
 
 def test_expired_lease_is_taken_over_and_the_first_owner_is_fenced() -> None:

@@ -196,6 +196,29 @@ def test_work_of_another_host_cannot_be_taken(who: world.People) -> None:
     assert owner.take().lease.attempt == 1
 
 
+def test_taking_again_by_the_same_token_has_the_same_answer_and_by_another_none(who: world.People) -> None:
+    building(who, "h1")
+    agent = agents.door_agent("h1")
+    (wakeup,) = agent.tell("waiting_work", host="h1")
+    ask = {"host": "h1", "work_id": wakeup.work_id, "owner": "h1:1"}
+    first = agent.tell("take", **ask, token="a")
+    again = agent.tell("take", **ask, token="a")
+    assert (again.lease, again.guest) == (first.lease, first.guest)
+    for other in ({"token": "b"}, {}, {"owner": "h1:2", "token": "a"}):
+        assert agent.tell("take", **{**ask, **other}) is None
+    agent.tell("give_back", lease=first.lease, reason="stopping")
+    assert agents.code_of(agent.ask("renew", lease=first.lease)) == "fenced"
+    assert agent.tell("take", **ask, token="a").lease.attempt == first.lease.attempt + 1
+
+
+def test_owner_that_fits_in_no_row_is_refused(who: world.People) -> None:
+    building(who, "h1")
+    agent = agents.door_agent("h1")
+    (wakeup,) = agent.tell("waiting_work", host="h1")
+    answer = agent.ask("take", host="h1", work_id=wakeup.work_id, owner="h" * 150, token="t" * 60)
+    assert (answer.status_code, agents.code_of(answer)) == (400, "invalid")
+
+
 def test_revoked_secret_is_refused_at_once(who: world.People) -> None:
     building(who, "h1")
     agent = agents.door_agent("h1")

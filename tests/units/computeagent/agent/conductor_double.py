@@ -72,6 +72,7 @@ class ConductorDouble:
         self.reported_steps: list[tuple[tuple[str, ...], str]] = []
         self.heartbeats = 0
         self.takes = 0
+        self.lost_answers_of_take = 0
         self.writes = 0
         self.reported: list[dict[str, GuestFacts]] = []
         self.consoles: list[dict[str, str]] = []
@@ -159,16 +160,21 @@ class ConductorDouble:
             self._reach()
             return [WorkWakeup(work.kind, work.work_id) for work in self.works.values() if self._takeable(work, host)]
 
-    def take(self, *, host: str, work_id: str, owner: str) -> WorkOrder | None:
+    def take(self, *, host: str, work_id: str, owner: str, token: str = "") -> WorkOrder | None:
         """See Conductor."""
         with self.changed:
             self._reach()
             work = self.works[work_id]
-            if not self._takeable(work, host):
+            owner = f"{owner}:{token}"
+            if self._takeable(work, host):
+                self.takes += 1
+                work.state, work.owner, work.attempt = "running", owner, work.attempt + 1
+            elif (work.state, work.owner) != ("running", owner):
                 return None
-            self.takes += 1
-            work.state, work.owner, work.attempt = "running", owner, work.attempt + 1
             work.lease_until = time.monotonic() + self.lease_s
+            if self.lost_answers_of_take:
+                self.lost_answers_of_take -= 1
+                raise Unavailable("the answer was lost")
             lease = AgentLease(work_id, work.attempt, owner, self.lease_s)
             guest = self.instances[work.instance_uuid].guest
             return WorkOrder(

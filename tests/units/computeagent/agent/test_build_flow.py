@@ -182,6 +182,15 @@ def test_renewer_keeps_a_long_build_leased(world: World) -> None:
     assert work.attempt == 1
 
 
+def test_work_whose_taking_was_never_heard_of_is_had_by_the_next_try(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.lost_answers_of_take = 2
+    work = world.conductor.order(WorkKind.BUILD, guest)
+    world.start()
+    eventually(lambda: world.conductor.instances[guest.uuid].vm_state == "active")
+    assert (work.attempt, world.conductor.takes) == (1, 1)
+
+
 def test_build_outlives_a_short_absence_of_the_control_plane(world: World) -> None:
     guest = guest_spec()
     gate = world.driver.gate("prepare_disks")
