@@ -1,13 +1,13 @@
 """The whole of select_destinations on a private PostgreSQL (fsync on): look, candidates, choice, claim, saved decision.
 
-    python -m bench.select_destinations [--hosts 1000] [--workers 1 2] [--seconds 10] [--memory]
+    python -m bench.select_destinations [--hosts 1000] [--workers 1 2] [--seconds 10] [--batch 1] [--memory]
 
-Each worker is a process that schedules one instance after the other, as the conductor does: the request's spec is read
-as `schedule_request` and `fleet_facts` read it, then `destinations_select` runs. Prints, for each number of workers,
-the median and 95th percentile in milliseconds, CPU milliseconds of the worker a request, requests a second of all
-workers, and the median of each stage in microseconds. The fleet: 64 VCPU at ratio 4, 512 GiB, 4 TB, ten zones, an
-aggregate of every second host, ten instances a host. `--heartbeats` lets every host report once in ten seconds
-meanwhile. `--memory` starts one more worker and prints what it needs for its view of the fleet.
+Each worker is a process that schedules one request after the other, as the conductor does, each for `--batch`
+instances: the request's spec is read as `schedule_request` and `fleet_facts` read it, then `destinations_select` runs.
+Prints, for each number of workers, the median and 95th percentile in milliseconds, CPU milliseconds of the worker a
+request, requests a second of all workers, and the median of each stage in microseconds. The fleet: 64 VCPU at ratio 4,
+512 GiB, 4 TB, ten zones, an aggregate of every second host, ten instances a host. `--heartbeats` lets every host report
+once in ten seconds meanwhile. `--memory` starts one more worker and prints what it needs for its view of the fleet.
 """
 
 import argparse
@@ -53,12 +53,12 @@ def fleet_make(hosts: int) -> None:
     fleet_rows_make(hosts)
 
 
-def worker(seconds: float) -> dict[str, Any]:
+def worker(seconds: float, batch: int) -> dict[str, Any]:
     """Schedule for so long; what each request took."""
     from bench.select_destinations_fleet import Requests  # noqa: PLC0415 - needs Django
 
-    requests = Requests()
-    for _ in range(WARM_UP):
+    requests = Requests(batch)
+    for _ in range(WARM_UP if batch == 1 else 1):
         requests.one()
     requests.stages()
     took: list[float] = []
@@ -143,13 +143,14 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--batch", type=int, default=1, help="instances of each request")
     parser.add_argument("--heartbeats", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--as-worker", choices=["speed", "memory"], help="used by this script for its children")
     options = parser.parse_args()
     if options.as_worker:
         set_up()
-        print(json.dumps(worker(options.seconds) if options.as_worker == "speed" else memory()))
+        print(json.dumps(worker(options.seconds, options.batch) if options.as_worker == "speed" else memory()))
         return
     with DurablePostgres() as server:
         os.environ["DATABASE_URL"] = server.create_database()
@@ -175,8 +176,9 @@ def measure(options: argparse.Namespace) -> None:
     beats = threading.Thread(target=heartbeats, args=(stop,), daemon=True)
     if options.heartbeats:
         beats.start()
+    words = ["--seconds", str(options.seconds), "--batch", str(options.batch)]
     for count in options.workers:
-        report(count, children(count, "--as-worker", "speed", "--seconds", str(options.seconds)))
+        report(count, children(count, "--as-worker", "speed", *words))
     if options.memory:
         (answer,) = children(1, "--as-worker", "memory")
         grown = answer["after"] - answer["before"]

@@ -156,17 +156,20 @@ def _instances(nodes: list[ComputeNode]) -> None:
 
 
 class Requests:
-    """One request after the other for an instance of 1 VCPU."""
+    """One request after the other for so many instances of 1 VCPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, instances: int = 1) -> None:
+        self.instances = instances
         self.last = UUID(int=0)
         self.spec = RequestSpec(project_id=PROJECT, user_id=USER, body=BODY)
 
     def one(self) -> dict[str, int]:
-        """Schedule one instance; microseconds of each part."""
+        """Schedule one request; microseconds of each part."""
         began = now_us()
         inputs = scheduling_inputs()
-        asked = schedule_request(self.spec, [uuid4()], "req-1", attempts=inputs.policies.attempts_allowed())
+        asked = schedule_request(
+            self.spec, [uuid4() for _ in range(self.instances)], "req-1", attempts=inputs.policies.attempts_allowed()
+        )
         answered_at = now_us()
         facts = fleet_facts(self.spec.typed_body, inputs)
         known = now_us()

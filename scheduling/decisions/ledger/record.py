@@ -54,14 +54,28 @@ def record_to_blob(record: DecisionRecord, *, bound: int) -> tuple[bytes, str]:
     }
     if trace is None:
         return compressed(json_bytes(head)), ""
-    whole = json_bytes(trace_content(trace))
+    content = trace_content(trace)
+    whole = json_bytes(content)
     digest, blob = digest_of(whole), compressed(json_bytes(head) + b"\n" + whole, aim=bound)
+    if len(blob) <= bound or not _is_worth_cutting(head, content, len(blob), bound):
+        return blob, digest
     for top_rows in TOP_ROWS:
+        cut = json_bytes({**head, "top_rows": top_rows}) + b"\n" + json_bytes(cut_content(trace, top_rows))
+        blob = min(blob, compressed(cut, aim=bound), key=len)
         if len(blob) <= bound:
             break
-        content = json_bytes({**head, "top_rows": top_rows}) + b"\n" + json_bytes(cut_content(trace, top_rows))
-        blob = min(blob, compressed(content, aim=bound), key=len)
     return blob, digest
+
+
+def _is_worth_cutting(head: Mapping[str, Any], content: Mapping[str, Any], size: int, bound: int) -> bool:
+    """Whether a cut can bring the blob of `size` bytes to the bound, or at least to half of what it is.
+
+    What a cut leaves as it is, the names of instances and chosen hosts, may alone be too much: of a batch of a
+    thousand it is nearly all.
+    """
+    rounds = [{**each, "ranking": None} for each in content["rounds"]]
+    smallest = len(compressed(json_bytes(head) + json_bytes({**content, "rounds": rounds, "alternates_round": None})))
+    return smallest <= max(bound, size // 2)
 
 
 def record_of_blob(blob: bytes, *, names: Mapping[str, Any] | None) -> DecisionRecord:

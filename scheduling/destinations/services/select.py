@@ -231,9 +231,10 @@ def _as_seen(draft: DecisionDraft, claim: Claim, each: InstanceSelection) -> Cla
     So schedulers that run at the same time spread as one would. After CHOICES_ANEW it takes what there is, whoever came
     before: a choice that is not the best any more is better than none.
     """
+    if draft.providers is None or draft.chosen_anew >= CHOICES_ANEW:
+        return claim
     node = UUID(each.selected.compute_node_uuid)
-    is_free = draft.chosen_anew >= CHOICES_ANEW
-    if draft.providers is None or is_free or node not in claim.resources or node not in draft.providers.row_of:
+    if node not in claim.resources or node not in draft.providers.row_of:
         return claim
     return replace(claim, seen={node: draft.providers.fact(draft.providers.row_of[node]).generation})
 
@@ -273,7 +274,7 @@ def _claim(
         project_id=request.project_id,
         user_id=request.user_id,
         resources=allocations,
-        limits=_limits_on(UUID(each.selected.compute_node_uuid), count_limits, allocations),
+        limits=_limits_on(UUID(each.selected.compute_node_uuid), count_limits, allocations) if count_limits else (),
     )
 
 

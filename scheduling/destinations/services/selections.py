@@ -58,13 +58,19 @@ def destinations_of(
 ) -> Destinations:
     """The selections of a trace, with what each claims."""
     limits, cells = count_limits or {}, topology or {}
+    # Instances of a batch have the very same alternates: each of those is made once.
+    alternates: dict[tuple[int, ...], tuple[Selection, ...]] = {}
+    for each in trace.selections:
+        key = tuple(map(id, each.alternates))
+        if key not in alternates:
+            alternates[key] = tuple(_selection(one, trace.resources, limits, cells) for one in each.alternates)
     return Destinations(
         decision_id=decision_id,
         instances=tuple(
             InstanceDestination(
                 instance_uuid=UUID(each.instance_uuid),
                 selected=_selection(each.selected, trace.resources, limits, cells),
-                alternates=tuple(_selection(one, trace.resources, limits, cells) for one in each.alternates),
+                alternates=alternates[tuple(map(id, each.alternates))],
             )
             for each in trace.selections
         ),
@@ -84,18 +90,19 @@ def _selection(
     count_limits: Mapping[str, int],
     topology: Mapping[str, Any],
 ) -> Selection:
+    allocations = allocations_of(chosen, resources)
     return Selection(
         host=chosen.host,
         node=chosen.nodename,
         compute_node_uuid=UUID(chosen.compute_node_uuid),
         cell_uuid=UUID(chosen.cell_uuid),
         availability_zone=chosen.availability_zone,
-        resources=_sums(allocations_of(chosen, resources)),
+        resources=_sums(allocations),
         limits=dict(chosen.limits),
         score=chosen.score,
         rank=chosen.rank,
         count_limits=dict(count_limits),
-        allocations=allocations_of(chosen, resources),
+        allocations=allocations,
         topology=dict(topology),
     )
 
