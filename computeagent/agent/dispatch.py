@@ -17,4 +17,9 @@ HANDLERS: Mapping[WorkKind, ActionHandler] = {
     WorkKind.START: power.start,
     WorkKind.STOP: power.stop,
     WorkKind.REBOOT: power.reboot,
+    WorkKind.REBOOT_SOFT: power.reboot_soft,
+    WorkKind.PAUSE: power.pause,
+    WorkKind.UNPAUSE: power.unpause,
+    WorkKind.SUSPEND: power.suspend,
+    WorkKind.RESUME: power.resume,
 }

@@ -101,6 +101,22 @@ class GuardedDriver:
         """See Driver."""
         return logged("hard_reboot", guest.uuid, lambda: self._driver.hard_reboot(guest))
 
+    def pause(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return logged("pause", guest_uuid, lambda: self._driver.pause(guest_uuid))
+
+    def unpause(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return logged("unpause", guest_uuid, lambda: self._driver.unpause(guest_uuid))
+
+    def suspend(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return logged("suspend", guest_uuid, lambda: self._driver.suspend(guest_uuid))
+
+    def resume(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return logged("resume", guest.uuid, lambda: self._driver.resume(guest))
+
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """See Driver."""
         return guarded(lambda: self._driver.facts(guest_uuid))

@@ -9,7 +9,7 @@ class AgentOptions:
 
     max_concurrent_builds: int = 2
     concurrent_actions: int = 2
-    """Threads for delete, start, stop and reboot, so that none of them waits behind a build."""
+    """Threads for everything but builds, so that nothing else waits behind one."""
     wakeup_wait_s: float = 45.0
     reconcile_interval_s: float = 30.0
     resource_interval_s: float = 60.0
@@ -20,6 +20,8 @@ class AgentOptions:
     console_max_bytes: int = 64 * 1024
     stop_grace_s: float = 10.0
     """How long a guest may take to power off by itself before the plug is pulled."""
+    soft_reboot_grace_s: float = 120.0
+    """The same for a soft reboot: Nova's wait_soft_reboot_seconds."""
     shutdown_s: float = 8.0
     """How long work under way may take to end after the agent was asked to stop."""
     watchdog_s: float = 120.0

@@ -1,4 +1,4 @@
-"""Start, stop and hard reboot of a guest. The step names are Nova's task states."""
+"""Power of a guest: start, stop, reboots, pause, suspend and back. The step names are Nova's task states."""
 
 import logging
 from collections.abc import Callable
@@ -26,6 +26,36 @@ def stop(context: AgentContext, held: HeldLease) -> None:
 def reboot(context: AgentContext, held: HeldLease) -> None:
     """Power off and on. Raises Fenced."""
     _act(context, held, "rebooting_hard", lambda: context.driver.hard_reboot(held.guest))
+
+
+def reboot_soft(context: AgentContext, held: HeldLease) -> None:
+    """Ask the guest to power off, pull the plug when it does not in time, and power on, as Nova does. Raises Fenced."""
+
+    def verb() -> GuestFacts:
+        context.driver.stop(held.guest.uuid, grace_s=context.options.soft_reboot_grace_s)
+        return context.driver.start(held.guest)
+
+    _act(context, held, "rebooting", verb)
+
+
+def pause(context: AgentContext, held: HeldLease) -> None:
+    """Let the guest stand still in memory. Raises Fenced."""
+    _act(context, held, "pausing", lambda: context.driver.pause(held.guest.uuid))
+
+
+def unpause(context: AgentContext, held: HeldLease) -> None:
+    """Let a paused guest run on. Raises Fenced."""
+    _act(context, held, "unpausing", lambda: context.driver.unpause(held.guest.uuid))
+
+
+def suspend(context: AgentContext, held: HeldLease) -> None:
+    """Save the guest's memory on the host's disk and power off. Raises Fenced."""
+    _act(context, held, "suspending", lambda: context.driver.suspend(held.guest.uuid))
+
+
+def resume(context: AgentContext, held: HeldLease) -> None:
+    """Run on from the saved memory. Raises Fenced."""
+    _act(context, held, "resuming", lambda: context.driver.resume(held.guest))
 
 
 def _act(context: AgentContext, held: HeldLease, step: str, verb: Callable[[], GuestFacts]) -> None:

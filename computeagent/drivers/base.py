@@ -55,7 +55,19 @@ class Driver(Protocol):
         """Power off: ask the guest first, pull the plug after `grace_s` seconds."""
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
-        """Power off and on, with a freshly made definition."""
+        """Power off and on, with a freshly made definition; memory that was saved is thrown away."""
+
+    def pause(self, guest_uuid: str) -> GuestFacts:
+        """Stand still, memory kept. Raises DriverError for a guest that does not run."""
+
+    def unpause(self, guest_uuid: str) -> GuestFacts:
+        """Run on after a pause. Raises DriverError for a guest that is off."""
+
+    def suspend(self, guest_uuid: str) -> GuestFacts:
+        """Save the memory on the host's disk and power off. Raises DriverError for a guest that is off."""
+
+    def resume(self, guest: GuestSpec) -> GuestFacts:
+        """Run on from the saved memory; power on where none was saved, as Nova does."""
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """Power state, addresses if known, console; None when there is no such guest."""

@@ -53,6 +53,7 @@ class FakeGuest:
     power_state: str
     numa_topology: dict[str, object] | None = None
     pci_devices: list[dict[str, str]] = field(default_factory=list)
+    is_memory_saved: bool = False
 
 
 class FakeDriver:
@@ -182,6 +183,29 @@ class FakeDriver:
         self._pause()
         return self._running(guest)
 
+    def pause(self, guest_uuid: str) -> GuestFacts:
+        """Have the guest paused."""
+        return self._changed(guest_uuid, PowerState.PAUSED, of=(PowerState.RUNNING,))
+
+    def unpause(self, guest_uuid: str) -> GuestFacts:
+        """Have the guest running."""
+        return self._changed(guest_uuid, PowerState.RUNNING, of=(PowerState.PAUSED,))
+
+    def suspend(self, guest_uuid: str) -> GuestFacts:
+        """Have the guest off with its memory saved, which a fake one has none of."""
+        with self._lock:
+            guest = self._guests.get(guest_uuid)
+            if guest is not None and guest.is_memory_saved:
+                return GuestFacts(power_state=PowerState.SHUTDOWN)
+        return self._changed(
+            guest_uuid, PowerState.SHUTDOWN, of=(PowerState.RUNNING, PowerState.PAUSED), is_memory_saved=True
+        )
+
+    def resume(self, guest: GuestSpec) -> GuestFacts:
+        """Have the guest running."""
+        self._pause()
+        return self._running(guest)
+
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """The power state; None when there is no such guest."""
         with self._lock:
@@ -201,6 +225,19 @@ class FakeDriver:
         with self._lock:
             guest = self._guests.get(guest_uuid)
         return b"" if guest is None else f"fake guest {guest.name}\n".encode(errors="replace")[-max_bytes:]
+
+    def _changed(
+        self, guest_uuid: str, state: PowerState, *, of: tuple[PowerState, ...], is_memory_saved: bool = False
+    ) -> GuestFacts:
+        """Have a guest in this state that was in one of those, or in this already. Raises DriverError."""
+        self._pause()
+        with self._lock:
+            guest = self._guests.get(guest_uuid)
+            if guest is None or guest.power_state not in (*of, *(() if is_memory_saved else (state,))):
+                raise DriverError(f"guest {guest_uuid} is {guest.power_state if guest else 'not there'}")
+            self._guests[guest_uuid] = replace(guest, power_state=state.value, is_memory_saved=is_memory_saved)
+            self._save(guest_uuid)
+        return GuestFacts(power_state=state)
 
     def _running(self, guest: GuestSpec) -> GuestFacts:
         with self._lock:

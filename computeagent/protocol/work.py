@@ -15,6 +15,11 @@ class WorkKind(StrEnum):
     START = "start"
     STOP = "stop"
     REBOOT = "reboot"
+    REBOOT_SOFT = "reboot_soft"
+    PAUSE = "pause"
+    UNPAUSE = "unpause"
+    SUSPEND = "suspend"
+    RESUME = "resume"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Bulk actions of the Django admin: each names who may use it, and what cannot be undone asks first."""
+"""Bulk actions of the Django admin: each names who may use it, and what interrupts or cannot be undone asks first."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from controlplane.infra.admin.confirmation import asks_first
 
 autodiscover()
 LOOKING = {"view"}
-IRREVERSIBLE = re.compile(r"delete|remove|revoke|stop|reboot|force|defaults")
-UNDOES = {"force_down_end"}
+IRREVERSIBLE = re.compile(r"delete|remove|revoke|stop|reboot|pause|suspend|force|defaults")
+UNDOES = {"force_down_end", "unpause"}
 
 
 def _actions() -> Iterator[tuple[str, str, Any]]:

@@ -25,6 +25,7 @@ OPTIONS = AgentOptions(
     power_sync_interval_s=2.0,
     console_interval_s=5.0,
     stop_grace_s=0.3,
+    soft_reboot_grace_s=0.3,
     shutdown_s=4.0,
 )
 

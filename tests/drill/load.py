@@ -1,4 +1,4 @@
-"""The mixed load: creates, batches, deletes, stops and starts, and what the API promised about each."""
+"""The mixed load: creates, batches, deletes, what is done to power, and what the API promised about each."""
 
 import random
 import threading
@@ -9,6 +9,14 @@ from typing import Any
 
 from tests.drill.client import Client, NoAnswerError
 from tests.drill.names import FLAVOR, IMAGES, image_name
+
+ACTIONS = {
+    "active": ("stop", "stop", "pause", "suspend", "reboot_soft", "reboot"),
+    "stopped": ("start", "start"),
+    "paused": ("unpause",),
+    "suspended": ("resume",),
+}
+"""What a burst does to instances in each state: one thing to each, as far as there are instances."""
 
 
 @dataclass
@@ -57,12 +65,12 @@ class Load:
     def _plan(self, instances: list[dict[str, Any]], host: str, image: int) -> list[Callable[[], None]]:
         rng = self._rng
         rng.shuffle(instances)
-        actives = [str(one["id"]) for one in instances if one["vm_state"] == "active"]
-        stopped = [str(one["id"]) for one in instances if one["vm_state"] == "stopped"]
-        broken = [str(one["id"]) for one in instances if one["vm_state"] == "error"]
-        surplus = max(0, len(instances) - self._max_of)
-        going = [*broken[:3], *actives[: 1 + surplus]]
-        staying = [uid for uid in actives if uid not in going]
+        by_state: dict[str, list[str]] = {}
+        for one in instances:
+            by_state.setdefault(one["vm_state"], []).append(str(one["id"]))
+        actives, surplus = by_state.get("active", []), max(0, len(instances) - self._max_of)
+        going = [*by_state.get("error", [])[:3], *actives[: 1 + surplus]]
+        going += [uid for state in ("paused", "suspended") for uid in by_state.get(state, []) if rng.random() < 0.1]
         hurried = not host and rng.random() < 0.25
         wanted = host or rng.choice([*self._hosts, "", ""])
         calls: list[Callable[[], None]] = [
@@ -70,8 +78,9 @@ class Load:
             lambda: self.create(rng.randint(2, 3)),
         ]
         calls += [self._call(self.delete, uid) for uid in going]
-        calls += [self._call(self.act, uid, "stop") for uid in staying[:2]]
-        calls += [self._call(self.act, uid, "start") for uid in stopped[:2]]
+        for state, actions in ACTIONS.items():
+            staying = [uid for uid in by_state.get(state, []) if uid not in going]
+            calls += [self._call(self.act, uid, action) for uid, action in zip(staying, actions, strict=False)]
         return calls
 
     @staticmethod
@@ -100,7 +109,7 @@ class Load:
                 self.promises.deleted.add(uid)
 
     def act(self, uid: str, action: str) -> None:
-        """Stop or start one."""
+        """Ask for one of `ACTIONS`."""
         self._ask(f"instances/{uid}/actions/", {"action": action}, subject=uid)
 
     def _name(self) -> str:

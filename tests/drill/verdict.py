@@ -56,7 +56,7 @@ def _faults_of_host(found: HostGuests, instances: Mapping[str, Any]) -> Iterator
 
 def _fault_of_instance(host: str, one: Mapping[str, Any], is_active: bool | None) -> Iterator[str]:
     what = {None: "has no domain", False: "does not run", True: "runs"}[is_active]
-    wanted = {"active": True, "stopped": False}.get(one["vm_state"])
+    wanted = {"active": True, "paused": True, "stopped": False, "suspended": False}.get(one["vm_state"])
     if wanted is not None and wanted != bool(is_active) and not one["task_state"]:
         yield f"{one['name']} {one['id']} is {one['vm_state']} and {what} on {host}"
 

@@ -94,6 +94,35 @@ def domain_kill(domain: Any) -> None:
             raise
 
 
+def domain_pause(domain: Any) -> None:
+    """Stop the vCPUs of a guest that runs. Raises DriverError for one that is off."""
+    settle(domain)
+    state = power_state(domain)
+    if state is PowerState.RUNNING:
+        domain.suspend()
+    elif state is not PowerState.PAUSED:
+        raise DriverError(f"guest {domain.name()} does not run, so it cannot be paused: it is {state}")
+
+
+def domain_unpause(domain: Any) -> None:
+    """Let the vCPUs of a paused guest run. Raises DriverError for one that is off."""
+    settle(domain)
+    state = power_state(domain)
+    if state is PowerState.PAUSED:
+        domain.resume()
+    elif state is not PowerState.RUNNING:
+        raise DriverError(f"guest {domain.name()} is not paused, so it cannot run on: it is {state}")
+
+
+def domain_save(domain: Any) -> None:
+    """Write the guest's memory to the host's disk and power it off. Raises DriverError for one that is off."""
+    settle(domain)
+    if domain.isActive():
+        domain.managedSave()
+    elif not domain.hasManagedSaveImage():
+        raise DriverError(f"guest {domain.name()} is off, so there is no memory to save")
+
+
 def is_running(domain: Any) -> bool:
     """Whether it is active, once libvirt knows."""
     settle(domain)

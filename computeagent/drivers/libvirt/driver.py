@@ -1,11 +1,12 @@
 """The Driver of libvirt hosts: the verbs of `drivers.base`, each idempotent by instance uuid."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from computeagent.drivers.base import ImageSource
+from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
@@ -14,8 +15,11 @@ from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.domains import (
     domain_kill,
     domain_lookup,
+    domain_pause,
+    domain_save,
     domain_start,
     domain_stop,
+    domain_unpause,
     is_running,
     metadata_of,
     power_state,
@@ -166,9 +170,40 @@ class LibvirtDriver:
         return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
-        """Pull the plug and start again."""
+        """Pull the plug, throw away saved memory, and start again."""
         self.stop(guest.uuid, grace_s=0)
+        with translated(f"rebooting {guest.uuid}"):
+            domain = domain_lookup(self._connection.handle(), guest.uuid)
+            if domain is not None and domain.hasManagedSaveImage():
+                domain.managedSaveRemove()
         return self._run(guest, f"rebooting {guest.uuid}")
+
+    def pause(self, guest_uuid: str) -> GuestFacts:
+        """Stop its vCPUs."""
+        with translated(f"pausing {guest_uuid}"):
+            return self._acted(guest_uuid, domain_pause)
+
+    def unpause(self, guest_uuid: str) -> GuestFacts:
+        """Let its vCPUs run."""
+        with translated(f"unpausing {guest_uuid}"):
+            return self._acted(guest_uuid, domain_unpause)
+
+    def suspend(self, guest_uuid: str) -> GuestFacts:
+        """Libvirt's managed save: `start` finds it by itself."""
+        with translated(f"suspending {guest_uuid}"):
+            return self._acted(guest_uuid, domain_save)
+
+    def resume(self, guest: GuestSpec) -> GuestFacts:
+        """Power on, from the saved memory if there is some: libvirt then goes by the definition that was saved."""
+        return self._run(guest, f"resuming {guest.uuid}")
+
+    def _acted(self, guest_uuid: str, verb: Callable[[Any], None]) -> GuestFacts:
+        conn = self._connection.handle()
+        domain = domain_lookup(conn, guest_uuid)
+        if domain is None:
+            raise DriverError(f"guest {guest_uuid} is not on this hypervisor")
+        verb(domain)
+        return self._facts(conn, domain)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """What is known of the guest; None when there is none."""

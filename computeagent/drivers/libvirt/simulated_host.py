@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from computeagent.drivers.base import DriverError, ImageSource
 from computeagent.drivers.host_cells import MachineCells, evenly
-from computeagent.drivers.libvirt.binding import translated
+from computeagent.drivers.libvirt.binding import libvirt, translated
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
 from computeagent.drivers.libvirt.files import file_replace, host_errors
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata, guest_metadata
@@ -143,8 +143,8 @@ class SimulatedHost:
             path.write_bytes(CONSOLE_TEXT)
 
     def undefine(self, domain: Any) -> None:
-        """Forget the domain."""
-        domain.undefine()
+        """Forget the domain with its saved memory."""
+        domain.undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE)
 
     def remove_files(self, guest_uuid: str) -> None:
         """The console log."""

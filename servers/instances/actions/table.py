@@ -121,6 +121,7 @@ class ActionRule:
 
 
 _POWER_DEADLINE_S = 900.0
+_SAVE_DEADLINE_S = 3600.0  # the memory of a large guest goes to a disk, or comes from it
 
 CREATE = ActionRule(
     name="create",
@@ -199,9 +200,28 @@ STOP = ActionRule(
         "These instances are shut down; whoever uses them loses them until they are started again.",
     ),
 )
+REBOOT_SOFT = ActionRule(
+    name="reboot_soft",
+    title="Soft reboot",
+    doing="Rebooting",
+    policy="instances:act",
+    guard="reboot_soft",
+    work=WorkKind.REBOOT_SOFT,
+    task=_T.REBOOTING,
+    later_tasks=(_T.REBOOT_PENDING, _T.REBOOT_STARTED),
+    vm_state_after=_V.ACTIVE,
+    notification="reboot",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction(
+        "reboot_soft",
+        "Soft reboot of the chosen instances",
+        "These instances are asked to shut down, and are started again; whatever runs in them is interrupted.",
+    ),
+)
 REBOOT = ActionRule(
     name="reboot",
-    title="Reboot",
+    title="Hard reboot",
     doing="Rebooting",
     policy="instances:act",
     guard="reboot_hard",
@@ -219,6 +239,73 @@ REBOOT = ActionRule(
         "Reboot the chosen instances",
         "These instances are rebooted; whatever runs in them is interrupted.",
     ),
+)
+
+PAUSE = ActionRule(
+    name="pause",
+    title="Pause",
+    doing="Pausing",
+    policy="instances:act",
+    guard="pause",
+    work=WorkKind.PAUSE,
+    task=_T.PAUSING,
+    vm_state_after=_V.PAUSED,
+    power_state_wanted=PowerState.PAUSED,
+    notification="pause",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction(
+        "pause",
+        "Pause the chosen instances",
+        "These instances stand still, and keep their memory, until they are unpaused.",
+    ),
+)
+UNPAUSE = ActionRule(
+    name="unpause",
+    title="Unpause",
+    doing="Unpausing",
+    policy="instances:act",
+    guard="unpause",
+    work=WorkKind.UNPAUSE,
+    task=_T.UNPAUSING,
+    vm_state_after=_V.ACTIVE,
+    notification="unpause",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction("unpause", "Unpause the chosen instances"),
+)
+SUSPEND = ActionRule(
+    name="suspend",
+    title="Suspend",
+    doing="Suspending",
+    policy="instances:act",
+    guard="suspend",
+    work=WorkKind.SUSPEND,
+    task=_T.SUSPENDING,
+    vm_state_after=_V.SUSPENDED,
+    power_state_wanted=PowerState.SHUTDOWN,
+    notification="suspend",
+    deadline_s=_SAVE_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction(
+        "suspend",
+        "Suspend the chosen instances",
+        "The memory of these instances is saved on their hosts, and they are off until they are resumed.",
+    ),
+)
+RESUME = ActionRule(
+    name="resume",
+    title="Resume",
+    doing="Resuming",
+    policy="instances:act",
+    guard="resume",
+    work=WorkKind.RESUME,
+    task=_T.RESUMING,
+    vm_state_after=_V.ACTIVE,
+    notification="resume",
+    deadline_s=_SAVE_DEADLINE_S,
+    is_verb=True,
+    bulk=BulkAction("resume", "Resume the chosen instances"),
 )
 
 OWNER, ADMIN = "owner", "admin"
@@ -269,7 +356,22 @@ UNLOCK = ActionRule(
 )
 
 ACTIONS: dict[str, ActionRule] = {
-    rule.name: rule for rule in (CREATE, SCHEDULE_AGAIN, START, STOP, REBOOT, LOCK, UNLOCK, DELETE)
+    rule.name: rule
+    for rule in (
+        CREATE,
+        SCHEDULE_AGAIN,
+        START,
+        STOP,
+        REBOOT_SOFT,
+        REBOOT,
+        PAUSE,
+        UNPAUSE,
+        SUSPEND,
+        RESUME,
+        LOCK,
+        UNLOCK,
+        DELETE,
+    )
 }
 """All of them by name, in the order in which buttons and menus show them."""
 

@@ -7,7 +7,7 @@ and its own deadline ends it. The rules here are for a task without open work, w
 from dataclasses import dataclass
 from enum import StrEnum
 
-from servers.instances.actions.table import ACTION_OF_WORK, REBOOT, START, STOP, ActionRule
+from servers.instances.actions.table import ACTION_OF_WORK, REBOOT, REBOOT_SOFT, START, STOP, ActionRule
 from servers.instances.work_kinds import RESCHEDULE
 from servers.states import TaskState, VmState
 
@@ -60,6 +60,7 @@ _SNAPSHOT = _both(_LONG, TaskHeal.REVERT, "The guest is as it was; only the imag
 _REBUILD = _both(_MEDIUM, TaskHeal.ERROR, "The old disk may be gone and the new one not whole.")
 _RESIZE = _both(_MOVE, TaskHeal.ERROR, "The disks may be on either host.")
 _REBOOT = _again(REBOOT, "A reboot ends with a guest that runs, whatever it was before.")
+_REBOOT_SOFT = _again(REBOOT_SOFT, "A reboot ends with a guest that runs, whatever it was before.")
 _PAUSE = _both(_SHORT, TaskHeal.REVERT, "The memory is untouched; the hypervisor says which of both it is.")
 _SHELVE_IMAGE = _both(_LONG, TaskHeal.REVERT, "The disk is still on its host; only the image is missing.")
 
@@ -89,9 +90,9 @@ TASK_RULES: dict[TaskState, TaskRule] = {
     _T.RESIZE_CONFIRMING: _both(
         _LONG, TaskHeal.REVERT, "The guest runs where it moved to; confirming again is harmless."
     ),
-    _T.REBOOTING: _REBOOT,
-    _T.REBOOT_PENDING: _REBOOT,
-    _T.REBOOT_STARTED: _REBOOT,
+    _T.REBOOTING: _REBOOT_SOFT,
+    _T.REBOOT_PENDING: _REBOOT_SOFT,
+    _T.REBOOT_STARTED: _REBOOT_SOFT,
     _T.REBOOTING_HARD: _REBOOT,
     _T.REBOOT_PENDING_HARD: _REBOOT,
     _T.REBOOT_STARTED_HARD: _REBOOT,

@@ -118,6 +118,52 @@ def test_hard_rebooted_guest_runs(hypervisor: Hypervisor) -> None:
     assert hypervisor.uuids() == [guest.uuid]
 
 
+def test_paused_guest_stands_still_and_runs_on(hypervisor: Hypervisor) -> None:
+    guest = hypervisor.build(hypervisor.guest())
+    driver = hypervisor.driver
+
+    assert [driver.pause(guest.uuid).power_state for _ in range(2)] == [PowerState.PAUSED] * 2
+    (found,) = driver.guests()
+    assert found.power_state is PowerState.PAUSED
+    assert [driver.unpause(guest.uuid).power_state for _ in range(2)] == [PowerState.RUNNING] * 2
+
+
+def test_suspended_guest_is_off_and_is_resumed(hypervisor: Hypervisor) -> None:
+    guest = hypervisor.build(hypervisor.guest())
+    driver = hypervisor.driver
+
+    assert [driver.suspend(guest.uuid).power_state for _ in range(2)] == [PowerState.SHUTDOWN] * 2
+    assert [driver.resume(guest).power_state for _ in range(2)] == [PowerState.RUNNING] * 2
+    assert hypervisor.uuids() == [guest.uuid]
+
+
+def test_guest_that_is_off_is_neither_paused_nor_suspended(hypervisor: Hypervisor) -> None:
+    guest = hypervisor.build(hypervisor.guest())
+    driver = hypervisor.driver
+    driver.stop(guest.uuid, grace_s=0)
+
+    for verb in (driver.pause, driver.unpause, driver.suspend):
+        with pytest.raises(DriverError):
+            verb(guest.uuid)
+        with pytest.raises(DriverError):
+            verb(str(uuid.uuid4()))
+
+
+def test_paused_and_suspended_guests_are_rebooted_hard_and_destroyed(hypervisor: Hypervisor) -> None:
+    paused, suspended = (hypervisor.build(hypervisor.guest()) for _ in range(2))
+    driver = hypervisor.driver
+    driver.pause(paused.uuid)
+    driver.suspend(suspended.uuid)
+    assert driver.hard_reboot(paused).power_state is PowerState.RUNNING
+    assert driver.hard_reboot(suspended).power_state is PowerState.RUNNING
+
+    driver.pause(paused.uuid)
+    driver.suspend(suspended.uuid)
+    driver.destroy(paused.uuid)
+    driver.destroy(suspended.uuid)
+    assert hypervisor.uuids() == []
+
+
 def test_unknown_guest_has_no_facts_and_no_log(hypervisor: Hypervisor) -> None:
     unknown = str(uuid.uuid4())
 

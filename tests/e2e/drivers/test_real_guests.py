@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,20 @@ def test_log_keeps_what_was_said_before_a_reboot(qemu: Hypervisor) -> None:
 
     qemu.driver.hard_reboot(guest)
 
+    assert wait_for(lambda: said(qemu, guest.uuid) == 2)
+
+
+def test_resumed_guest_runs_on_where_it_was_and_a_hard_reboot_begins_anew(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+    qemu.driver.suspend(guest.uuid)
+    qemu.driver.resume(guest)
+    time.sleep(1)  # as long as the boot sector needs to speak three times
+    assert said(qemu, guest.uuid) == 1
+
+    qemu.driver.suspend(guest.uuid)
+    qemu.driver.hard_reboot(guest)
     assert wait_for(lambda: said(qemu, guest.uuid) == 2)
 
 

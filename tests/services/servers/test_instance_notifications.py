@@ -6,6 +6,8 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from computeagent.protocol.guests import GuestFacts
+from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.db import now_plus
@@ -170,6 +172,9 @@ def test_every_change_of_state_is_an_update_with_both_sides() -> None:
     [
         ("stop", WorkKind.STOP, "power_off", world.OFF),
         ("reboot", WorkKind.REBOOT, "reboot", world.RUNNING),
+        ("reboot_soft", WorkKind.REBOOT_SOFT, "reboot", world.RUNNING),
+        ("pause", WorkKind.PAUSE, "pause", GuestFacts(power_state=PowerState.PAUSED)),
+        ("suspend", WorkKind.SUSPEND, "suspend", world.OFF),
     ],
 )
 def test_power_action_tells_start_and_end(action: str, kind: WorkKind, verb: str, facts: Any) -> None:

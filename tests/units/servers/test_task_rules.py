@@ -137,4 +137,5 @@ def test_kinds_of_work_are_spelled_as_the_services_spell_them() -> None:
         WorkKind.START,
         WorkKind.STOP,
         WorkKind.REBOOT,
+        WorkKind.REBOOT_SOFT,
     }

@@ -20,6 +20,7 @@ class MemoryDriver:
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}
         self.verbs: list[str] = []
+        self.grace_s: list[float] = []
         self.failures: dict[str, list[Exception]] = {}
         self.gates: dict[str, threading.Event] = {}
         self.entered: dict[str, threading.Event] = {}
@@ -96,6 +97,7 @@ class MemoryDriver:
     def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
         """See Driver."""
         self._begin("stop")
+        self.grace_s.append(grace_s)
         self.running[guest_uuid] = PowerState.SHUTDOWN
         return self._facts(guest_uuid)
 
@@ -104,6 +106,27 @@ class MemoryDriver:
         self._begin("hard_reboot")
         self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
+
+    def pause(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return self._become("pause", guest_uuid, PowerState.PAUSED)
+
+    def unpause(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return self._become("unpause", guest_uuid, PowerState.RUNNING)
+
+    def suspend(self, guest_uuid: str) -> GuestFacts:
+        """See Driver."""
+        return self._become("suspend", guest_uuid, PowerState.SHUTDOWN)
+
+    def resume(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return self._become("resume", guest.uuid, PowerState.RUNNING)
+
+    def _become(self, verb: str, guest_uuid: str, state: PowerState) -> GuestFacts:
+        self._begin(verb)
+        self.running[guest_uuid] = state
+        return self._facts(guest_uuid)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
         """See Driver. `sick` guests cannot be read; `unlisted` ones are there, and no listing names them."""

@@ -69,6 +69,36 @@ def test_stop_start_and_reboot_tell_the_power_state(world: World) -> None:
     assert [step for step, end in row.steps if end == "finished"] == ["powering-off", "powering-on", "rebooting_hard"]
 
 
+def test_pause_suspend_soft_reboot_and_back_are_asked_of_the_driver(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    kinds = (WorkKind.PAUSE, WorkKind.UNPAUSE, WorkKind.SUSPEND, WorkKind.RESUME, WorkKind.REBOOT_SOFT)
+    states = []
+    for kind in kinds:
+        work = world.conductor.order(kind, guest)
+        eventually(lambda work=work: work.state == "done")
+        states.append(row.power_state)
+    assert states == ["paused", "running", "shutdown", "running", "running"]
+    assert [verb for verb in world.driver.verbs if verb not in {"open", "guests"}] == [
+        "pause", "unpause", "suspend", "resume", "stop", "start",
+    ]  # fmt: skip
+    assert [step for step, end in row.steps if end == "finished"] == [
+        "pausing", "unpausing", "suspending", "resuming", "rebooting",
+    ]  # fmt: skip
+
+
+def test_soft_reboot_gives_the_guest_its_time(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start(soft_reboot_grace_s=7.0)
+    work = world.conductor.order(WorkKind.REBOOT_SOFT, guest)
+    eventually(lambda: work.state == "done")
+    assert world.driver.grace_s == [7.0]
+
+
 def test_failed_start_keeps_the_instance_as_it_was(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest, vm_state="stopped")

@@ -1,0 +1,79 @@
+"""Start, stop, reboots, pause, suspend and back: from the request to the end that the host's agent tells."""
+
+import pytest
+
+from computeagent.protocol.guests import GuestFacts
+from controlplane.kernel.errors import Conflict, Forbidden, NotFound
+from controlplane.work.models import Work
+from servers.agent_api import conductor_connect
+from servers.instances.actions.table import VERBS, ActionRule
+from servers.instances.services.act import instance_act
+from servers.models import Instance, InstanceAction
+from servers.states import VmState
+from tests.worlds import cloud as world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RULES = [rule for rule in VERBS.values() if rule.work is not None]
+STATES = [(rule, state) for rule in RULES for state in sorted(rule.vm_states)]
+
+
+def placed(who: world.People, state: VmState) -> Instance:
+    instance = world.active(who.member)
+    Instance.objects.filter(pk=instance.pk).update(vm_state=state)
+    return instance
+
+
+def test_there_are_all_of_them() -> None:
+    names = {rule.name for rule in RULES}
+    assert {"start", "stop", "reboot", "reboot_soft", "pause", "unpause", "suspend", "resume"} <= names
+
+
+@pytest.mark.parametrize(("rule", "state"), STATES, ids=[f"{rule.name}-{state}" for rule, state in STATES])
+def test_action_has_its_task_while_it_runs_and_its_state_afterwards(rule: ActionRule, state: VmState) -> None:
+    who = world.cloud()
+    instance = placed(who, state)
+    instance_act(caller=who.member, instance_id=instance.pk, action=rule.name)
+    instance.refresh_from_db()
+    assert (instance.vm_state, instance.task_state) == (state, rule.task)
+    order = world.order("h1", rule.work)
+    assert order.power_state_wanted == rule.power_state_wanted
+    facts = GuestFacts(power_state=rule.power_state_wanted)
+    conductor_connect().action_done(lease=order.lease, facts=facts)
+    instance.refresh_from_db()
+    assert (instance.vm_state, instance.task_state) == (rule.vm_state_after, "")
+    assert instance.power_state == rule.power_state_wanted
+    assert InstanceAction.objects.get(instance_uuid=instance.pk, action=rule.name).result == "success"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
+def test_action_is_refused_in_all_other_states_and_leaves_nothing(rule: ActionRule) -> None:
+    who = world.cloud()
+    for state in sorted(set(VmState) - rule.vm_states - {VmState.DELETED}):
+        instance = placed(who, state)
+        with pytest.raises(Conflict, match=rf"The instance is {state}"):
+            instance_act(caller=who.member, instance_id=instance.pk, action=rule.name)
+    assert not Work.objects.filter(kind=rule.work).exists()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
+def test_readers_and_strangers_may_not(rule: ActionRule) -> None:
+    who = world.cloud()
+    instance = placed(who, min(rule.vm_states))
+    with pytest.raises(Forbidden):
+        instance_act(caller=who.reader, instance_id=instance.pk, action=rule.name)
+    with pytest.raises(NotFound):
+        instance_act(caller=who.stranger, instance_id=instance.pk, action=rule.name)
+    instance_act(caller=who.admin, instance_id=instance.pk, action=rule.name)
+    assert Work.objects.filter(kind=rule.work).count() == 1
+
+
+def test_action_that_failed_leaves_the_state_and_may_be_asked_for_again() -> None:
+    who = world.cloud()
+    instance = placed(who, VmState.ACTIVE)
+    for _ in range(2):
+        instance_act(caller=who.member, instance_id=instance.pk, action="suspend")
+        lease = world.order("h1").lease
+        conductor_connect().action_failed(lease=lease, step="suspending", message="no room on the host's disk")
+        instance.refresh_from_db()
+        assert (instance.vm_state, instance.task_state) == ("active", "")
