@@ -11,14 +11,16 @@ class ServersConfig(AppConfig):
     verbose_name = "Servers"
 
     def ready(self) -> None:
-        """Declare this app's kinds of work. Imported here: services need the models to be loaded."""
+        """Declare this app's kinds of work and its checks. Imported here: services need the models to be loaded."""
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
+        from servers.checks import register_all  # noqa: PLC0415
         from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
         from servers.jobs import kinds_register  # noqa: PLC0415
 
+        register_all()
         kinds_register()
         loads_watch()
         facts_source_register(instance_preview_facts)

@@ -6,6 +6,9 @@ from pathlib import Path
 from controlplane.infra.conf import options_now
 from controlplane.kernel.settings import setting
 
+DIRECTORY, S3 = "directory", "s3"
+"""Places for the bytes of images."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
@@ -25,7 +28,27 @@ class ServerOptions:
     quota_recheck: bool = setting(
         True, "Whether a batch that found hosts ends in ERROR if its project is over quota by then."
     )
+    image_store: str = setting(
+        DIRECTORY,
+        "Where uploaded images are kept: in IMAGE_DIR, or in an S3-compatible store, so that several web machines need "
+        "no shared disk.",
+        choices=(DIRECTORY, S3),
+    )
     image_dir: Path = setting(Path("$KILONOVA_STATE/images"), "Directory that holds uploaded images.")
+    image_s3_endpoint: str = setting(
+        "", "Address of the S3-compatible store, such as https://s3.example.org:9000; empty: AWS, in IMAGE_S3_REGION."
+    )
+    image_s3_bucket: str = setting("", "Bucket that holds uploaded images. It must exist.")
+    image_s3_region: str = setting("", "Region of the bucket, where the store has regions.")
+    image_s3_prefix: str = setting("images/", "What the keys of all images begin with.")
+    image_s3_path_style: bool = setting(
+        True, "Whether the bucket's name stands in the path of addresses; no: it is the first part of the host's name."
+    )
+    image_s3_ca_file: str = setting("", "File of certificates to trust instead of the system's.")
+    image_s3_access_key_id: str = setting(
+        "", "Access key of the store. Without one, AWS's own variables, files and machine roles count."
+    )
+    image_s3_secret_access_key: str = setting("", "Its secret.", is_secret=True)
     image_max_bytes: int = setting(64 * 2**30, "Largest image that may be uploaded.", min_value=1)
     image_reserve_bytes: int = setting(2**30, "Free bytes that uploads leave on the file system of IMAGE_DIR; 0: none.")
     upload_stale_s: float = setting(
@@ -33,8 +56,8 @@ class ServerOptions:
     )
     image_unknown_days: float = setting(
         7.0,
-        "Days after which a whole file in IMAGE_DIR that no image explains (the database was restored from an older "
-        "backup) is moved to its directory trash; 0: never.",
+        "Days after which a whole file of the image store that no image explains (the database was restored from an "
+        "older backup) is moved to its directory trash; 0: never.",
     )
     orphan_guest_grace_s: float = setting(
         60.0, "Seconds that a guest which no instance explains is listed before its host's agent removes it."

@@ -119,14 +119,16 @@ def setting(
     max_value: float | None = None,
     choices: tuple[str, ...] = (),
     problem: Callable[[T], str] = lambda _: "",
+    is_secret: bool = False,
 ) -> T:
-    """A field of an options class. `env` is the variable's name where it is not the field's in capitals.
+    """A field of an options class. `env` is the variable's name where it is not the field's in capitals; the value of
+    a secret does not show where the options are printed.
 
     A default that begins with `./` lies in the checkout, and `$KILONOVA_STATE` in it is the state directory: whoever
     reads the environment puts these in. Numbers are never below `min_value`.
     """
     declared = Setting(env, default, help_text, min_value, max_value, choices, problem)
-    return dataclasses.field(default=default, metadata={"setting": declared})
+    return dataclasses.field(default=default, repr=not is_secret, metadata={"setting": declared})
 
 
 def settings_of(options: "type[DataclassInstance]") -> dict[str, Setting]:

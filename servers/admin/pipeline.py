@@ -79,6 +79,6 @@ class ProjectQuotaLockAdmin(ReadOnlyAdmin):
 
 @admin.register(ImageStore)
 class ImageStoreAdmin(ReadOnlyAdmin):
-    """The id that the marker file in IMAGE_DIR must carry."""
+    """The id that the marker of the image store must carry."""
 
     list_display = ["marker"]

@@ -1,4 +1,4 @@
-"""Which directory of images is this installation's."""
+"""Which image store is this installation's."""
 
 import uuid
 
@@ -8,7 +8,7 @@ ONLY = 1
 
 
 class ImageStore(models.Model):
-    """API scope. The one row of an installation: the id that the marker file in its IMAGE_DIR carries."""
+    """API scope. The one row of an installation: the id that the marker in its image store carries."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=ONLY, editable=False)
     marker = models.UUIDField(default=uuid.uuid4, editable=False)

@@ -1,27 +1,26 @@
-"""The bytes of images: files under IMAGE_DIR, streamed, never whole in memory.
+"""The bytes of images, streamed into the store and out of it, never whole in memory.
 
-Each upload has its own id and its own file, `<image>.<upload>.part`, renamed to `<image>.<upload>` when it is whole
-and on the disk. The row names the upload that counts, so of two uploads side by side the one that began last wins,
-the other finds no row and removes its own file; a crash at any point leaves `saving`, which takes a new upload.
+Each upload has its own id and its own name in the store, `<image>.<upload>`, which it takes when it is whole. The row
+names the upload that counts, so of two uploads side by side the one that began last wins, the other finds no row and
+removes its own bytes; a crash at any point leaves `saving`, which takes a new upload.
 """
 
 import contextlib
 import hashlib
+import io
 import logging
-import os
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
-from controlplane.kernel.disk_images import disk_image_size
+from controlplane.kernel.disk_images import INSPECTED_MAX_BYTES, disk_image_size
 from controlplane.kernel.errors import (
     Conflict,
     Forbidden,
@@ -39,17 +38,11 @@ from servers.fields import refuse_if
 from servers.images.domain.image_rules import checksum_reasons
 from servers.images.domain.images import UPLOADABLE, ImageStatus
 from servers.images.services.image import image_owned
-from servers.images.services.image_directory import (
-    TRASH,
-    image_directory_claim,
-    image_directory_is_ours,
-    space_check,
-    stored_files,
-)
+from servers.images.stores.chosen import byte_store
+from servers.images.stores.store import CHUNK_BYTES, BytesName, ByteStore, ImageBytes, IncomingBytes
 from servers.models import Image
 
 log = logging.getLogger(__name__)
-CHUNK_BYTES = 1024 * 1024
 CHECK_BYTES = 8 * CHUNK_BYTES
 """So often quota and free space are checked while bytes come."""
 CHECK_EVERY_S = 60.0
@@ -75,6 +68,8 @@ class Received:
 
     sha256: str
     size_bytes: int
+    head: bytes = field(repr=False)
+    """What its format is told by."""
 
 
 def image_upload(
@@ -98,19 +93,23 @@ def image_upload(
     limit = server_options().image_max_bytes
     if declared_bytes is not None and declared_bytes > limit:
         raise _too_large(declared_bytes, limit)
+    store = byte_store()
     upload_id = _begin(image, declared_bytes or 0)
-    part = _path(image_id, upload_id, ".part")
+    name = BytesName(image_id, upload_id)
     try:
-        received = _receive(stream, part, declared_bytes, _RoomHeld(image, upload_id, declared_bytes or 0))
-        facts = _verified(image, received, part, expected_sha256)
-        _publish(part, _path(image_id, upload_id))
-        _finish(image, upload_id, received.size_bytes, facts)
+        store.claim()
+        room = _RoomHeld(image, upload_id, declared_bytes or 0)
+        store.room_check(declared_bytes or 0)
+        with contextlib.closing(store.begin(name)) as incoming:
+            received = _receive(stream, incoming, declared_bytes, room)
+            facts = _verified(image, received, expected_sha256)
+            incoming.publish()
+            _finish(image, upload_id, received.size_bytes, facts)
     except BaseException as error:
-        _abandon(image_id, upload_id, error)
-        if isinstance(error, OSError):
-            raise Unavailable(f"The image store cannot take the file: {error.strerror or error}.") from error
+        _abandon(store, name, error)
         raise
-    _remove_files(image_id, current=upload_id)
+    with contextlib.suppress(Unavailable):  # the clean-up does it later
+        _remove_bytes(store, image_id, current=upload_id)
     return Image.objects.get(pk=image_id)
 
 
@@ -156,7 +155,7 @@ class _RoomHeld:
         if size < self.next_bytes and time.monotonic() < self.next_at_s:
             return
         self.next_bytes, self.next_at_s = size + CHECK_BYTES, time.monotonic() + CHECK_EVERY_S
-        space_check(server_options().image_dir, self.announced_bytes - size)
+        byte_store().room_check(self.announced_bytes - size)
         held = max(size, self.announced_bytes)
         rows = Image.objects.filter(pk=self.image.pk, upload_id=self.upload_id, status=ImageStatus.SAVING)
         with _quota_held(self.image, held, uploads=1):
@@ -164,32 +163,19 @@ class _RoomHeld:
                 raise Conflict(TAKEN_OVER, field="status")
 
 
-def _receive(stream: Readable, part: Path, declared_bytes: int | None, room: _RoomHeld) -> Received:
-    image_directory_claim(part.parent)
-    space_check(part.parent, declared_bytes or 0)
-    with part.open("wb") as file:
-        received = _copy(stream, file.write, room)
-        file.flush()
-        os.fsync(file.fileno())
-    if declared_bytes is not None and received.size_bytes != declared_bytes:
-        raise BodyCutOff(f"The body ended after {received.size_bytes} of {declared_bytes} bytes.", field="file")
-    return received
-
-
-class _Write(Protocol):
-    def __call__(self, data: bytes, /) -> int: ...
-
-
-def _copy(stream: Readable, write: _Write, room: _RoomHeld) -> Received:
-    digest, size, limit = hashlib.sha256(), 0, server_options().image_max_bytes
+def _receive(stream: Readable, incoming: IncomingBytes, declared_bytes: int | None, room: _RoomHeld) -> Received:
+    digest, size, limit, head = hashlib.sha256(), 0, server_options().image_max_bytes, bytearray()
     while chunk := _read(stream):
         size += len(chunk)
         if size > limit:
             raise _too_large(size, limit)
         room.grown_to(size)
         digest.update(chunk)
-        write(chunk)
-    return Received(digest.hexdigest(), size)
+        head += chunk[: INSPECTED_MAX_BYTES - len(head)]
+        incoming.write(chunk)
+    if declared_bytes is not None and size != declared_bytes:
+        raise BodyCutOff(f"The body ended after {size} of {declared_bytes} bytes.", field="file")
+    return Received(digest.hexdigest(), size, bytes(head))
 
 
 def _read(stream: Readable) -> bytes:
@@ -203,24 +189,13 @@ def _too_large(size: int, limit: int) -> TooLarge:
     return TooLarge(f"The image has at least {size} bytes; at most {limit} are taken.", field="file", limit=limit)
 
 
-def _verified(image: Image, received: Received, part: Path, expected_sha256: str) -> dict[str, str | int]:
+def _verified(image: Image, received: Received, expected_sha256: str) -> dict[str, str | int]:
     for expected in (expected_sha256, image.expected_sha256):
         if expected and expected != received.sha256:
             raise Invalid(f"The checksum is {received.sha256}, not {expected} as was said.", field="checksum_sha256")
-    try:
-        with part.open("rb") as file:
-            virtual = disk_image_size(file, declared=image.disk_format, file_bytes=received.size_bytes)
-    except FileNotFoundError as error:  # a later upload or the deletion removed it
-        raise Conflict(TAKEN_OVER, field="status") from error
+    head = io.BytesIO(received.head)
+    virtual = disk_image_size(head, declared=image.disk_format, file_bytes=received.size_bytes)
     return {"checksum_sha256": received.sha256, "virtual_size_bytes": virtual}
-
-
-def _publish(part: Path, final: Path) -> None:
-    try:
-        part.replace(final)
-    except FileNotFoundError as error:  # a later upload or the deletion removed it
-        raise Conflict(TAKEN_OVER, field="status") from error
-    _sync_directory(final.parent)
 
 
 def _finish(image: Image, upload_id: uuid.UUID, size_bytes: int, facts: dict[str, str | int]) -> None:
@@ -230,12 +205,14 @@ def _finish(image: Image, upload_id: uuid.UUID, size_bytes: int, facts: dict[str
             raise Conflict(TAKEN_OVER, field="status")
 
 
-def _abandon(image_id: uuid.UUID, upload_id: uuid.UUID, error: BaseException) -> None:
+def _abandon(store: ByteStore, name: BytesName, error: BaseException) -> None:
     """Remove what was written, and let the row say why. Whatever fails here must not hide `error`."""
-    with contextlib.suppress(OSError):
-        _path(image_id, upload_id, ".part").unlink(missing_ok=True)
-        if isinstance(error, Conflict | QuotaExceeded):
-            _path(image_id, upload_id).unlink(missing_ok=True)
+    image_id, upload_id = name.image_id, name.upload_id
+    if isinstance(error, Conflict | QuotaExceeded):
+        with contextlib.suppress(Unavailable):
+            for stored in store.stored(image_id):
+                if stored.name == name:
+                    store.remove(stored)
     is_refused = isinstance(error, Invalid) and not isinstance(error, BodyCutOff)
     rows = Image.objects.filter(pk=image_id, upload_id=upload_id, status=ImageStatus.SAVING)
     rows.update(
@@ -244,25 +221,6 @@ def _abandon(image_id: uuid.UUID, upload_id: uuid.UUID, error: BaseException) ->
         status_reason=error.message[:500] if isinstance(error, KilonovaError) else CUT_OFF,
         updated_at=Now(),
     )
-
-
-class ImageBytes(Iterator[bytes]):
-    """The bytes of an image's file from `offset` on, in pieces. `size_bytes` is how many there are in all."""
-
-    def __init__(self, file: BinaryIO, offset: int) -> None:
-        self._file = file
-        self.size_bytes = max(0, os.fstat(file.fileno()).st_size - offset)
-        file.seek(offset)
-
-    def __next__(self) -> bytes:
-        if not self._file.closed and (chunk := self._file.read(CHUNK_BYTES)):
-            return chunk
-        self.close()
-        raise StopIteration
-
-    def close(self) -> None:
-        """Whoever stops before the end closes it."""
-        self._file.close()
 
 
 def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None, offset: int = 0) -> ImageBytes:
@@ -278,81 +236,53 @@ def image_chunks(image_id: uuid.UUID, *, caller: Caller | None = None, offset: i
         raise Conflict(f"Image {image.name} is {image.status}; it has no data yet.", status=image.status)
     if image.status == ImageStatus.DEACTIVATED and caller is not None and not caller.is_admin:
         raise Forbidden(f"Image {image.name} is deactivated: only administrators may read it.", status=image.status)
-    try:
-        file = _path(image_id, image.upload_id).open("rb")
-    except OSError as error:
-        raise Unavailable(f"The file of image {image.name} cannot be read: {error.strerror}.") from error
-
-    return ImageBytes(file, offset)
+    return byte_store().open(BytesName(image_id, image.upload_id), offset=offset)
 
 
 def image_delete(*, caller: Caller | None, image_id: uuid.UUID) -> None:
-    """Mark it deleted, then remove its files. Raises NotFound, Forbidden; Conflict while it is protected."""
+    """Mark it deleted, then remove its bytes. Raises NotFound, Forbidden; Conflict while it is protected."""
     image = image_owned(caller=caller, image_id=image_id)
     rows = Image.objects.filter(pk=image_id, protected=False).exclude(status=ImageStatus.DELETED)
     with transaction.atomic():
         if not rows.update(status=ImageStatus.DELETED.value, deleted_at=Now(), updated_at=Now()):
             raise Conflict(f"Image {image.name} is protected.", field="protected")
-        # Not before the deletion is certain; what a crash leaves here, `image_files_sweep` takes.
-        transaction.on_commit(lambda: _remove_files(image_id, current=None), robust=True)
+        # Not before the deletion is certain; what a crash leaves here, the clean-up takes.
+        transaction.on_commit(lambda: _remove_bytes(byte_store(), image_id, current=None), robust=True)
 
 
 def image_files_sweep() -> int:
-    """Remove what uploads and deletions left half done for `upload_stale_s`. Returns how many files went.
+    """Remove what uploads and deletions left half done for `upload_stale_s`. Returns how many files or objects went.
 
     The row of an upload that was cut off no longer holds its part of the quota either, and takes a new one.
 
     A whole file that no row explains is not removed: a database restored from a backup does not know the images that
-    were uploaded since. It waits `image_unknown_days` and is moved to the directory `trash`.
+    were uploaded since. It waits `image_unknown_days` and is moved to `trash`.
     """
-    options, now_s = server_options(), time.time()
+    options, now_s, store = server_options(), time.time(), byte_store()
     cut_off = Image.objects.filter(status=ImageStatus.SAVING, updated_at__lt=now_plus(-options.upload_stale_s))
     cut_off.update(status=ImageStatus.QUEUED, size_bytes=0, status_reason=CUT_OFF, updated_at=Now())
-    if not options.image_dir.is_dir() or not image_directory_is_ours(options.image_dir):
+    if not store.is_ours():
         return 0
-    old = [file for file in stored_files(options.image_dir) if file.modified_at_s < now_s - options.upload_stale_s]
-    rows = Image.objects.filter(pk__in={file.image_id for file in old})
+    old = [stored for stored in store.stored() if stored.modified_at_s < now_s - options.upload_stale_s]
+    rows = Image.objects.filter(pk__in={stored.name.image_id for stored in old})
     known = {pk: (status, upload_id) for pk, status, upload_id in rows.values_list("pk", "status", "upload_id")}
     went = 0
-    for file in old:
-        status, upload_id = known.get(file.image_id, ("", None))
-        if status in READABLE and upload_id == file.upload_id and not file.is_part:
+    for stored in old:
+        status, upload_id = known.get(stored.name.image_id, ("", None))
+        if status in READABLE and upload_id == stored.name.upload_id and not stored.is_part:
             continue
-        if file.is_part or status in READABLE or status == ImageStatus.DELETED:
-            file.path.unlink(missing_ok=True)
-        elif 0 < options.image_unknown_days < (now_s - file.modified_at_s) / 86400.0:
-            _to_trash(file.path)
+        if stored.is_part or status in READABLE or status == ImageStatus.DELETED:
+            store.remove(stored)
+        elif 0 < options.image_unknown_days < (now_s - stored.modified_at_s) / 86400.0:
+            store.to_trash(stored)
+            log.warning("no image has the bytes %s: they were moved to the store's trash", stored.name)
         else:
             continue
         went += 1
     return went
 
 
-def _to_trash(path: Path) -> None:
-    trash = path.parent / TRASH
-    trash.mkdir(exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):
-        path.replace(trash / path.name)
-        log.warning("no image has the file %s: it was moved to %s", path.name, trash)
-
-
-def _path(image_id: uuid.UUID, upload_id: uuid.UUID, suffix: str = "") -> Path:
-    return server_options().image_dir / f"{image_id}.{upload_id}{suffix}"
-
-
-def _remove_files(image_id: uuid.UUID, *, current: uuid.UUID | None) -> None:
-    directory = server_options().image_dir
-    if not directory.is_dir():
-        return
-    for file in stored_files(directory):
-        if file.image_id == image_id and (file.is_part or file.upload_id != current):
-            file.path.unlink(missing_ok=True)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the rename itself durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _remove_bytes(store: ByteStore, image_id: uuid.UUID, *, current: uuid.UUID | None) -> None:
+    for stored in store.stored(image_id):
+        if stored.is_part or stored.name.upload_id != current:
+            store.remove(stored)

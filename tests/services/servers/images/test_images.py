@@ -14,8 +14,8 @@ from controlplane.kernel.errors import Conflict, Forbidden, Invalid, InvalidFiel
 from servers.conf import server_options
 from servers.images.selectors import image_for_instance, image_get, images_visible
 from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
-from servers.images.services.image_directory import MARKER, TRASH
 from servers.images.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
+from servers.images.stores.store import MARKER, TRASH
 from servers.models import Image
 from tests.worlds.cloud import people
 
