@@ -59,6 +59,14 @@ class ServerOptions:
         "Days after which a whole file of the image store that no image explains (the database was restored from an "
         "older backup) is moved to its directory trash; 0: never.",
     )
+    image_downloads: int = setting(
+        16,
+        "Images that one web process sends to agents at a time, and as many again to users. Who is refused asks again.",
+        min_value=1,
+    )
+    image_downloads_each: int = setting(
+        4, "How many of them may go to one host, or to the users of one project.", min_value=1
+    )
     orphan_guest_grace_s: float = setting(
         60.0, "Seconds that a guest which no instance explains is listed before its host's agent removes it."
     )

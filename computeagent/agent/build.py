@@ -97,12 +97,30 @@ def check_ports(guest: GuestSpec) -> None:
 
 
 def _fetch_image(context: AgentContext, held: HeldLease) -> None:
-    """The image into the driver's cache; begun again when the control plane goes away while it is read."""
+    """The image into the driver's cache. When the control plane goes away while it is read, it goes on where it was; a
+    control plane that sends too many images now is asked again until the build's time is over.
+    """
 
     def chunks() -> Iterator[bytes]:
-        for chunk in context.conductor.image_chunks(lease=held.lease):
+        offset = asked_from = 0
+
+        def ask() -> Iterator[bytes]:
             held.check()
-            yield chunk
+            return context.conductor.image_chunks(lease=held.lease, offset=offset)
+
+        while True:
+            # The first time it is asked again with the cache unlocked.
+            pieces = context.retry.call(ask, tries=IMAGE_TRIES) if offset else ask()
+            try:
+                for chunk in pieces:
+                    held.check()
+                    offset += len(chunk)
+                    yield chunk
+                return
+            except Unavailable:
+                if offset == asked_from:
+                    raise
+                asked_from = offset
 
     try:
         context.retry.call(lambda: context.driver.prepare_image(held.guest, chunks), tries=IMAGE_TRIES)

@@ -32,13 +32,17 @@ class Retry:
         return self._stopping()
 
     def call(self, verb: Callable[[], Answer], *, tries: int | None = None) -> Answer:
-        """The answer of `verb`. Raises Unavailable when stopping, or after `tries` calls."""
+        """The answer of `verb`. Raises Unavailable when stopping, or after `tries` calls that found nobody.
+
+        A control plane that is there and says when to ask again (`wait_s`) is asked again then, however often.
+        """
         failures = 0
         while True:
             try:
                 return verb()
-            except Unavailable:
-                failures += 1
-                if self._stopping() or failures == tries:
+            except Unavailable as error:
+                wait_s = error.extra.get("wait_s")
+                failures += wait_s is None
+                if self._stopping() or (wait_s is None and failures == tries):
                     raise
-            self._pause(backoff_s(failures))
+            self._pause(backoff_s(failures) if wait_s is None else jittered_s(wait_s))

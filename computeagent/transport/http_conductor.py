@@ -176,12 +176,15 @@ def _error_of(verb: Verb, answer: urllib3.BaseHTTPResponse) -> KilonovaError:
     try:
         found = json.loads(answer.data)["error"]
         code, message, field = str(found["code"]), str(found["message"]), found.get("field")
+        wait_s = float(found.get("wait_s") or 0.0)
     except (ValueError, KeyError, TypeError, AttributeError, urllib3.exceptions.HTTPError):
         return Unavailable(f"{verb.name} was answered with HTTP {answer.status}, not by the control plane")
     if code in _REFUSED:
         # Under a lease, an agent stops its work by Fenced alone.
         return Fenced(message) if verb.is_leased else DoorRefused(message)
-    if answer.status >= 500 or code == errors.Throttled.code:
+    if code == errors.Throttled.code:
+        return Unavailable(message, wait_s=wait_s or 1.0)
+    if answer.status >= 500:
         return Unavailable(message)
     kind = _CLASSES.get(code)
     if kind is None:

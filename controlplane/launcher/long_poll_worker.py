@@ -1,24 +1,31 @@
 """Gunicorn's threaded worker, in which a long poll holds no thread and no database connection while it waits.
 
 A poll is judged in a thread, as any request. Then its connection is parked with the worker's own event loop until a
-wake-up comes, its time is over, or the agent hangs up; only then a thread answers it. All other requests are served as
-by gunicorn itself. This knows the insides of `ThreadWorker`, so gunicorn is pinned to a major version.
+wake-up comes, its time is over, or the agent hangs up; only then a thread answers it. Large answers (images) are sent
+by threads of their own. All other requests are served as by gunicorn itself. This knows the insides of `ThreadWorker`,
+so gunicorn is pinned to a major version.
 """
 
 import io
 import selectors
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from controlplane.launcher.large_answers import LargeAnswer, large_answers_raised
+
 if TYPE_CHECKING:
     from servers.agent_door.wakeups import LongPoll
 
 _PARKED: Any = object()
+_SENT_ELSEWHERE: Any = object()
+_MORE_SENDERS = 8
+"""For large answers that are no images."""
 
 
 @dataclass(slots=True)
@@ -34,6 +41,8 @@ class Parked:
 class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     """`gunicorn --worker-class controlplane.launcher.long_poll_worker.LongPollWorker`."""
 
+    wsgi: Any
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         # Both are touched by the main thread alone, but for the one entry that a thread makes of its own connection.
@@ -44,13 +53,21 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
         """The application; what it says of long polls can be imported once it is loaded."""
         super().load_wsgi()
         from servers.agent_door import wakeups  # noqa: PLC0415 - needs Django
+        from servers.images.downloads import senders_needed  # noqa: PLC0415
 
         self._long_polls = wakeups
+        self._senders = ThreadPoolExecutor(senders_needed() + _MORE_SENDERS, thread_name_prefix="large-answers")
+        self.wsgi = large_answers_raised(self.wsgi)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """In a thread. A poll that has to wait is parked; one that is refused, or has its answer, is served."""
         if req.path != self._long_polls.LONG_POLL_PATH:
-            return super().handle_request(req, conn)
+            try:
+                return super().handle_request(req, conn)
+            except LargeAnswer as answer:
+                sent = self._senders.submit(self._send, answer, req, conn)
+                sent.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
+                return _SENT_ELSEWHERE
         body = req.body.read(self._long_polls.MAX_POLL_BYTES + 1)
         req.body = io.BytesIO(body)
         poll = self._long_polls.long_poll_begin(dict(req.headers), body) if self.alive else None
@@ -60,11 +77,28 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
         return _PARKED
 
     def _keepalive_after(self, conn: Any, keepalive: Any) -> Any:
-        return keepalive if keepalive is _PARKED else super()._keepalive_after(conn, keepalive)
+        is_over = keepalive is not _PARKED and keepalive is not _SENT_ELSEWHERE
+        return super()._keepalive_after(conn, keepalive) if is_over else keepalive
+
+    def _send(self, answer: LargeAnswer, req: Any, conn: Any) -> Any:
+        """In a thread that sends, from the first byte to the last."""
+        try:
+            return super()._keepalive_after(conn, answer.send(conn.sock))
+        except (OSError, StopIteration) as error:
+            self.log.debug("a large answer was cut off: %s", error)
+        except Exception as error:  # noqa: BLE001 - whatever stops the body from being read ends this connection alone
+            self.log.warning("a large answer could not be read to its end: %s", error)
+        finally:
+            self.log.access(answer.response, req, answer.environ, datetime.now() - answer.began)  # noqa: DTZ005
+            answer.close()
+        return False
 
     def finish_request(self, conn: Any, fs: "Future[Any]") -> None:
         """In the main thread, when a thread is done with a connection."""
-        if fs.cancelled() or fs.exception() is not None or fs.result() is not _PARKED:
+        result = None if fs.cancelled() or fs.exception() is not None else fs.result()
+        if result is _SENT_ELSEWHERE:
+            return
+        if result is not _PARKED:
             super().finish_request(conn, fs)
             return
         parked = self._parked[id(conn)] = self._begun.pop(id(conn))

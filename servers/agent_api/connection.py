@@ -39,6 +39,7 @@ from servers.agent_api.host_ownership import host_ownership, host_ownership_clai
 from servers.agent_api.orders import work_order
 from servers.agent_api.recovery import guests_returned
 from servers.images.services.image_store import image_chunks
+from servers.images.stores.store import ImageBytes
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.instances import instance_row
 from servers.instances.services.act import action_done, action_failed
@@ -224,7 +225,7 @@ class DatabaseConductor:
         reason = group_refusal(instance_row(self._row_lease(lease).subject))
         return GroupVerdict(allowed=not reason, reason=reason)
 
-    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> ImageBytes:
         """See Conductor."""
         image_id = self._image_of(lease)
         if image_id is None:

@@ -9,7 +9,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
@@ -28,7 +28,7 @@ from computeagent.protocol.wire import (
 )
 from computeagent.protocol.work import WorkOrder
 from controlplane.infra.api.errors import body, kernel_body, status_of
-from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, TooLarge
+from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, Throttled, TooLarge
 from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import DatabaseConductor
 from servers.agent_api.credentials import credential_rotate, enrolment_redeem
@@ -37,6 +37,7 @@ from servers.agent_door.asker import Asker, asker_of, require_host, require_vers
 from servers.agent_door.connected import own_heartbeat_s
 from servers.agent_door.seals import order_sealed, seal_require
 from servers.agent_door.wakeups import wakeups_of_host
+from servers.images.downloads import agent_downloads
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
         answer = _answer(request, request.path_info.removeprefix(PREFIX))
     except KilonovaError as error:
         answer = _json(kernel_body(error), status_of(error))
+        if isinstance(error, Throttled):
+            answer["Retry-After"] = str(error.extra.get("wait_s", 1))
     except Exception:
         log.exception("unexpected failure of an agent's request")
         answer = _json(body("internal", "Something went wrong here; the request id finds it in the log."), 500)
@@ -98,11 +101,9 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
         return _json(wakeups_of_host(asker, timeout_s=arguments["timeout_s"]))
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
     conductor = DatabaseConductor(OwnConnections(), ownership)
-    answer = getattr(conductor, verb.name)(**arguments)
     if verb.name in STREAMED:
-        # With a length, the agent knows a cut from the end whatever is between.
-        headers = {"Content-Length": str(answer.size_bytes)}
-        return StreamingHttpResponse(answer, content_type="application/octet-stream", headers=headers)
+        return agent_downloads().response(asker.host, lambda: conductor.image_chunks(**arguments))
+    answer = getattr(conductor, verb.name)(**arguments)
     if isinstance(answer, WorkOrder):
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
@@ -18,6 +17,7 @@ from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.raw_body import RAW, raw_body
 from servers.api.serializers.catalog import ImageChange, ImageInput, ImageOutput
 from servers.filtersets import ImageFilterSet
+from servers.images.downloads import ImageResponse, user_downloads
 from servers.images.selectors import image_get, images_visible
 from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
 from servers.images.services.image_store import image_chunks, image_delete, image_upload
@@ -107,11 +107,12 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
 
     @extend_schema(responses={(200, RAW): OpenApiTypes.BINARY})
     @file.mapping.get
-    def download(self, request: Request, pk: str) -> StreamingHttpResponse:
-        """The bytes, with their checksum as a header. 403 for a deactivated image, except to admins."""
-        image = self.get_object()
-        response = StreamingHttpResponse(image_chunks(image.pk, caller=caller_of(request)), content_type=RAW)
-        response["Content-Length"] = str(image.size_bytes)
+    def download(self, request: Request, pk: str) -> ImageResponse:
+        """The bytes, with their checksum as a header. 403 for a deactivated image, except to admins; 429 while too many
+        are being sent, to all or to the project.
+        """
+        image, caller = self.get_object(), caller_of(request)
+        response = user_downloads().response(str(caller.project_id), lambda: image_chunks(image.pk, caller=caller))
         response["Content-Disposition"] = f'attachment; filename="{image.pk}.{image.disk_format}"'
         response[CHECKSUM_HEADER] = image.checksum_sha256
         return response

@@ -20,7 +20,7 @@ def store_named(name: str) -> ByteStore:
         return DirectoryStore(options.image_dir, options.image_reserve_bytes)
     if problems := s3_problems(options):
         raise Unavailable("The image store is not set up. " + " ".join(problems))
-    from servers.images.stores.s3 import S3Store  # noqa: PLC0415 - 20 MiB of a process, for those that use it
+    from servers.images.stores.s3 import S3Store  # noqa: PLC0415 - 40 MiB, for those that use it
     from servers.images.stores.s3_client import S3Place  # noqa: PLC0415
 
     place = S3Place(

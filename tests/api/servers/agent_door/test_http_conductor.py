@@ -22,8 +22,10 @@ from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, e
 from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from servers.agent_api.credentials import credential_revoke, enrolment_create
+from servers.images.downloads import agent_downloads
 from servers.images.services.image_store import image_upload
 from servers.models import AgentCredential, AgentEnrolment, Image, Instance
+from tests.fixtures.servers import wait_until
 from tests.worlds import cloud as world
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -202,8 +204,8 @@ def test_image_comes_whole_and_from_an_offset(
     assert b"".join(conductor.image_chunks(lease=lease, offset=len(data))) == b""
 
 
-def leased_image(who: world.People, conductor: Conductor) -> tuple[bytes, Any]:
-    data = os.urandom(5 * 2**20)
+def leased_image(who: world.People, conductor: Conductor, size: int = 5 * 2**20) -> tuple[bytes, Any]:
+    data = os.urandom(size)
     image = Image.objects.create(name="big", visibility="public", disk_format="raw", project_id=who.admin.project_id)
     image_upload(
         caller=who.admin,
@@ -271,6 +273,22 @@ def test_image_is_resumed_after_cuts(
         # Each cut is a connection more, which goes on where the one before ended.
         other._pool.clear()  # type: ignore[attr-defined]
         assert b"".join(other.image_chunks(lease=lease)) == data
+
+
+def test_host_that_reads_too_many_images_at_once_is_told_when_to_ask_again(
+    who: world.People, conductor: Conductor, settings: Any, tmp_path: Path
+) -> None:
+    names = {"IMAGE_DIR": tmp_path / "images", "IMAGE_DOWNLOADS_EACH": 1}
+    settings.KILONOVA = {**settings.KILONOVA, **names}
+    data, lease = leased_image(who, conductor, size=32 * 2**20)
+    first = conductor.image_chunks(lease=lease)
+    assert next(first)
+    with pytest.raises(Unavailable, match="1 downloads of images go there already") as refused:
+        conductor.image_chunks(lease=lease)
+    assert refused.value.extra == {"wait_s": 3.0}
+    assert sum(map(len, first)) > 0
+    wait_until(lambda: not agent_downloads().taken(), timeout_s=10, what="the place is given back")
+    assert b"".join(conductor.image_chunks(lease=lease)) == data
 
 
 def test_lost_answer_is_unavailable_and_asking_again_has_one_effect(

@@ -77,6 +77,8 @@ class ConductorDouble:
         self.reported: list[dict[str, GuestFacts]] = []
         self.consoles: list[dict[str, str]] = []
         self.image = b"image bytes"
+        self.image_cuts: list[tuple[int, Unavailable]] = []
+        self.image_asked: list[int] = []
         self.seen_orphans: dict[str, float] = {}
         self.not_removed_because = ""
         self.orphan_grace_s = 0.2
@@ -215,7 +217,16 @@ class ConductorDouble:
         """See Conductor."""
         with self.changed:
             self._held(lease)
-        yield self.image[offset:]
+            self.image_asked.append(offset)
+            cut_at, error = self.image_cuts.pop(0) if self.image_cuts else (None, None)
+        if cut_at == 0 and error is not None:
+            raise error
+        return self._image_until(offset, cut_at, error)
+
+    def _image_until(self, offset: int, cut_at: int | None, error: Unavailable | None) -> Iterator[bytes]:
+        yield self.image[offset:] if cut_at is None else self.image[offset : offset + cut_at]
+        if error is not None:
+            raise error
 
     def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""

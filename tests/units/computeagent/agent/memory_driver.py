@@ -21,6 +21,7 @@ class MemoryDriver:
         self.logs: dict[str, bytes] = {}
         self.verbs: list[str] = []
         self.grace_s: list[float] = []
+        self.images: list[bytes] = []
         self.failures: dict[str, list[Exception]] = {}
         self.gates: dict[str, threading.Event] = {}
         self.entered: dict[str, threading.Event] = {}
@@ -67,8 +68,10 @@ class MemoryDriver:
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """See Driver."""
         self._begin("prepare_image")
-        if not b"".join(source()):
+        data = b"".join(source())
+        if not data:
             raise DriverError("empty image")
+        self.images.append(data)
 
     def prepare_disks(self, guest: GuestSpec) -> None:
         """See Driver."""
