@@ -8,8 +8,10 @@ so gunicorn is pinned to a major version.
 
 import io
 import selectors
+import socket
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -91,6 +93,8 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
         finally:
             self.log.access(answer.response, req, answer.environ, datetime.now() - answer.began)  # noqa: DTZ005
             answer.close()
+        with suppress(OSError):  # else the main thread would wait for the reader's own end when it closes this
+            conn.sock.shutdown(socket.SHUT_RDWR)
         return False
 
     def finish_request(self, conn: Any, fs: "Future[Any]") -> None:

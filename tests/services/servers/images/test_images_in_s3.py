@@ -12,12 +12,14 @@ import pytest
 from controlplane.kernel.errors import Conflict, Invalid, QuotaExceeded, Unavailable
 from servers.checks import image_store_problems
 from servers.conf import server_options
+from servers.images.downloads import user_downloads
 from servers.images.services.image import image_create
 from servers.images.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
 from servers.images.stores.chosen import byte_store
 from servers.images.stores.store import BytesName
 from servers.models import Image
 from tests.fixtures.s3_server import S3Server
+from tests.worlds.cloud import client_of, people
 
 pytestmark = [pytest.mark.django_db, pytest.mark.processes]
 
@@ -117,9 +119,23 @@ def test_store_that_is_away_leaves_the_image_queued(in_s3: Any) -> None:
     assert (made.status, made.status_reason[:15]) == ("queued", "The image store")
 
 
-def test_quota_counts_here_too(in_s3: Any) -> None:
-    from tests.worlds.cloud import people
+def test_api_answers_503_with_a_sentence_while_the_store_is_away(in_s3: Any) -> None:
+    who, done = people(), upload(image(), b"data")
+    client, away = client_of(who.admin), {"IMAGE_S3_ENDPOINT": "http://127.0.0.1:1"}
+    in_s3.KILONOVA = {**in_s3.KILONOVA, **away}
+    made = image()
+    answers = (
+        client.get(f"/api/images/{done.pk}/file/"),
+        client.put(f"/api/images/{made.pk}/file/", data=b"x", content_type="application/octet-stream"),
+    )
+    for answer in answers:
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (503, "unavailable")
+        assert error["message"].startswith("The image store does not answer.")
+    assert user_downloads().taken() == 0
 
+
+def test_quota_counts_here_too(in_s3: Any) -> None:
     in_s3.KILONOVA = {**in_s3.KILONOVA, "DEFAULT_QUOTA_IMAGE_BYTES": 10}
     made = image_create(caller=people().member, name="mine", disk_format="raw")
     with pytest.raises(QuotaExceeded):
