@@ -17,7 +17,7 @@ from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
-from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id
+from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id, host_name_keep
 from computeagent.agent.periodic import Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
@@ -28,7 +28,7 @@ from computeagent.agent.work_queues import WorkQueue
 from computeagent.agent.worker import RequestScope, Worker
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.protocol.conductor import Conductor
-from controlplane.kernel.errors import Conflict
+from controlplane.kernel.errors import Conflict, Forbidden
 
 log = logging.getLogger(__name__)
 
@@ -104,6 +104,7 @@ class Agent:
         After it returned, a thread may still hang in a call that does not come back: end the process at once.
         """
         with host_lock(self._context.state_dir, self._context.host):
+            host_name_keep(self._context.state_dir, self._context.host)
             self._thread_group.start("start-up", self._open_and_start, may_end=True)
             while not self._stop_asked and not self._thread_group.died.wait(POLL_EVERY_S):
                 pass
@@ -137,6 +138,8 @@ class Agent:
             self._claim_host(guests)
         except Conflict as error:
             raise AgentAlreadyRunning(error.message) from error
+        except Forbidden as error:  # its secret is another host's
+            raise HostRefused(error.message) from error
 
     def _claim_host(self, guests: frozenset[str]) -> None:
         """Before the control plane hears anything else of this agent, and with each heartbeat. Raises Conflict."""

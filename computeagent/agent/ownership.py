@@ -8,6 +8,7 @@ from controlplane.kernel.errors import Conflict
 from controlplane.kernel.ids import parse_uuid
 
 ID_FILE = "agent_id"
+HOST_FILE = "host"
 
 
 class HostOwnershipLost(Exception):
@@ -27,10 +28,32 @@ def agent_id(state_dir: Path) -> str:
     if found is not None:
         return str(found)
     made = str(uuid.uuid4())
+    _write(path, made)
+    return made
+
+
+def host_name_require(state_dir: Path, host: str) -> None:
+    """Raises HostRefused where this state directory is another host's: a host keeps its name, as in Nova."""
+    path = state_dir / HOST_FILE
+    known = path.read_text().strip() if path.exists() else ""
+    if known and known != host:
+        raise HostRefused(
+            f"The state directory {state_dir} is that of host {known}, and this agent calls itself {host}: a host "
+            f"keeps its name. Start it with --host {known}; or give host {host} a directory of its own with --state."
+        )
+
+
+def host_name_keep(state_dir: Path, host: str) -> None:
+    """This state directory is the one of `host` from now on. Call under the host's lock. Raises HostRefused."""
+    host_name_require(state_dir, host)
+    if not (state_dir / HOST_FILE).exists():
+        _write(state_dir / HOST_FILE, host)
+
+
+def _write(path: Path, text: str) -> None:
     part = path.with_suffix(".part")
     with part.open("w") as file:
-        file.write(made + "\n")
+        file.write(text + "\n")
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
-    return made

@@ -31,6 +31,12 @@ class RegistrationState:
             before, self._registration = self._registration, registration
         if before is not None and before.disabled != registration.disabled:
             log.info("this host is %s now", "disabled" if registration.disabled else "enabled")
+        if registration.forced_down and (before is None or not before.forced_down):
+            log.warning(
+                "an admin forced this host down: it counts as dead, and no work is taken until an admin takes that back"
+            )
+        if before is not None and before.forced_down and not registration.forced_down:
+            log.info("this host is no longer forced down")
 
     @property
     def registration(self) -> Registration:
@@ -130,6 +136,10 @@ class Upkeep:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()
 
+    @property
+    def _is_forced_down(self) -> bool:
+        return self._registration_state.registration.forced_down
+
     def renew_leases(self) -> None:
         """Prolong every lease held; what is fenced stops at its next look."""
         for held in self._context.held_leases.all():
@@ -143,13 +153,16 @@ class Upkeep:
                     log.warning("%s of %s is fenced: %s", held.order.kind, held.guest.uuid, error.message)
 
     def wait_for_wakeups(self) -> None:
-        """Wait for wake-ups, and pass them on."""
+        """Wait for wake-ups, and pass them on. A host that is forced down takes no work."""
         context = self._context
         for wakeup in context.conductor.wakeups(host=context.host, timeout_s=context.options.wakeup_wait_s):
-            context.inbox.put(wakeup)
+            if not self._is_forced_down:
+                context.inbox.put(wakeup)
 
     def poll_for_work(self) -> None:
-        """Ask for work that nobody holds: what a lost wake-up or a crash left behind."""
+        """Ask for work that nobody holds: what a lost wake-up, a crash, or being forced down left behind."""
+        if self._is_forced_down:
+            return
         for wakeup in self._context.conductor.waiting_work(host=self._context.host):
             if self._context.inbox.put(wakeup):
                 self._context.counts.add("found")

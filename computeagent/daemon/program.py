@@ -11,7 +11,7 @@ from pathlib import Path
 from computeagent.agent.instance_lock import AgentAlreadyRunning
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
-from computeagent.agent.ownership import HostRefused
+from computeagent.agent.ownership import HostRefused, host_name_require
 from computeagent.agent.retry import backoff_s
 from computeagent.conf import HostSettings
 from computeagent.daemon.host_settings import host_options
@@ -68,6 +68,8 @@ def driver_source(given: Namespace, settings: HostSettings) -> Callable[[], Driv
 
 def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -> Conductor:
     """The control plane over HTTP, enrolled where it was not yet. Raises KilonovaError that says what to do."""
+    # Before a token is traded: its secret would take the place of the other host's.
+    host_name_require(given.state.absolute(), given.host)
     address = ControlPlaneAddress(given.control_plane, given.ca_file, given.cert_file, given.key_file)
     secret = SecretFile(given.state.absolute())
     if secret.read() is None:

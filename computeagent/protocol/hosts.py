@@ -51,7 +51,7 @@ class HostUsage:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The control plane's answer to a registration."""
+    """The control plane's answer to a registration. `forced_down`: an admin declared this host dead."""
 
     service_id: str
     compute_node_uuid: str
@@ -59,3 +59,4 @@ class Registration:
     report_interval_s: float
     lease_s: float
     disabled_reason: str = ""
+    forced_down: bool = False

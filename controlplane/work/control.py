@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -174,6 +174,26 @@ def work_cancel_one(*, work_id: uuid.UUID, operator: Operator) -> Work:
         KINDS[work.kind].overdue(work, reason)
         _write_down(work, operator, f"{words}.")
     return work_get(work_id=work_id)
+
+
+def queue_end(*, queue: str, reason: str, but: Collection[str] = ()) -> list[Work]:
+    """End all open work of a queue that nobody serves any more, in the caller's transaction: as cancelled, with the
+    consequence that passing its deadline would have. Of kinds in `but` the caller writes the consequence.
+    """
+    rows = Work.objects.select_for_update().filter(queue=queue, state__in=OPEN_STATES)
+    ended = list(rows.order_by("pk"))
+    for work in ended:
+        Work.objects.filter(pk=work.pk).update(
+            state=WorkState.CANCELLED,
+            attempt=F("attempt") + 1,
+            finished_at=Now(),
+            lease_until=None,
+            outcome={"error": reason},
+            updated_at=Now(),
+        )
+        if work.kind in KINDS and work.kind not in but:
+            KINDS[work.kind].overdue(work, reason)
+    return ended
 
 
 def _reason(work: Work, operator: Operator) -> str:

@@ -78,3 +78,19 @@ def ownership_transfer(*, name: str, before: str | None, owner: str, seconds: fl
     except IntegrityError:
         return False
     return True
+
+
+def owners_ending(text: str) -> list[str]:
+    """The owners that end with this. For whoever asks for ownership the first time: it reads all of them."""
+    return list(NamedLease.objects.filter(owner__endswith=text).order_by("name").values_list("owner", flat=True))
+
+
+def ownership_end(*, name: str, having: str) -> bool:
+    """Nobody has the ownership any more, if its owner has this text in its name. Returns whether that was so."""
+    return bool(NamedLease.objects.filter(name=name, owner__contains=having).delete()[0])
+
+
+def ownerships_prune(*, having: str, older_s: float) -> int:
+    """Forget the owners with this text in their names that promised nothing for so long. Returns how many."""
+    rows = NamedLease.objects.filter(owner__contains=having, until__lt=now_plus(-older_s))
+    return rows.delete()[0]

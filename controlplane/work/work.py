@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
@@ -282,6 +282,12 @@ def open_work_subjects(*, subjects: list[uuid.UUID]) -> set[uuid.UUID]:
     """Which of `subjects` have work that waits or runs."""
     rows = Work.objects.filter(subject__in=subjects, state__in=OPEN_STATES)
     return set(rows.values_list("subject", flat=True))
+
+
+def open_work_by_kind(*, queue: str) -> dict[str, int]:
+    """{kind: how much of it waits or runs} of one queue. One query."""
+    rows = Work.objects.filter(queue=queue, state__in=OPEN_STATES).order_by("kind")
+    return dict(rows.values_list("kind").annotate(Count("id")))
 
 
 def untaken_work(*, queue: str) -> list[tuple[str, uuid.UUID]]:

@@ -119,6 +119,12 @@ def consumer_list_of_provider(provider_uuid: UUID) -> list[ConsumerView]:
     return [ConsumerView(*row) for row in rows.values_list(*_CONSUMER)]
 
 
+def consumers_of_trees(root_uuids: Collection[UUID]) -> set[UUID]:
+    """Whoever holds something of these root providers or of what is below them. One query."""
+    held = Allocation.objects.filter(provider__root__uuid__in=list(root_uuids))
+    return set(held.values_list("consumer__uuid", flat=True))
+
+
 def consumers_older_than(*, seconds: float) -> list[UUID]:
     """Consumers of our own that have existed for longer than this by the database's clock, oldest first. One query."""
     rows = Consumer.objects.filter(created_at__lt=now_plus(-seconds), by_client=False).order_by("created_at", "pk")

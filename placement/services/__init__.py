@@ -5,7 +5,7 @@ from placement.services.audit import audit_inventory_usage
 from placement.services.claims import allocations_claim, allocations_free, allocations_move
 from placement.services.inventories import inventory_put, inventory_remove, inventory_set
 from placement.services.names import standard_names_sync
-from placement.services.providers import provider_delete, provider_ensure
+from placement.services.providers import provider_delete, provider_ensure, provider_tree_delete
 from placement.services.replace import allocations_replace
 from placement.services.reshape import reshape
 from placement.services.traits import provider_status_disabled, provider_traits_set
@@ -24,6 +24,7 @@ __all__ = [
     "provider_ensure",
     "provider_status_disabled",
     "provider_traits_set",
+    "provider_tree_delete",
     "reshape",
     "standard_names_sync",
 ]

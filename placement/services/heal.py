@@ -17,7 +17,7 @@ from placement.domain.findings import root_of
 from placement.models import Allocation, Consumer, Inventory, ResourceProvider
 from placement.services.claims import allocations_free
 from placement.services.locks import provider_lock, providers_stamp, providers_touch
-from placement.services.providers import provider_delete
+from placement.services.providers import provider_tree_delete
 
 
 def inventory_used_recount(provider_uuid: UUID, resource_class: str) -> bool:
@@ -134,21 +134,7 @@ def provider_tree_remove_if(provider_uuid: UUID, *, still: Callable[[], bool]) -
         row = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid=provider_uuid).first()
         if row is None or not still():
             return False
-        for uuid in _leaves_first(row):
-            provider_delete(uuid)
+        provider_tree_delete(provider_uuid)
         return True
 
     return in_transaction(work)
-
-
-def _leaves_first(root: ResourceProvider) -> list[UUID]:
-    """The provider and its descendants, every child before its parent."""
-    children: dict[int | None, list[tuple[int, UUID]]] = {}
-    for pk, parent_id, uuid in ResourceProvider.objects.order_by("pk").values_list("pk", "parent_id", "uuid"):
-        children.setdefault(parent_id, []).append((pk, uuid))
-    order, level = [root.uuid], [root.pk]
-    while level:
-        below = [child for pk in level for child in children.get(pk, [])]
-        order += [uuid for _, uuid in below]
-        level = [pk for pk, _ in below]
-    return order[::-1]

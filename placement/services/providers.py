@@ -186,3 +186,29 @@ def _delete(provider_uuid: UUID) -> bool:
     ResourceProvider.objects.filter(pk=provider.pk).update(root=None)
     ResourceProvider.objects.filter(pk=provider.pk).delete()
     return True
+
+
+def provider_tree_delete(root_uuid: UUID) -> int:
+    """Delete a provider with all that is below it: how many there were. All of them, or none.
+
+    Raises ProviderInUse while anybody holds allocations of one of them.
+    """
+
+    def work() -> int:
+        row = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid=root_uuid).first()
+        leaves_first = [] if row is None else _tree_of(row)[::-1]
+        return sum(provider_delete(uuid) for uuid in leaves_first)
+
+    return in_transaction(work)
+
+
+def _tree_of(top: ResourceProvider) -> list[UUID]:
+    """The provider and its descendants, every parent before its children. One query for each level of the tree."""
+    found = {top.pk: top.uuid}
+    level = [top.pk]
+    while level:
+        below = ResourceProvider.objects.filter(parent_id__in=level).exclude(pk__in=found).order_by("pk")
+        children = dict(below.values_list("pk", "uuid"))
+        found |= children
+        level = list(children)
+    return list(found.values())

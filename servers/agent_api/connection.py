@@ -43,6 +43,7 @@ from servers.images.stores.store import ImageBytes
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.selectors.instances import instance_row
 from servers.instances.services.act import action_done, action_failed
+from servers.instances.services.adoption import instances_adopt
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
 from servers.instances.services.journal import StepReport, StepTrack, steps_write
@@ -164,7 +165,10 @@ class DatabaseConductor:
     def register(self, *, host: str, report: HostReport) -> Registration:
         """See Conductor."""
         with self._owned(host):
-            return host_register(host=host, report=report)
+            registration = host_register(host=host, report=report)
+            # Of a host that was removed with instances on it and comes back, these are on its new node.
+            instances_adopt(host=host, compute_node_uuid=uuid.UUID(registration.compute_node_uuid))
+            return registration
 
     @_reaching
     def heartbeat(self, *, host: str) -> Registration:

@@ -19,7 +19,12 @@ from computeagent.protocol.names import require_host_name
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound
-from servers.agent_api.host_ownership import host_ownership_revoke
+from servers.agent_api.host_ownership import (
+    host_ownership_admit,
+    host_ownership_remove,
+    host_ownership_revoke,
+    host_removals_prune,
+)
 from servers.models import AgentCredential, AgentEnrolment
 
 log = logging.getLogger(__name__)
@@ -49,9 +54,11 @@ def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
     """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
     require_host_name(host)
     text = new_token()
-    row = AgentEnrolment.objects.create(
-        host=host, digest=token_digest(text), created_by_id=user_id, expires_at=now_plus(TOKEN_LIFETIME_S)
-    )
+    with transaction.atomic():
+        row = AgentEnrolment.objects.create(
+            host=host, digest=token_digest(text), created_by_id=user_id, expires_at=now_plus(TOKEN_LIFETIME_S)
+        )
+        host_ownership_admit(host=host)
     row.refresh_from_db(fields=["expires_at"])
     log.info("user %s made an enrolment token for the agent of host %s", user_id or "-", host)
     return Enrolment(host, text, row.expires_at)
@@ -80,7 +87,8 @@ def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
 
 
 def enrolments_prune() -> int:
-    """Remove the records of tokens that expired long ago. Returns how many."""
+    """Remove the records of tokens that expired long ago, and of hosts removed then. Returns how many tokens."""
+    host_removals_prune(older_s=ENROLMENT_RETENTION_S)
     return AgentEnrolment.objects.filter(expires_at__lt=now_plus(-ENROLMENT_RETENTION_S)).delete()[0]
 
 
@@ -89,9 +97,11 @@ def credential_set(*, host: str, secret_digest: str) -> None:
     require_host_name(host)
     _require_digest(secret_digest)
     now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
-    AgentCredential.objects.update_or_create(
-        host=host, defaults={**now, "revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None}
-    )
+    with transaction.atomic():
+        AgentCredential.objects.update_or_create(
+            host=host, defaults={**now, "revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None}
+        )
+        host_ownership_admit(host=host)
 
 
 def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None:
@@ -117,13 +127,24 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     What its agent is writing at this moment has no effect either: the host's ownership is taken from it.
     """
     with transaction.atomic():
-        # Used ones too: the trade of one could else be asked for again, and bring the secret back.
-        AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
+        _enrolments_end(host)
         rows = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
         if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
             raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
         host_ownership_revoke(host=host)
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
+
+
+def credential_remove(*, host: str) -> None:
+    """As a revocation, of a host that is removed, in the caller's transaction: nothing of its secret is left."""
+    host_ownership_remove(host=host)
+    _enrolments_end(host)
+    AgentCredential.objects.filter(host=host).delete()
+
+
+def _enrolments_end(host: str) -> None:
+    """Used ones too: the trade of one could else be asked for again, and bring the secret back."""
+    AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
 
 
 def credential_of_host(host: str) -> AgentCredential | None:

@@ -13,16 +13,26 @@ from controlplane.kernel.errors import Conflict
 from controlplane.work.host_ownership import (
     Ownership,
     OwnershipHolder,
+    owners_ending,
+    ownership_end,
     ownership_holder,
     ownership_renew,
     ownership_transfer,
+    ownerships_prune,
     ownerships_renew,
 )
 from scheduling.conf import scheduling_options
+from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.fleet.selectors.liveness import host_is_forced_down
 from servers.models import Instance
 
 NAMED = 3
+REMOVED = " removed "
+"""Between host and agent in the owner of a host that was removed: no agent has such a name."""
+_REMOVED_SENTENCE = (
+    "Host {host} was removed, so this agent serves no host. If it shall come back, let it in again: "
+    "manage.py agent_enrol --host {host}."
+)
 
 
 def host_ownership_claim(*, host: str, agent_id: str, guests: Collection[uuid.UUID]) -> None:
@@ -30,14 +40,18 @@ def host_ownership_claim(*, host: str, agent_id: str, guests: Collection[uuid.UU
 
     `agent_id` lives in the agent's state directory, `guests` are what its hypervisor has. Another directory gets the
     host of an agent that is silent, if all instances placed there are among its guests (so it is the same machine) or
-    an operator declared the host dead. Raises Conflict that says who has it and what to do.
+    an operator declared the host dead. A state directory, or a hypervisor with guests, that is another host's gets
+    none: hosts keep their names, as in Nova. Raises Conflict that says who has what, and what to do.
     """
     name, owner = _ownership_name(host), f"{host} {agent_id}"
     promise_s = scheduling_options().service_down_time_s
     if ownership_renew(name=name, owner=owner, seconds=promise_s):
         return
     holder = ownership_holder(name=name)
-    if holder is not None and (refusal := _refusal(host, holder, guests)):
+    refusal = _renamed(host, agent_id, guests)
+    if holder is not None:
+        refusal = refusal or _refusal(host, agent_id, holder, guests)
+    if refusal:
         raise Conflict(refusal, host=host)
     if not ownership_transfer(name=name, before=holder.owner if holder else None, owner=owner, seconds=promise_s):
         raise Conflict(f"Another agent took host {host} at this very moment.", host=host)
@@ -64,13 +78,54 @@ def host_ownership_revoke(*, host: str) -> None:
         ownership_transfer(name=name, before=holder.owner, owner=nobody, seconds=0)
 
 
+def host_ownership_remove(*, host: str) -> None:
+    """The host is removed: nothing of its agent takes effect, and it is not brought back until it is let in again."""
+    name = _ownership_name(host)
+    while (holder := ownership_holder(name=name)) is not None and REMOVED not in holder.owner:
+        gone = f"{host}{REMOVED}{holder.owner.rpartition(' ')[2]}"
+        ownership_transfer(name=name, before=holder.owner, owner=gone, seconds=0)
+
+
+def host_ownership_admit(*, host: str) -> None:
+    """An admin lets the host in again: the agent that served it before it was removed may serve it anew."""
+    ownership_end(name=_ownership_name(host), having=REMOVED)
+
+
+def host_removals_prune(*, older_s: float) -> int:
+    """Forget hosts that were removed longer ago than this. Returns how many."""
+    return ownerships_prune(having=REMOVED, older_s=older_s)
+
+
 def _ownership_name(host: str) -> str:
     """A host's name may be longer than ownership's."""
     return "agent-" + hashlib.sha256(host.encode()).hexdigest()[:40]
 
 
-def _refusal(host: str, holder: OwnershipHolder, guests: Collection[uuid.UUID]) -> str:
+def _renamed(host: str, agent_id: str, guests: Collection[uuid.UUID]) -> str:
+    """Why this agent cannot be the one of `host`: it is another host's, or its hypervisor is. Empty when it can."""
+    others = [owner.rpartition(" ")[0] for owner in owners_ending(f" {agent_id}")]
+    if other := next((name for name in others if name != host and not name.endswith(REMOVED.rstrip())), ""):
+        return (
+            f"This agent's state directory is that of host {other}, and it calls itself {host} now: a host keeps its "
+            f"name. Start it with --host {other}; or give {host} a state directory of its own with --state; or empty "
+            f"and remove host {other} first."
+        )
+    if not guests or host_exists(host=host):
+        return ""
+    elsewhere = Instance.objects.filter(pk__in=guests, deleted_at__isnull=True).exclude(host__in=("", host))
+    if (first := elsewhere.order_by("host").first()) is None:
+        return ""
+    return (
+        f"This hypervisor has {elsewhere.count()} guests of instances on host {first.host}, and its agent calls itself "
+        f"{host}, which is new: a host keeps its name. Start it with --host {first.host} on the state directory that "
+        f"it had; or, if {first.host} runs these instances elsewhere, remove their guests from this hypervisor first."
+    )
+
+
+def _refusal(host: str, agent_id: str, holder: OwnershipHolder, guests: Collection[uuid.UUID]) -> str:
     """Why this agent may not have the host; empty when it may."""
+    if REMOVED in holder.owner:
+        return _REMOVED_SENTENCE.format(host=host) if holder.owner.endswith(f" {agent_id}") else ""
     if host_is_forced_down(host=host):
         return ""
     whose = f"host {host} is served by the agent with the id {holder.owner.rpartition(' ')[2]}"

@@ -44,7 +44,7 @@ def asker_of(headers: Mapping[str, str]) -> Asker:
         host = credential_host(digest) if header.startswith(BEARER) else None
     if host is None:
         log.warning("a secret was refused that is no agent's, or was revoked")
-        raise SecretRefused("This secret is no agent's, or it was revoked. Enrol the host again.")
+        raise SecretRefused("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
     return Asker(host, str(parse_uuid(headers.get(AGENT_HEADER, "")) or ""), digest)
 
 
@@ -59,4 +59,7 @@ def require_host(asker: Asker, host: str, verb: str) -> None:
     """Raises Forbidden when the agent speaks of another host than its own."""
     if host != asker.host:
         log.warning("the agent of host %s was refused %s of host %s", asker.host, verb, host[:100])
-        raise Forbidden(f"The secret of host {asker.host} says nothing about host {host[:100]}.")
+        raise Forbidden(
+            f"The secret of host {asker.host} says nothing about host {host[:100]}. A host keeps its name: start this "
+            f"agent with --host {asker.host}, or give host {host[:100]} a state directory and an enrolment of its own."
+        )

@@ -1,8 +1,9 @@
 """Hosts come and go: registration by their agent, heartbeats, removal by an operator."""
 
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
@@ -13,11 +14,10 @@ from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.work.conf import work_options
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
-from scheduling.errors import HostInUse
 from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
-from scheduling.models import COMPUTE_BINARY, AggregateHost, ComputeNode, HostMapping, Service
+from scheduling.models import COMPUTE_BINARY, AggregateHost, BuildFailures, ComputeNode, HostMapping, Service
 from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
@@ -38,8 +38,8 @@ def host_register(*, host: str, report: HostReport) -> Registration:
     """Create or update service, compute node, host mapping (cell1), provider, inventory and traits.
 
     Idempotent, and one transaction: a host is either whole in all tables or absent. Unchanged reports write only the
-    heartbeat. A host has one hypervisor; when its name changes, the node keeps its uuid and its allocations.
-    Raises Invalid, and Conflict when another host has reported a hypervisor of this name.
+    heartbeat. A host has one hypervisor, and neither changes its name: as Nova does, this raises Conflict when the host
+    has a hypervisor of another name, or another host one of this name. Raises Invalid.
     """
     _check(host, report)
     with transaction.atomic():
@@ -84,30 +84,37 @@ def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | Non
     ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted).update(**wanted, updated_at=Now())
 
 
-def host_delete(*, host: str, instances: int) -> None:
-    """Remove a host that is gone for good, with its providers, mapping and aggregate memberships.
+@dataclass(frozen=True, slots=True)
+class HostDeleted:
+    """What went with a host: its compute nodes, the providers of their trees, the aggregates it was in, by name."""
 
-    `instances` is how many the caller knows to be there: any raise HostInUse, and allocations that are left raise
-    Placement's Conflict. A live agent would register the host again, so stop it first.
+    compute_node_uuids: tuple[UUID, ...]
+    providers: int
+    aggregates: tuple[str, ...]
+
+
+def host_delete(*, host: str) -> HostDeleted:
+    """The fleet's rows of a host, all in one transaction: service, compute node with topology and devices, mapping,
+    memberships of aggregates, counters of failed builds, and its providers with inventories and traits.
+
+    Whether it may go, and what goes with it elsewhere, is said by `servers.hosts`. Raises NotFound, and ProviderInUse
+    while anybody holds allocations of one of its providers.
     """
     with transaction.atomic():
-        mapping = HostMapping.objects.select_for_update().filter(host=host).first()
-        nodes = list(ComputeNode.objects.select_for_update().filter(host=host))
-        if mapping is None and not nodes:
+        # In the order in which a registration locks them; whoever adds it to an aggregate waits for its mapping.
+        services = list(Service.objects.select_for_update().filter(host=host).order_by("pk"))
+        nodes = list(ComputeNode.objects.select_for_update().filter(host=host).order_by("pk"))
+        mappings = list(HostMapping.objects.select_for_update().filter(host=host))
+        if not (services or nodes or mappings):
             raise NotFound(f"There is no host {host}.", field="host")
-        if instances:
-            raise HostInUse(f"Host {host} still has {instances} instance(s).", instances=instances)
-        _rows_delete(host, nodes)
-
-
-def _rows_delete(host: str, nodes: list[ComputeNode]) -> None:
-    AggregateHost.objects.filter(host=host).delete()
-    for node in nodes:
-        node_provider_delete(node_id=node.id)
-    services = Service.objects.filter(host=host)
-    emit_service_updates(DELETE, services)
-    services.delete()
-    HostMapping.objects.filter(host=host).delete()
+        members = AggregateHost.objects.filter(host=host)
+        aggregates = tuple(members.order_by("aggregate__name").values_list("aggregate__name", flat=True))
+        members.delete()
+        providers = sum(node_provider_delete(node_id=node.id) for node in nodes)
+        emit_service_updates(DELETE, services)
+        for model in (BuildFailures, ComputeNode, Service, HostMapping):
+            model._default_manager.filter(host=host).delete()
+    return HostDeleted(tuple(node.id for node in nodes), providers, aggregates)
 
 
 def _check(host: str, report: HostReport) -> None:
@@ -137,11 +144,20 @@ def _node_write(service: Service, report: HostReport) -> ComputeNode:
     other = ComputeNode.objects.filter(hypervisor_hostname=report.hypervisor_hostname).exclude(host=service.host)
     if (taken := other.values_list("host", flat=True).first()) is not None:
         raise Conflict(
-            f"Hypervisor {report.hypervisor_hostname} belongs to host {taken} already.",
+            f"Hypervisor {report.hypervisor_hostname} belongs to host {taken} already, and this agent calls itself "
+            f"{service.host}. Start it as {taken}; or empty and remove host {taken} first.",
             field="hypervisor_hostname",
             host=taken,
         )
     node = ComputeNode.objects.select_for_update().filter(host=service.host).first()
+    if node is not None and node.hypervisor_hostname != report.hypervisor_hostname:
+        raise Conflict(
+            f"Host {service.host} has the hypervisor {node.hypervisor_hostname}, and this agent reports "
+            f"{report.hypervisor_hostname}: a hypervisor keeps its name. Give it the old name again; or empty and "
+            f"remove host {service.host}, and let this hypervisor enrol anew.",
+            field="hypervisor_hostname",
+            host=service.host,
+        )
     if node is None:
         return ComputeNode.objects.create(service=service, host=service.host, **wanted)
     changed = {name: value for name, value in wanted.items() if getattr(node, name) != value}
@@ -169,4 +185,5 @@ def _registration(service: Service, node: ComputeNode) -> Registration:
         report_interval_s=scheduling_options().report_interval_s,
         lease_s=work_options().lease_s,
         disabled_reason=service.disabled_reason,
+        forced_down=service.forced_down,
     )

@@ -13,10 +13,10 @@ from placement.selectors import fleet_usage
 from placement.services import (
     inventory_set,
     provider_aggregates_set,
-    provider_delete,
     provider_ensure,
     provider_status_disabled,
     provider_traits_set,
+    provider_tree_delete,
 )
 from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.models import AggregateHost, ComputeNode
@@ -50,9 +50,9 @@ def node_status_disabled(*, node_id: UUID, disabled: bool) -> None:
     provider_status_disabled(node_id, disabled)
 
 
-def node_provider_delete(*, node_id: UUID) -> None:
-    """Remove the provider. Raises Conflict while anybody holds allocations of it."""
-    provider_delete(node_id)
+def node_provider_delete(*, node_id: UUID) -> int:
+    """Remove the provider and what is below it: how many. Raises ProviderInUse while anybody holds allocations."""
+    return provider_tree_delete(node_id)
 
 
 def host_aggregates_mirror(*, host: str) -> None:

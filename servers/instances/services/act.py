@@ -12,6 +12,7 @@ from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import NewWork, WorkLease, compute_queue, work_create, work_finish, work_history
+from scheduling.fleet.selectors.hosts import host_exists
 from servers.fields import Problems, refuse_if, text_reasons
 from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
 from servers.instances.selectors.hanging_step import hanging_words
@@ -86,10 +87,12 @@ def host_action_begin(
 ) -> None:
     """Write the work of the host's agent and the action that people see, in the caller's transaction.
 
-    Raises Conflict when the instance's states are not among the expected ones any more.
+    Raises Conflict when the instance's states are not among the expected ones any more, or its host was removed.
     """
     if rule.work is None:
         raise ValueError(f"{rule.name} is nothing that a host does")
+    if not host_exists(host=instance.host):
+        raise Conflict("The instance's host was removed from the cloud: it can only be deleted.")
     state_set(instance.pk, vm_in=vm_in, task_in=task_in, task_state=rule.task)
     work = work_create(NewWork(compute_queue(instance.host), rule.work, instance.pk, rule.deadline_s, arguments or {}))
     action_open(instance_id=instance.pk, action=rule.name, user_id=user_id, project_id=instance.project_id, work=work)

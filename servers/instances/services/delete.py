@@ -19,6 +19,7 @@ from controlplane.work.work import (
     work_history,
     work_lock,
 )
+from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.topology.services.claims import claims_free
 from servers.instances.actions.table import DELETE
 from servers.instances.selectors.hanging_step import hanging_words
@@ -93,7 +94,9 @@ def _row_delete(instance: Instance, caller: Caller) -> None:
 
 
 def _begin(instance: Instance, caller: Caller) -> None:
-    if not instance.host:
+    if not instance.host or not host_exists(
+        host=instance.host
+    ):  # removed: there is nobody to ask, and nothing to wait for
         action_open(
             instance_id=instance.pk,
             action=DELETE.name,
@@ -118,7 +121,7 @@ def _begin(instance: Instance, caller: Caller) -> None:
 
 def deletion_take_up(instance: Instance) -> None:
     """Continue a deletion whose work was lost, in the caller's transaction and lock. Raises Conflict."""
-    if not instance.host:
+    if not instance.host or not host_exists(host=instance.host):
         _finish(instance.pk)
         action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return

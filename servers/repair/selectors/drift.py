@@ -275,8 +275,8 @@ def _unknown_host(instance: Instance) -> Drift:
         subject=instance.name,
         found=f"Instance {instance.name} is on host {instance.host}, which is not registered.",
         evidence={"host": instance.host, "vm_state": instance.vm_state},
-        obstacle="Start the host's agent: it registers the host again. If the host is gone for good, delete "
-        "the instance.",
+        obstacle="Enrol the host again and start its agent on the state directory that it had: it takes its instances "
+        "up again. If the host is gone for good, delete the instance.",
         instance_id=instance.pk,
         host=instance.host,
     )

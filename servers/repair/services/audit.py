@@ -14,6 +14,7 @@ from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from placement.selectors import allocations_by_consumer, client_consumers
 from placement.services import audit_inventory_usage
+from scheduling.fleet.selectors.hosts import host_exists
 from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
 from servers.repair.services.instance_allocations import compute_roots
 from servers.repair.services.topology_audit import topology_faults
@@ -65,10 +66,16 @@ def _allocations_of_instances(instances: list[Instance], held: dict[uuid.UUID, s
     for one in instances:
         providers = held.get(one.pk, set())
         if one.host and {roots[each] for each in providers if each in roots} != {one.compute_node_uuid}:
+            what = f"is on {one.host} and holds allocations on {len(providers)} providers, not on its own alone"
+            if not providers and not host_exists(host=one.host):
+                what = (
+                    f"is on {one.host}, which is not registered, and holds nothing: enrol the host again, or delete "
+                    "the instance"
+                )
             yield Violation(
                 2,
                 str(one.pk),
-                f"is on {one.host} and holds allocations on {len(providers)} providers, not on its own alone",
+                what,
                 {"host": one.host, "node": str(one.compute_node_uuid), "providers": sorted(map(str, providers))},
             )
         if not one.host and providers and one.vm_state == VmState.ERROR:

@@ -15,7 +15,7 @@ from placement.selectors import allocations_by_consumer, consumer_list, consumer
 from placement.selectors.audit_facts import ComputeProviderFacts, compute_providers_older_than
 from placement.services import audit_inventory_usage
 from placement.services.audit import audit_overcommitment, audit_providers
-from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.selectors.hosts import host_exists, host_nodes
 from servers.models import Instance
 from servers.repair.domain.placement_findings import AuditFinding, AuditKind, Fix, amounts_text
 from servers.repair.domain.placement_fixes import answer_to
@@ -194,6 +194,9 @@ def _mismatch_settled(instance_id: uuid.UUID, roots: Mapping[uuid.UUID, uuid.UUI
 
 
 def _instance_finding(instance: Instance, found: Mismatch) -> AuditFinding:
+    obstacle = found.obstacle
+    if not obstacle and not host_exists(host=instance.host):
+        obstacle = f"Host {instance.host} is not registered: there is nothing that the instance could hold."
     fix = Fix(
         f"Let instance {instance.name} hold what its flavor needs, of {instance.node or instance.host}.",
         "What runs on a host must be counted there, or others get its room; it is done only where there is room.",
@@ -207,6 +210,6 @@ def _instance_finding(instance: Instance, found: Mismatch) -> AuditFinding:
         consumer_uuid=instance.pk,
         providers=found.held_of,
         seen={"host": instance.host, "held": dict(found.held), "wanted": dict(found.wanted)},
-        fix=None if found.obstacle else fix,
-        obstacle=found.obstacle,
+        fix=None if obstacle else fix,
+        obstacle=obstacle,
     )

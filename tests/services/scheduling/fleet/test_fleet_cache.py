@@ -110,8 +110,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "mapping gone": lambda: HostMapping.objects.filter(host=HOST).delete(),
     "cell disabled": lambda: cell_set_disabled(cell_id=CELL1_ID, disabled=True),
     "new host": lambda: host_register(host="cmp-00a", report=report("node-00a")),
-    "host deleted": lambda: host_delete(host=HOST, instances=0),
-    "hypervisor renamed": lambda: host_register(host=HOST, report=report("zz-renamed")),
+    "host deleted": lambda: host_delete(host=HOST),
     "claim": claim,
     "trait": lambda: provider_traits_set(node().id, ["HW_CPU_X86_AVX512F"]),
 }

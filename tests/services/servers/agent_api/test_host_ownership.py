@@ -10,7 +10,7 @@ from controlplane.kernel.errors import Conflict
 from controlplane.work.models import NamedLease
 from scheduling.fleet.services.hosts import host_register
 from scheduling.fleet.services.service_states import service_force_down
-from servers.agent_api.host_ownership import host_ownership_claim
+from servers.agent_api.host_ownership import host_ownership_admit, host_ownership_claim, host_ownership_remove
 from servers.models import Instance
 
 pytestmark = pytest.mark.django_db
@@ -93,4 +93,32 @@ def test_host_declared_dead_is_given_to_another_directory() -> None:
     instance_on("h1")
     take(FIRST)
     service_force_down(host="h1", forced_down=True)
+    take(SECOND)
+
+
+def test_directory_of_another_host_is_refused_with_both_names() -> None:
+    take(FIRST)
+    with pytest.raises(Conflict, match="state directory is that of host h1, and it calls itself h2 now") as refused:
+        host_ownership_claim(host="h2", agent_id=FIRST, guests=[])
+    assert "--host h1" in refused.value.message
+    host_ownership_claim(host="h2", agent_id=SECOND, guests=[])
+
+
+def test_hypervisor_with_guests_of_another_host_gets_no_new_name() -> None:
+    register()
+    guest = instance_on("h1")
+    with pytest.raises(Conflict, match="has 1 guests of instances on host h1, and its agent calls itself h2"):
+        host_ownership_claim(host="h2", agent_id=SECOND, guests=[guest, uuid.uuid4()])
+    host_ownership_claim(host="h2", agent_id=SECOND, guests=[uuid.uuid4()])
+
+
+def test_directory_of_a_removed_host_may_serve_another() -> None:
+    take(FIRST)
+    host_ownership_remove(host="h1")
+    with pytest.raises(Conflict, match="Host h1 was removed"):
+        take(FIRST)
+    host_ownership_claim(host="h2", agent_id=FIRST, guests=[])
+    host_ownership_admit(host="h1")
+    with pytest.raises(Conflict, match="state directory is that of host h2"):
+        take(FIRST)
     take(SECOND)

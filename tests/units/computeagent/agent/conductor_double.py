@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from computeagent.protocol.conductor import GroupVerdict
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, GuestSpec, InstanceOnHost
@@ -65,6 +65,7 @@ class ConductorDouble:
         self.fail_heartbeat: Exception | None = None
         self.fail_register: Exception | None = None
         self.node_uuid = "node-1"
+        self.forced_down = False
         self.lease_s = lease_s
         self.report_interval_s = report_interval_s
         self.reports: list[HostReport] = []
@@ -344,7 +345,8 @@ class ConductorDouble:
             raise Unavailable("the control plane is away")
 
     def _registration(self, host: str) -> Registration:
-        return Registration(f"service-{host}", self.node_uuid, False, self.report_interval_s, self.lease_s)
+        said = Registration(f"service-{host}", self.node_uuid, False, self.report_interval_s, self.lease_s)
+        return replace(said, forced_down=self.forced_down)
 
     def _open_of(self, instance_uuid: str) -> list[WorkRow]:
         return [

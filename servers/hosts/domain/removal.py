@@ -1,0 +1,135 @@
+"""Whether a host may be removed, what stands in the way, and what a forced removal leaves behind. Values only.
+
+Nova refuses to delete a compute service that has instances or migrations under way (DELETE /os-services/{id}, 409). It
+asks the operator to stop the agent first, since a running one brings its rows back; here its secret goes with the host,
+so it is enough that no new instances come.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from controlplane.kernel.errors import Conflict
+
+MAX_NAMED = 5
+
+
+class RemovalReason(StrEnum):
+    """What stands in the way of a removal."""
+
+    TAKES_INSTANCES = "takes_instances"
+    """It is up and enabled: the scheduler may choose it at this moment."""
+    INSTANCES = "instances"
+    WORK = "work"
+    ALLOCATIONS = "allocations"
+    """Somebody else than its instances holds some of it: a build that is being scheduled, a client of Placement."""
+    NOT_FORCED_DOWN = "not_forced_down"
+    """Force is for a host that an admin declared dead; silence alone proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceLeft:
+    """An instance that is on the host, by id and name."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostContents:
+    """A host with all that hangs on it at one moment. `work` counts open pieces by kind; `consumers` are those that
+    hold some of its providers and are no instances of it.
+    """
+
+    host: str
+    is_up: bool
+    is_disabled: bool
+    is_forced_down: bool
+    instances: tuple[InstanceLeft, ...] = ()
+    work: Mapping[str, int] = field(default_factory=dict)
+    consumers: tuple[UUID, ...] = ()
+    aggregates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalObstacle:
+    """One reason why a host is not removed, with its number and some names."""
+
+    reason: RemovalReason
+    message: str
+    count: int = 1
+    names: tuple[str, ...] = ()
+
+
+class RemovalRefused(Conflict):
+    """The host stays as it is. Extra: host, obstacles (each with reason, message, count and names)."""
+
+    code = "host_in_use"
+    retryable = False
+
+    def __init__(self, host: str, obstacles: tuple[RemovalObstacle, ...]) -> None:
+        shown: list[dict[str, Any]] = [{**asdict(one), "names": list(one.names)} for one in obstacles]
+        sentences = " ".join(one.message for one in obstacles)
+        super().__init__(f"Host {host} is not removed. {sentences}", host=host, obstacles=shown)
+        self.obstacles = obstacles
+
+
+def removal_obstacles(contents: HostContents, *, force: bool) -> tuple[RemovalObstacle, ...]:
+    """All that stands in the way of removing the host now; empty when it may go."""
+    if force and not contents.is_forced_down:
+        sentence = "It is not forced down: a forced removal is for a host that is known to be dead."
+        return (RemovalObstacle(RemovalReason.NOT_FORCED_DOWN, sentence),)
+    found = []
+    if not force:
+        found += _used(contents)
+    if contents.consumers:
+        count = len(contents.consumers)
+        found.append(
+            RemovalObstacle(
+                RemovalReason.ALLOCATIONS,
+                f"{_several(count, 'consumer')} of Placement {'holds' if count == 1 else 'hold'} some of it and "
+                f"{'is' if count == 1 else 'are'} none of its instances: being scheduled just now, or of a client.",
+                count,
+                tuple(str(one) for one in contents.consumers[:MAX_NAMED]),
+            )
+        )
+    return tuple(found)
+
+
+def _used(contents: HostContents) -> list[RemovalObstacle]:
+    found = []
+    if contents.is_up and not contents.is_disabled:
+        sentence = "It is up and takes new instances: disable it, or stop its agent, first."
+        found.append(RemovalObstacle(RemovalReason.TAKES_INSTANCES, sentence))
+    if count := len(contents.instances):
+        names = tuple(one.name for one in contents.instances[:MAX_NAMED])
+        more = ", ..." if count > MAX_NAMED else ""
+        sentence = f"{_several(count, 'instance')} {'is' if count == 1 else 'are'} on it ({', '.join(names)}{more})."
+        found.append(RemovalObstacle(RemovalReason.INSTANCES, sentence, count, names))
+    if count := sum(contents.work.values()):
+        kinds = tuple(f"{kind} {number}" for kind, number in sorted(contents.work.items()))
+        sentence = f"{_several(count, 'piece')} of work {'is' if count == 1 else 'are'} under way ({', '.join(kinds)})."
+        found.append(RemovalObstacle(RemovalReason.WORK, sentence, count, kinds))
+    return found
+
+
+def left_behind(contents: HostContents) -> tuple[str, ...]:
+    """What a forced removal would leave, or end, in sentences; empty for a host that nothing hangs on."""
+    found = []
+    if count := len(contents.instances):
+        one = count == 1
+        found.append(
+            f"{_several(count, 'instance')} {'stays' if one else 'stay'} in the database without a host that runs "
+            f"{'it' if one else 'them'}, and {'its' if one else 'their'} allocations go. Nothing is moved elsewhere."
+        )
+    if count := sum(contents.work.values()):
+        found.append(
+            f"{_several(count, 'piece')} of work {'ends' if count == 1 else 'end'} as failed; deletions are completed."
+        )
+    return tuple(found)
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
