@@ -12,7 +12,7 @@ from servers.agent_door.views import serve as agent_door
 api: list[URLPattern | URLResolver] = [
     path("", include("controlplane.identity.api.urls")),
     path("", include("placement.api.urls")),
-    path("", include("servers.api.urls")),  # before scheduling's, of whose hosts' names `enrolments` is none
+    path("", include("servers.api.urls")),
     path("", include("scheduling.api.urls")),
     path("", include("controlplane.notifications.api.urls")),
     path("schema/", CachedSchema.as_view(), name="api-schema"),

@@ -6,7 +6,7 @@ from controlplane.dashboard import favicon
 from controlplane.dashboard.capacity import views as capacity
 from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
-from controlplane.dashboard.hosts import enrolment
+from controlplane.dashboard.hosts import enrolment, removal
 from controlplane.dashboard.hosts import views as hosts
 from controlplane.dashboard.instances import views as instances
 from controlplane.dashboard.overview import views as overview
@@ -38,6 +38,7 @@ urlpatterns = [
     path("hosts/", hosts.host_list, name="hosts"),
     path("hosts/add/", enrolment.host_add, name="host-add"),
     path("hosts/<str:host>/", hosts.host_detail, name="host"),
+    path("hosts/<str:host>/remove/", removal.host_remove_view, name="host-remove"),
     path("hosts/<str:host>/revoke/", enrolment.host_revoke, name="host-revoke"),
     path("hosts/<str:host>/act/", hosts.host_act, name="host-act"),
     path("providers/", providers.provider_list, name="providers"),

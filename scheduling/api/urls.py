@@ -8,7 +8,6 @@ from scheduling.api.views.fleet import (
     CellViewSet,
     ComputeNodeViewSet,
     HostMappingViewSet,
-    HostViewSet,
     ServiceViewSet,
     ZoneViewSet,
 )
@@ -21,7 +20,6 @@ router.register("cells", CellViewSet, basename="cell")
 router.register("host-mappings", HostMappingViewSet, basename="host-mapping")
 router.register("services", ServiceViewSet, basename="service")
 router.register("compute-nodes", ComputeNodeViewSet, basename="compute-node")
-router.register("hosts", HostViewSet, basename="host")
 router.register("aggregates", AggregateViewSet, basename="aggregate")
 router.register("availability-zones", ZoneViewSet, basename="availability-zone")
 router.register("decisions", DecisionViewSet, basename="decision")

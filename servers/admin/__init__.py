@@ -4,6 +4,7 @@ from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.agents import AgentCredentialAdmin, AgentEnrolmentAdmin
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
 from servers.admin.drift import DriftSightingAdmin, OrphanGuestAdmin
+from servers.admin.hosts import ComputeNodeLifeAdmin, ServiceLifeAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
 from servers.catalog.selectors.flavor_fit import effect_notes
@@ -11,6 +12,7 @@ from servers.catalog.selectors.flavor_fit import effect_notes
 __all__ = [
     "AgentCredentialAdmin",
     "AgentEnrolmentAdmin",
+    "ComputeNodeLifeAdmin",
     "DriftSightingAdmin",
     "FlavorAdmin",
     "ImageAdmin",
@@ -20,6 +22,7 @@ __all__ = [
     "NetworkAdmin",
     "OrphanGuestAdmin",
     "ServerGroupAdmin",
+    "ServiceLifeAdmin",
 ]
 
 # Placement's admin shows the effect of a change before saving; what it means for flavors is known here.

@@ -27,4 +27,5 @@ urlpatterns = [
     path("", include("servers.api.catalog_urls")),
     path("", include("servers.api.schedule_urls")),
     path("", include("servers.api.watch_urls")),
+    path("", include("servers.api.host_urls")),
 ]

@@ -12,11 +12,17 @@ from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from scheduling.decisions.selectors.host_record import host_record
 from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
-from scheduling.fleet.services.service_states import service_disable, service_enable
+from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from servers.agent_api.credentials import credential_of_host
 from servers.instances.selectors.instances import instances_on
 
 PAGE_SIZE = 50
+NOTICES = {
+    "enable": "enabled. It gets new instances again.",
+    "disable": "disabled. What runs there keeps running.",
+    "force_down": "forced down. It counts as dead, whatever its agent says, until you take that back.",
+    "force_down_end": "no longer forced down. It is up as soon as its agent is.",
+}
 
 
 @require_safe
@@ -50,14 +56,15 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
 @require_POST
 @page("hosts:write")
 def host_act(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
-    """Enable or disable for new instances; what runs there keeps running."""
+    """Enable or disable for new instances, declare it dead, or take that back; what runs there keeps running."""
     action = request.POST.get("action", "")
     if action == "enable":
         service_enable(host=host)
     elif action == "disable":
         service_disable(host=host, reason=request.POST.get("reason", "").strip()[:255])
+    elif action in {"force_down", "force_down_end"}:
+        service_force_down(host=host, forced_down=action == "force_down")
     else:
-        raise Invalid("The action is neither enable nor disable.", field="action")
-    notice = "It gets new instances again." if action == "enable" else "What runs there keeps running."
-    messages.success(request, f"{host} is {action}d. {notice}", extra_tags="good")
+        raise Invalid("The action is none of enable, disable, force_down and force_down_end.", field="action")
+    messages.success(request, f"{host} is {NOTICES[action]}", extra_tags="good")
     return redirect("host", host=host)

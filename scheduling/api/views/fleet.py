@@ -111,7 +111,9 @@ class ComputeNodeViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Comp
 
 
 class HostViewSet(GenericViewSet[ComputeNode]):
-    """Hosts: service, hypervisor, zone, state and promised resources in one."""
+    """Hosts: service, hypervisor, zone, state and promised resources in one. The door is `servers.api`, where they are
+    removed too.
+    """
 
     policy = READ
     queryset = ComputeNode.objects.none()

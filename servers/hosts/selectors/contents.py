@@ -1,14 +1,23 @@
 """What hangs on a host now: instances, open work, and who else holds some of its providers."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from controlplane.work.work import compute_queue, open_work_by_kind
 from placement.selectors.allocations import consumers_of_trees
 from scheduling.fleet.selectors.host_presence import host_presence
-from servers.hosts.domain.removal import HostContents, InstanceLeft
+from servers.hosts.domain.removal import (
+    HostContents,
+    InstanceLeft,
+    RemovalObstacle,
+    left_behind,
+    removal_obstacles,
+)
 from servers.models import Instance
 
 
 def host_contents(*, host: str) -> HostContents:
-    """Eight queries, whatever is on the host. Raises NotFound for one that was never there, or is removed.
+    """Seven queries at most, whatever is on the host. Raises NotFound for one that was never there, or is removed.
 
     Instances are read after the consumers: an instance that is dispatched between the two looks is among the instances,
     and one that is deleted between them is refused once more than it had to be.
@@ -26,4 +35,45 @@ def host_contents(*, host: str) -> HostContents:
         work=open_work_by_kind(queue=compute_queue(host)),
         consumers=tuple(sorted(consumers - {one.id for one in instances})),
         aggregates=presence.aggregates,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalPreview:
+    """What would become of a removal now, without and with force."""
+
+    contents: HostContents
+    obstacles: tuple[RemovalObstacle, ...]
+    obstacles_to_force: tuple[RemovalObstacle, ...]
+    left_behind: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+        return self.contents.host
+
+    @property
+    def instances(self) -> tuple[InstanceLeft, ...]:
+        """The instances on it."""
+        return self.contents.instances
+
+    @property
+    def work(self) -> Mapping[str, int]:
+        """Open work by kind."""
+        return self.contents.work
+
+    @property
+    def aggregates(self) -> tuple[str, ...]:
+        """The aggregates it is in, by name."""
+        return self.contents.aggregates
+
+
+def removal_preview(*, host: str) -> RemovalPreview:
+    """What a page or a client shows before anybody decides. Raises NotFound."""
+    contents = host_contents(host=host)
+    return RemovalPreview(
+        contents,
+        removal_obstacles(contents, force=False),
+        removal_obstacles(contents, force=True),
+        left_behind(contents),
     )

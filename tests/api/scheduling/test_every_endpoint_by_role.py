@@ -14,7 +14,7 @@ from scheduling.destinations.services.select import destinations_select
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping, SchedulingDecision, Service
 from scheduling.policies.services.policies import policy_create
-from servers.api import schedule_urls
+from servers.api import host_urls, schedule_urls
 from tests.services.scheduling.fleet.fleet_world import fleet, request
 from tests.worlds.cloud import flavor
 
@@ -35,7 +35,8 @@ TABLE: dict[str, tuple[int, int, int]] = {
             "GET cell-list", "GET cell-detail", "GET host-mapping-list", "GET host-mapping-detail",
             "GET service-list", "GET service-detail", "POST service-disable", "POST service-enable",
             "POST service-force-down", "GET compute-node-list", "GET compute-node-detail", "GET host-list",
-            "GET host-detail", "GET aggregate-list", "POST aggregate-list", "GET aggregate-detail",
+            "GET host-detail", "DELETE host-detail", "GET host-removal", "POST host-force-down", "GET aggregate-list",
+            "POST aggregate-list", "GET aggregate-detail",
             "PATCH aggregate-detail", "DELETE aggregate-detail", "POST aggregate-add-host",
             "POST aggregate-remove-host", "POST aggregate-set-metadata", "POST decision-replay",
             "GET decision-why-not", "GET policy-list", "POST policy-list", "POST policy-rollback-last",
@@ -63,7 +64,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 def endpoints() -> Iterator[str]:
     """Method and name of all that the app offers. Names without the slash at the end are the same views."""
-    for pattern in (*router.urls, *schedule_urls.urlpatterns):
+    for pattern in (*router.urls, *schedule_urls.urlpatterns, *host_urls.urlpatterns):
         actions = getattr(pattern.callback, "actions", None) or [
             verb for verb in ("get", "post", "put", "patch", "delete") if hasattr(pattern.callback.cls, verb)
         ]
@@ -89,7 +90,7 @@ def path() -> Callable[[str], str]:
 
     def made(endpoint: str) -> str:
         name = endpoint.partition(" ")[2]
-        if name == "host-detail":
+        if name in {"host-detail", "host-removal", "host-force-down"}:
             return reverse(name, kwargs={"host": "cmp-00"})
         found = max((each for each in ids if name.startswith(each)), key=len, default="")
         has_id = found and not name.endswith("-list") and name != "policy-rollback-last"

@@ -18,6 +18,7 @@ from controlplane.work.reconcile import reconcile_once
 from scheduling.fleet.services.build_failures import build_failure_count
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from servers.agent_api import conductor_connect
+from servers.hosts.services.removal import host_remove
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.schedule_again import instance_schedule_again
@@ -252,6 +253,8 @@ def test_service_tells_that_it_came_and_what_operators_say_of_it() -> None:
     ]
     assert object_of(emitted[0].payload) == ("ServiceStatusPayload", "1.1")
     assert emitted[0].publisher_id == "nova-compute:h1"
+    host_remove(host="h1", force=True)
+    assert data(only("service.delete"))["host"] == "h1"
 
 
 def test_service_that_its_failed_builds_disabled_is_told_of(settings: Any) -> None:
