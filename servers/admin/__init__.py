@@ -4,7 +4,7 @@ from placement.selectors.inventory_effect import effect_notes_register
 from servers.admin.agents import AgentCredentialAdmin, AgentEnrolmentAdmin
 from servers.admin.catalog import FlavorAdmin, ImageAdmin, KeyPairAdmin, NetworkAdmin, ServerGroupAdmin
 from servers.admin.drift import DriftSightingAdmin, OrphanGuestAdmin
-from servers.admin.hosts import ComputeNodeLifeAdmin, ServiceLifeAdmin
+from servers.admin.hosts import CellLifeAdmin, ComputeNodeLifeAdmin, ServiceLifeAdmin
 from servers.admin.instances import InstanceAdmin
 from servers.admin.pipeline import InstanceActionAdmin
 from servers.catalog.selectors.flavor_fit import effect_notes
@@ -12,6 +12,7 @@ from servers.catalog.selectors.flavor_fit import effect_notes
 __all__ = [
     "AgentCredentialAdmin",
     "AgentEnrolmentAdmin",
+    "CellLifeAdmin",
     "ComputeNodeLifeAdmin",
     "DriftSightingAdmin",
     "FlavorAdmin",

@@ -1,4 +1,4 @@
-"""Services and compute nodes in the admin, with removal, which looks at instances and agents as well."""
+"""Services, compute nodes and cells in the admin, with their removal, which looks at instances and agents as well."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, run_on_each
 from controlplane.work.control import Operator
-from scheduling.admin.fleet import ComputeNodeAdmin, ServiceAdmin
+from scheduling.admin.fleet import CellAdmin, ComputeNodeAdmin, ServiceAdmin
+from servers.hosts.services.cells import cell_delete
 from servers.hosts.services.removal import host_remove
 
 QUESTION = (
@@ -64,7 +65,22 @@ class ComputeNodeLifeAdmin(RemovesHosts, ComputeNodeAdmin):
     actions = REMOVALS
 
 
-for name, shown in (("Service", ServiceLifeAdmin), ("ComputeNode", ComputeNodeLifeAdmin)):
+class CellLifeAdmin(CellAdmin):
+    """Cells; new instances can be kept out of one, and one that nobody is in can go."""
+
+    actions = [*CellAdmin.actions, "delete_cells"]
+
+    @destructive(
+        description="Delete selected cells",
+        permissions=["operate"],
+        question="These cells are deleted. One that has hosts or instances stays, and so do cell0 and cell1.",
+    )
+    def delete_cells(self, request: HttpRequest, queryset: QuerySet) -> None:  # type: ignore[type-arg]
+        """One after the other; a refusal does not keep the others."""
+        run_on_each(self, request, list(queryset), lambda cell: cell_delete(cell_id=cell.pk), word="deleted")
+
+
+for name, shown in (("Service", ServiceLifeAdmin), ("ComputeNode", ComputeNodeLifeAdmin), ("Cell", CellLifeAdmin)):
     # The scheduler's own admin cannot know of instances, which are above it.
     model = apps.get_model("scheduling", name)
     admin.site.unregister(model)

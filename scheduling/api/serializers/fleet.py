@@ -13,11 +13,13 @@ from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
 
 class CellOutput(serializers.ModelSerializer[Cell]):
-    """A cell, and whether it is disabled for new instances."""
+    """A cell, whether it is disabled for new instances, and how many hosts are in it."""
+
+    hosts = serializers.IntegerField(read_only=True)
 
     class Meta:
         model = Cell
-        fields = ["id", "name", "disabled", "created_at", "updated_at"]
+        fields = ["id", "name", "disabled", "hosts", "created_at", "updated_at"]
 
 
 class HostMappingOutput(serializers.ModelSerializer[HostMapping]):

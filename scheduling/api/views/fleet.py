@@ -28,6 +28,7 @@ from scheduling.filtersets import (
     HostMappingFilterSet,
     ServiceFilterSet,
 )
+from scheduling.fleet.selectors.cells import cells_with_hosts
 from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.fleet.selectors.liveness import with_is_up
 from scheduling.fleet.selectors.zones import zone_list
@@ -42,7 +43,7 @@ class CellViewSet(ListModelMixin, RetrieveModelMixin, GenericViewSet[Cell]):
     """Cells; cell0 holds what never got a host."""
 
     policy = {"list": "cells:read", "retrieve": "cells:read"}
-    queryset = Cell.objects.all()
+    queryset = cells_with_hosts()
     serializer_class = CellOutput
     filterset_class = CellFilterSet
     lookup_value_regex = UUID_PATTERN

@@ -1,13 +1,24 @@
-"""Cells: the two that every installation has, and whether new instances may go to one."""
+"""Cells: the two that every installation has, more of them, their hosts, and whether new instances may go to one.
+
+What `nova-manage cell_v2` does, as far as one database goes.
+"""
 
 from typing import Any
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from controlplane.kernel.errors import Invalid, NotFound
+from computeagent.protocol.names import require_host_name
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from scheduling.fleet.domain.cells import CELL0_ID, CELL1_ID
-from scheduling.models import Cell
+from scheduling.models import Cell, ComputeNode, HostMapping
+
+NAME_MAX = 255
+NEEDED = {
+    CELL0_ID: "cell0 holds instances that never got a host, and cannot be deleted.",
+    CELL1_ID: "cell1 is where hosts register that are mapped to no other cell, and cannot be deleted.",
+}
 
 
 def cells_ensure(*, using: str = "default") -> None:
@@ -22,6 +33,75 @@ def cells_ensure_after_migrate(*, using: str = "default", **kwargs: Any) -> None
     if apps is not None and "cell" not in apps.all_models.get("scheduling", {}):
         return
     cells_ensure(using=using)
+
+
+def cell_create(*, name: str) -> Cell:
+    """A cell without hosts, in the database that all cells share. Raises Invalid, and Conflict for a name in use."""
+    if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
+        raise Invalid(f"A cell's name has 1 to {NAME_MAX} printable characters.", field="name")
+    try:
+        with transaction.atomic():
+            return Cell.objects.create(name=name)
+    except IntegrityError as error:
+        raise Conflict(f"There is a cell {name} already.", field="name") from error
+
+
+def cell_rows_delete(*, cell_id: UUID) -> None:
+    """Delete the row. Raises NotFound, Invalid for the two that an installation needs, Conflict while it has hosts.
+
+    Whether instances are in it is asked by `servers.hosts`, which calls this in its transaction.
+    """
+    if cell_id in NEEDED:
+        raise Invalid(NEEDED[cell_id], field="cell")
+    with transaction.atomic():
+        # A host that is mapped to it at this moment needs the row, and waits.
+        cell = Cell.objects.select_for_update().filter(pk=cell_id).first()
+        if cell is None:
+            raise NotFound(f"There is no cell {cell_id}.", field="cell")
+        if hosts := HostMapping.objects.filter(cell=cell).count():
+            raise Conflict(f"Cell {cell.name} has {hosts} host(s): remove them first.", field="cell", hosts=hosts)
+        cell.delete()
+
+
+def hosts_discover(*, cell_id: UUID = CELL1_ID) -> list[str]:
+    """Map every host that registered and is in no cell to this one: their names. Idempotent.
+
+    Registration maps its host by itself, so only rows that went missing are found. Raises NotFound, Invalid for cell0.
+    """
+    _require_hosts_may_be_in(cell_id)
+    mapped = HostMapping.objects.values("host")
+    unmapped = ComputeNode.objects.exclude(host__in=mapped).order_by("host").values_list("host", flat=True)
+    return [host for host in dict.fromkeys(unmapped) if _map(host, cell_id)]
+
+
+def host_map(*, host: str, cell_id: UUID) -> bool:
+    """Say in which cell a host is to be, before its agent registers it. False when it is there already.
+
+    Raises Conflict when it is in another cell: a host changes its cell only by being removed and enrolled anew, so that
+    no instance is ever in another cell than its host.
+    """
+    _require_hosts_may_be_in(cell_id)
+    require_host_name(host)
+    if _map(host, cell_id):
+        return True
+    mapping = HostMapping.objects.select_related("cell").get(host=host)
+    if mapping.cell_id != cell_id:
+        raise Conflict(
+            f"Host {host} is in cell {mapping.cell.name}, and stays there: remove it, map it anew, and enrol it again.",
+            field="host",
+        )
+    return False
+
+
+def _require_hosts_may_be_in(cell_id: UUID) -> None:
+    if cell_id == CELL0_ID:
+        raise Invalid("cell0 holds instances without a host, and no hosts.", field="cell")
+    if not Cell.objects.filter(pk=cell_id).exists():
+        raise NotFound(f"There is no cell {cell_id}.", field="cell")
+
+
+def _map(host: str, cell_id: UUID) -> bool:
+    return HostMapping.objects.get_or_create(host=host, defaults={"cell_id": cell_id})[1]
 
 
 def cell_set_disabled(*, cell_id: UUID, disabled: bool) -> None:

@@ -64,16 +64,22 @@ class RemovalObstacle:
 
 
 class RemovalRefused(Conflict):
-    """The host stays as it is. Extra: host, obstacles (each with reason, message, count and names)."""
+    """The host stays as it is; `removal_refused` makes it. Extra: host, obstacles (reason, message, count, names)."""
 
     code = "host_in_use"
     retryable = False
 
-    def __init__(self, host: str, obstacles: tuple[RemovalObstacle, ...]) -> None:
-        shown: list[dict[str, Any]] = [{**asdict(one), "names": list(one.names)} for one in obstacles]
-        sentences = " ".join(one.message for one in obstacles)
-        super().__init__(f"Host {host} is not removed. {sentences}", host=host, obstacles=shown)
-        self.obstacles = obstacles
+    @property
+    def reasons(self) -> dict[RemovalReason, int]:
+        """{what stands in the way: its number}."""
+        return {RemovalReason(one["reason"]): one["count"] for one in self.extra["obstacles"]}
+
+
+def removal_refused(host: str, obstacles: tuple[RemovalObstacle, ...]) -> RemovalRefused:
+    """The error with all of them."""
+    shown: list[dict[str, Any]] = [{**asdict(one), "names": list(one.names)} for one in obstacles]
+    sentences = " ".join(one.message for one in obstacles)
+    return RemovalRefused(f"Host {host} is not removed. {sentences}", host=host, obstacles=shown)
 
 
 def removal_obstacles(contents: HostContents, *, force: bool) -> tuple[RemovalObstacle, ...]:

@@ -21,9 +21,9 @@ from servers.hosts.domain.removal import (
     InstanceLeft,
     RemovalObstacle,
     RemovalReason,
-    RemovalRefused,
     left_behind,
     removal_obstacles,
+    removal_refused,
 )
 from servers.hosts.selectors.contents import host_contents
 from servers.instances.services.delete import deletion_take_up
@@ -69,7 +69,7 @@ def host_remove(*, host: str, force: bool = False, operator: Operator | None = N
         removed = in_transaction(_once(host, force, operator))
     except IntegrityError as error:
         # Of a database that checks references when the transaction ends: a claim came in between.
-        raise RemovalRefused(host, (JUST_NOW,)) from error
+        raise removal_refused(host, (JUST_NOW,)) from error
     log.warning(
         "user %s removed host %s%s: %d providers, %d instances left without a host, %d pieces of work ended",
         operator.user_id if operator else "-",
@@ -88,7 +88,7 @@ def _once(host: str, force: bool, operator: Operator | None) -> Callable[[], Hos
         credential_remove(host=host)
         contents = host_contents(host=host)
         if obstacles := removal_obstacles(contents, force=force):
-            raise RemovalRefused(host, obstacles)
+            raise removal_refused(host, obstacles)
         ended = queue_end(queue=compute_queue(host), reason=WORK_ENDS, but=(WorkKind.DELETE,)) if force else []
         placed = [one.id for one in contents.instances]
         freed = claims_free(placed) if placed else 0
@@ -109,7 +109,7 @@ def _fleet_rows(host: str) -> HostDeleted:
         with transaction.atomic():
             return host_delete(host=host)
     except ProviderInUse as error:
-        raise RemovalRefused(host, (JUST_NOW,)) from error
+        raise removal_refused(host, (JUST_NOW,)) from error
 
 
 def _deletions_complete(host: str) -> set[uuid.UUID]:

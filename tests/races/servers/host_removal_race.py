@@ -69,7 +69,7 @@ def remover(host: str, force: bool, start: Barrier, answer: Connection) -> None:
         try:
             removed = host_remove(host=host, force=force)
         except RemovalRefused as error:
-            said.update(f"refused for {one.reason.value}" for one in error.obstacles)
+            said.update(f"refused for {one.value}" for one in error.reasons)
             time.sleep(0.005)
         else:
             left = [str(one.id) for one in removed.instances_left]
