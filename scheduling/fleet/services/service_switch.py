@@ -26,8 +26,9 @@ def nodes_follow(host: str, *, disabled: bool) -> None:
 def service_update(host: str, **values: object) -> Service:
     """Write these columns, and tell it. Raises NotFound."""
     rows = Service.objects.filter(host=host, binary=COMPUTE_BINARY)
-    if not rows.update(**values, updated_at=Now()):
-        raise NotFound(f"There is no compute service on host {host}.", field="host")
+    # PostgreSQL refuses a NUL in text; no host has one in its name.
+    if "\0" in host or not rows.update(**values, updated_at=Now()):
+        raise NotFound(f"There is no compute service on host {host[:255]}.", field="host")
     service = rows.get()
     emit_service_updates(CHANGE, [service])
     return service

@@ -14,6 +14,7 @@ from controlplane.infra.db import in_transaction
 from controlplane.work.control import Operator, queue_end
 from controlplane.work.work import compute_queue
 from placement.domain.provider_errors import ProviderInUse
+from scheduling.fleet.selectors.host_presence import host_presence
 from scheduling.fleet.services.hosts import HostDeleted, host_delete
 from scheduling.topology.services.claims import claims_free
 from servers.agent_api.credentials import credential_remove
@@ -65,6 +66,7 @@ def host_remove(*, host: str, force: bool = False, operator: Operator | None = N
     not there, and hold nothing any more (Nova removes their allocations with the provider too); work under way ends by
     the rule of its kind, and deletions are completed. Raises NotFound, RemovalRefused.
     """
+    host_presence(host=host)  # NotFound for what is no name either
     try:
         removed = in_transaction(_once(host, force, operator))
     except IntegrityError as error:

@@ -83,6 +83,14 @@ def test_bad_query_names_its_field_and_removes_nothing(who: world.People, query:
     assert hosts() == ["h1", "h2"]
 
 
+@pytest.mark.parametrize("name", ["h9", "h%00", "%F0%9F%98%80"])
+def test_host_that_is_not_there_is_404_by_every_verb(who: world.People, name: str) -> None:
+    client = world.client_of(who.admin)
+    assert client.delete(f"/api/hosts/{name}/").status_code == 404
+    assert client.get(f"/api/hosts/{name}/removal/").status_code == 404
+    assert client.post(f"/api/hosts/{name}/force_down/", {}, format="json").status_code == 404
+
+
 def test_forced_down_is_taken_back(who: world.People) -> None:
     client = world.client_of(who.admin)
     client.post(URL + "force_down/", {}, format="json")
