@@ -1,6 +1,7 @@
 """What the parts of one agent share."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from computeagent.agent.retry import Retry
 from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
 from computeagent.protocol.conductor import Conductor
+
+SAY_AGAIN_S = 60.0
 
 
 class Counts:
@@ -32,6 +35,25 @@ class Counts:
     def __getitem__(self, name: str) -> int:
         with self._lock:
             return self._counter[name]
+
+
+class Complaints:
+    """What the log was told of late, so that a refusal which every thread hears again and again is one line a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, float] = {}
+
+    def is_due(self, reason: str) -> bool:
+        """Whether the log was not told this for a minute; it counts as told now."""
+        now = self._clock()
+        with self._lock:
+            self._last = {each: at for each, at in self._last.items() if now - at < SAY_AGAIN_S}
+            if reason in self._last:
+                return False
+            self._last[reason] = now
+            return True
 
 
 class GuestChanges:
@@ -88,3 +110,4 @@ class AgentContext:
     tracker: ResourceTracker = field(default_factory=ResourceTracker)
     changes: GuestChanges = field(default_factory=GuestChanges)
     counts: Counts = field(default_factory=Counts)
+    complaints: Complaints = field(default_factory=Complaints)

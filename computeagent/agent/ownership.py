@@ -11,7 +11,7 @@ ID_FILE = "agent_id"
 
 
 class HostOwnershipLost(Exception):
-    """Another agent serves this host now. Not an expected failure of a tick: this process must end."""
+    """The control plane does not take this agent for this host any more; the message says why. This process ends."""
 
 
 class HostRefused(Conflict):
