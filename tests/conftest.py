@@ -20,6 +20,7 @@ pytest_plugins = [
     "tests.fixtures.hypervisors",
     "tests.fixtures.receivers",
     "tests.fixtures.emptying",
+    "tests.fixtures.agent_wheel",
 ]
 
 # No deadline: on a small shared machine a slow example says nothing about the code.

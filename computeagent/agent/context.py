@@ -38,7 +38,7 @@ class Counts:
 
 
 class Complaints:
-    """What the log was told of late, so that a refusal which every thread hears again and again is one line a minute."""
+    """What the log was told of late, so that a refusal that every thread hears again and again is one line a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
