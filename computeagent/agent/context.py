@@ -1,12 +1,12 @@
 """What the parts of one agent share."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from computeagent.agent.complaints import Complaints
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_mutex import InstanceMutex
@@ -16,8 +16,6 @@ from computeagent.agent.retry import Retry
 from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
 from computeagent.protocol.conductor import Conductor
-
-SAY_AGAIN_S = 60.0
 
 
 class Counts:
@@ -35,25 +33,6 @@ class Counts:
     def __getitem__(self, name: str) -> int:
         with self._lock:
             return self._counter[name]
-
-
-class Complaints:
-    """What the log was told of late, so that a refusal that every thread hears again and again is one line a minute."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._last: dict[str, float] = {}
-
-    def is_due(self, reason: str) -> bool:
-        """Whether the log was not told this for a minute; it counts as told now."""
-        now = self._clock()
-        with self._lock:
-            self._last = {each: at for each, at in self._last.items() if now - at < SAY_AGAIN_S}
-            if reason in self._last:
-                return False
-            self._last[reason] = now
-            return True
 
 
 class GuestChanges:

@@ -78,3 +78,12 @@ def test_refused_agent_says_the_reason_once_and_ends_without_a_traceback(
     assert sum(counts[f"{name}_failed"] for name in ticks) > 1
     # With back-off from 0.2 s on, at most three tries a thread in the second until the heartbeat.
     assert all(counts[f"{name}_failed"] <= 4 for name in ticks)
+
+
+def test_agent_that_reaches_nobody_at_its_start_says_so_once(world: World, recorded: RecordingHandler) -> None:
+    world.conductor.away = True
+    world.start()
+    eventually(lambda: len([one for one in recorded.records if "the control plane is away" in one.getMessage()]) == 1)
+    world.conductor.away = False
+    eventually(lambda: world.conductor.heartbeats > 0)
+    assert len([one for one in recorded.records if "trying again" in one.getMessage()]) == 1
