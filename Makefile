@@ -7,6 +7,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMPS := .stamps
 CONFORMANCE := .conformance
+BUILD := .build
 ARGS ?=
 
 FAST := not processes and not qemu and not browser
@@ -20,7 +21,7 @@ export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
 .PHONY: run test check lint types architecture deploy-check test-fast test-differing test-slow test-slow-beside-checks test-postgres \
-	test-long test-properties test-drills drill drill-control drill-faults bench lock clean \
+	test-long test-properties test-drills drill drill-control drill-faults agent-wheel bench lock clean \
 	conformance-placement system-run system-test libvirt-binding dev-environment no-venv
 
 run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hypervisors 1 ...")
@@ -120,6 +121,11 @@ no-venv-conformance:
 conformance-placement: dev-environment $(STAMPS)/conformance ## the published Placement suite (ARGS="--database sqlite --file traits")
 	@$(PY) -m tests.conformance.placement $(ARGS)
 
+agent-wheel: ## dist/: what a hypervisor installs, and the lock of what that needs
+	@python=$$(install/python.sh) && install/venv.sh "$$python" $(BUILD) requirements/build.lock
+	$(BUILD)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist install/agent
+	cp requirements/agent.lock dist/
+
 bench: ## what can be measured
 	@cat bench/README.md
 
@@ -130,9 +136,13 @@ lock: ## renew the pinned versions (needs uv)
 		--no-annotate -U -o requirements/dev.lock
 	sed -n 's/^libvirt = \["\(.*\)"\]/\1/p' pyproject.toml | uv pip compile - --generate-hashes --no-header \
 		--no-annotate -U -o requirements/libvirt.lock
+	uv pip compile install/agent/pyproject.toml -c requirements/base.lock --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate -U -o requirements/agent.lock
+	sed -n 's/^requires = \["\(.*\)"\]/\1/p' install/agent/pyproject.toml | uv pip compile - -c requirements/dev.lock \
+		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate -U -o requirements/build.lock
 	uv pip compile requirements/conformance.in --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-annotate -U -o requirements/conformance.lock
 
 clean: ## remove the environment and caches; the state directory stays
-	rm -rf $(VENV) $(STAMPS) $(CONFORMANCE) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache static-collected
+	rm -rf $(VENV) $(STAMPS) $(CONFORMANCE) $(BUILD) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache static-collected
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

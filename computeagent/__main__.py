@@ -1,4 +1,6 @@
-"""`python -m computeagent`: the agent of one hypervisor, which needs an address and a secret and nothing of Django."""
+"""`kilonova-agent`, or `python -m computeagent`: the agent of one hypervisor, which needs an address and a secret and
+nothing of Django.
+"""
 
 import logging
 import os
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from computeagent.conf import HostSettings
 from computeagent.daemon.arguments import ConfigFileParser, agent_arguments_add
-from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments
+from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments, enrol_of_arguments
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.request_scope import current_request_id
 from controlplane.kernel.settings import options_from, settings_of
@@ -18,13 +20,19 @@ LINE = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
 
 
 def main(arguments: list[str]) -> int:
-    """Runs until SIGTERM or SIGINT (exit 0), or until one of its threads dies (exit 1: start it again)."""
+    """Runs until SIGTERM or SIGINT (exit 0), or until one of its threads dies (exit 1: start it again).
+
+    With --enrol-only it ends as soon as the host is enrolled (0), or is refused (1).
+    """
     parser = ConfigFileParser(
-        prog="python -m computeagent",
+        prog="kilonova-agent",
         description="Run the agent of one hypervisor: register it, build and run its guests, report on them. "
         "@FILE reads options from a file, one to a line: host = cmp-7.",
     )
     agent_arguments_add(parser)
+    parser.add_argument(
+        "--enrol-only", action="store_true", help="Trade the token for this host's secret and end: a service follows."
+    )
     given = parser.parse_args(arguments)
     given.control_plane = given.control_plane or os.environ.get("KILONOVA_URL", "")
     given.enrol_token = given.enrol_token or os.environ.get("KILONOVA_ENROL_TOKEN", "")
@@ -34,12 +42,20 @@ def main(arguments: list[str]) -> int:
     _log_to_stderr()
     try:
         settings = _settings()
+        if given.enrol_only:
+            enrol_of_arguments(given, time.sleep)
+            return 0
         conductor = conductor_of_arguments(given, time.sleep)
         problem = agent_serve(agent_of_arguments(given, settings, conductor))
     except (KilonovaError, ValueError) as error:
         problem = error.message if isinstance(error, KilonovaError) else str(error)
     print(problem, file=sys.stderr)  # noqa: T201 - the end of a program that could not start
     return 1
+
+
+def command() -> None:
+    """The console script."""
+    sys.exit(main(sys.argv[1:]))
 
 
 def _settings() -> HostSettings:
@@ -64,4 +80,4 @@ def _with_request_id(record: logging.LogRecord) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    command()

@@ -21,6 +21,7 @@ pytest_plugins = [
     "tests.fixtures.receivers",
     "tests.fixtures.emptying",
     "tests.fixtures.s3_server",
+    "tests.fixtures.agent_wheel",
 ]
 
 # No deadline: on a small shared machine a slow example says nothing about the code.

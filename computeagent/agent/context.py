@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from computeagent.agent.complaints import Complaints
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_mutex import InstanceMutex
@@ -88,3 +89,4 @@ class AgentContext:
     tracker: ResourceTracker = field(default_factory=ResourceTracker)
     changes: GuestChanges = field(default_factory=GuestChanges)
     counts: Counts = field(default_factory=Counts)
+    complaints: Complaints = field(default_factory=Complaints)

@@ -123,7 +123,10 @@ class Agent:
             self._open_error = error
             self._stop_asked = True
             return
-        self._start_up()
+        try:
+            self._start_up()
+        except Conflict as error:
+            raise HostOwnershipLost(error.message) from error
 
     def _register(self) -> None:
         """Say what this host is, for the first time. Raises HostRefused: the hypervisor is another host's."""

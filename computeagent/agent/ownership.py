@@ -12,7 +12,7 @@ HOST_FILE = "host"
 
 
 class HostOwnershipLost(Exception):
-    """Another agent serves this host now. Not an expected failure of a tick: this process must end."""
+    """The control plane does not take this agent for this host any more; the message says why. This process ends."""
 
 
 class HostRefused(Conflict):

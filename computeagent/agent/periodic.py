@@ -1,4 +1,5 @@
-"""A thread's body that does one thing again and again, and rests longer while the control plane is away."""
+"""A thread's body that does one thing again and again, and rests longer while the control plane is away or
+refuses it."""
 
 import logging
 import threading
@@ -62,7 +63,13 @@ class Periodic:
             self._context.counts.add("unavailable")
             if self._failures == 1:
                 log.warning("%s: the control plane does not answer: %s", self._name, error.message)
-        except (KilonovaError, DriverError, OSError):
+        except KilonovaError as error:
+            # The control plane's own words: where this was asked says no more.
+            self._failures += 1
+            self._context.counts.add(f"{self._name}_failed")
+            if self._context.complaints.is_due(error.message):
+                log.warning("%s is refused by the control plane: %s", self._name, error.message)
+        except (DriverError, OSError):
             self._failures += 1
             self._context.counts.add(f"{self._name}_failed")
             log.exception("%s failed", self._name)

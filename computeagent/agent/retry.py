@@ -1,12 +1,18 @@
 """Waiting for a control plane that does not answer: again and again, ever slower, never in step with others."""
 
+import logging
 import random
 from collections.abc import Callable
 from typing import TypeVar
 
+from computeagent.agent.complaints import Complaints
 from controlplane.kernel.errors import Unavailable
 
 Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
+
+AWAY = "the control plane is away"
+"""One line a minute for all that is tried again, whatever each try says of itself: addresses in memory differ."""
 
 
 def jittered_s(seconds: float) -> float:
@@ -25,6 +31,7 @@ class Retry:
     def __init__(self, *, stopping: Callable[[], bool], pause: Callable[[float], object]) -> None:
         self._stopping = stopping
         self._pause = pause
+        self._complaints = Complaints()
 
     @property
     def is_stopping(self) -> bool:
@@ -45,4 +52,6 @@ class Retry:
                 failures += wait_s is None
                 if self._stopping() or (wait_s is None and failures == tries):
                     raise
+                if self._complaints.is_due(AWAY):
+                    log.warning("trying again, because the control plane is away: %s", error.message)
             self._pause(backoff_s(failures) if wait_s is None else jittered_s(wait_s))

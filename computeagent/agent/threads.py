@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from computeagent.agent.ownership import HostOwnershipLost
+
 log = logging.getLogger(__name__)
 
 
@@ -41,6 +43,8 @@ class ThreadGroup:
         try:
             body()
             failed = not may_end
+        except HostOwnershipLost as error:  # no defect: its reason is all there is to say
+            cause = str(error)
         except BaseException as error:  # whatever it is, the process ends of it
             cause = f"thread {name} died: {type(error).__name__}: {error}"
             if not self._stopping.is_set():

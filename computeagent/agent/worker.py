@@ -58,9 +58,10 @@ class Worker:
             return context.retry.call(take, tries=TAKE_TRIES)
         except Unavailable:
             context.counts.add("unavailable")
-        except KilonovaError:
+        except KilonovaError as error:
             context.counts.add("take_failed")
-            log.exception("work %s could not be taken", wakeup.work_id)
+            if context.complaints.is_due(error.message):
+                log.warning("work %s could not be taken: %s", wakeup.work_id, error.message)
         return None
 
     def _serve(self, held: HeldLease) -> None:

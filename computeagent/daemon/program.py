@@ -70,16 +70,9 @@ def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -
     """The control plane over HTTP, enrolled where it was not yet. Raises KilonovaError that says what to do."""
     # Before a token is traded: its secret would take the place of the other host's.
     host_name_require(given.state.absolute(), given.host)
-    address = ControlPlaneAddress(given.control_plane, given.ca_file, given.cert_file, given.key_file)
-    secret = SecretFile(given.state.absolute())
+    address, secret = _address(given), SecretFile(given.state.absolute())
     if secret.read() is None:
-        if not given.enrol_token:
-            raise Invalid(
-                f"Host {given.host} is not enrolled. Ask the control plane for a token (there: manage.py agent_enrol "
-                f"--host {given.host}) and give it as --enrol-token.",
-                field="enrol_token",
-            )
-        _enrol(address, secret, given, pause, tries=ENROL_TRIES)
+        enrol_of_arguments(given, pause)
     elif given.enrol_token:
         # For a host that was revoked. A token of an earlier start is used up, and whatever a cut left is ended by the
         # first rotation, so in either case the agent goes on.
@@ -88,6 +81,22 @@ def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -
         except (Forbidden, Unavailable) as error:
             log.info("the secret of an earlier start stays: %s", error.message)
     return http_conductor(address, secret)
+
+
+def enrol_of_arguments(given: Namespace, pause: Callable[[float], object]) -> None:
+    """Trade the token for the secret of the host. Raises KilonovaError that says what to do."""
+    if not given.enrol_token:
+        raise Invalid(
+            f"Host {given.host} is not enrolled. Ask the control plane for a token (there: manage.py agent_enrol "
+            f"--host {given.host}) and give it as --enrol-token.",
+            field="enrol_token",
+        )
+    host_name_require(given.state.absolute(), given.host)
+    _enrol(_address(given), SecretFile(given.state.absolute()), given, pause, tries=ENROL_TRIES)
+
+
+def _address(given: Namespace) -> ControlPlaneAddress:
+    return ControlPlaneAddress(given.control_plane, given.ca_file, given.cert_file, given.key_file)
 
 
 def _enrol(

@@ -32,7 +32,7 @@ class SecretFile:
         if waiting is not None:
             return waiting
         made = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
-        self._next.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._next.parent.mkdir(parents=True, exist_ok=True, mode=0o711)  # QEMU passes
         part = self._next.with_name(self._next.name + ".part")
         part.unlink(missing_ok=True)
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

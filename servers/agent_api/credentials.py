@@ -66,7 +66,7 @@ def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
 
 def enrolment_command(enrolment: Enrolment, url: str) -> str:
     """What a person runs on the hypervisor, in one line."""
-    words = ("python", "-m", "computeagent", "--control-plane", url, "--host", enrolment.host)
+    words = ("kilonova-agent", "--control-plane", url, "--host", enrolment.host)
     return shlex.join([*words, "--enrol-token", enrolment.token])
 
 

@@ -11,7 +11,7 @@ from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
-from controlplane.kernel.errors import Fenced, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, Unavailable
 
 
 @dataclass
@@ -51,7 +51,8 @@ class InstanceRow:
 
 
 class ConductorDouble:
-    """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable."""
+    """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable,
+    `refusal` is why every call is refused."""
 
     def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
         self.changed = threading.Condition(threading.RLock())
@@ -60,6 +61,7 @@ class ConductorDouble:
         self.pending_wakeups: list[WorkWakeup] = []
         self.sends_wakeups = True
         self.away = False
+        self.refusal = ""
         self.is_grouped = True
         self.group_allows = True
         self.fail_heartbeat: Exception | None = None
@@ -343,6 +345,8 @@ class ConductorDouble:
     def _reach(self) -> None:
         if self.away:
             raise Unavailable("the control plane is away")
+        if self.refusal:
+            raise Conflict(self.refusal)
 
     def _registration(self, host: str) -> Registration:
         said = Registration(f"service-{host}", self.node_uuid, False, self.report_interval_s, self.lease_s)

@@ -8,6 +8,7 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.work import WorkKind
 from controlplane.infra.log_lines import ContextFilter
+from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.conftest import World, eventually, guest_spec
 
 
@@ -59,3 +60,30 @@ def test_failed_verb_is_logged_with_its_reason(world: World, recorded: Recording
     eventually(lambda: recorded.of("destroy", guest.uuid))
     (line,) = recorded.of("spawn", guest.uuid)
     assert line.getMessage().endswith("s: no such machine type")
+
+
+def test_refused_agent_says_the_reason_once_and_ends_without_a_traceback(
+    world: World, recorded: RecordingHandler
+) -> None:
+    world.conductor = ConductorDouble(report_interval_s=1.0)
+    running = world.start()
+    eventually(lambda: len(world.conductor.reports) > 1)
+    world.conductor.refusal = "This secret was revoked."
+    assert running.exit_code() == 1
+    counts = running.agent.context.counts
+    refused = [one for one in recorded.records if "This secret was revoked." in one.getMessage()]
+    assert [one.levelname for one in refused] == ["WARNING", "CRITICAL"]
+    assert not any(one.exc_info for one in recorded.records)
+    ticks = ("own-work", "power", "console", "resources", "usage", "wakeups")
+    assert sum(counts[f"{name}_failed"] for name in ticks) > 1
+    # With back-off from 0.2 s on, at most three tries a thread in the second until the heartbeat.
+    assert all(counts[f"{name}_failed"] <= 4 for name in ticks)
+
+
+def test_agent_that_reaches_nobody_at_its_start_says_so_once(world: World, recorded: RecordingHandler) -> None:
+    world.conductor.away = True
+    world.start()
+    eventually(lambda: len([one for one in recorded.records if "the control plane is away" in one.getMessage()]) == 1)
+    world.conductor.away = False
+    eventually(lambda: world.conductor.heartbeats > 0)
+    assert len([one for one in recorded.records if "trying again" in one.getMessage()]) == 1

@@ -1,0 +1,26 @@
+"""What the log is told of a control plane that refuses or is away, so that many tries are few lines."""
+
+import threading
+import time
+from collections.abc import Callable
+
+SAY_AGAIN_S = 60.0
+
+
+class Complaints:
+    """What the log was told of late, so that a refusal that every thread hears again and again is one line a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, float] = {}
+
+    def is_due(self, reason: str) -> bool:
+        """Whether the log was not told this for a minute; it counts as told now."""
+        now = self._clock()
+        with self._lock:
+            self._last = {each: at for each, at in self._last.items() if now - at < SAY_AGAIN_S}
+            if reason in self._last:
+                return False
+            self._last[reason] = now
+            return True

@@ -1,0 +1,46 @@
+"""The configurations below install/: the programs that read them take them. What they do is tried end to end."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.processes import ROOT
+from tests.fixtures.proxies import EXAMPLE_MACHINES, Caddy, Nginx, Proxy, certificates_make
+
+AGENT = ROOT / "install/agent"
+
+
+@pytest.mark.parametrize("is_mutual", [False, True], ids=["public", "mutual"])
+@pytest.mark.parametrize("kind", [Nginx, Caddy])
+def test_proxy_takes_its_configuration(kind: type[Proxy], is_mutual: bool, tmp_path: Path) -> None:
+    certificates = certificates_make(tmp_path / "tls")
+    done = kind(tmp_path / "proxy", certificates, EXAMPLE_MACHINES, is_mutual=is_mutual).check()
+    assert done.returncode == 0, done.stderr
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    text = (AGENT / "kilonova-agent.service").read_text()
+    assert "\nExecStart=/opt/kilonova-agent/bin/kilonova-agent @/etc/kilonova/agent.conf\n" in text
+    if shutil.which("systemd-analyze") is None:  # nothing here can read a unit; a hypervisor's systemd does
+        return
+    unit = tmp_path / "kilonova-agent.service"
+    unit.write_text(text.replace("/opt/kilonova-agent/bin/kilonova-agent", "/bin/true"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, [line for line in done.stderr.splitlines() if unit.name in line]) == (0, [])
+
+
+def test_example_options_are_options(agent_venv: Path, tmp_path: Path) -> None:
+    """Those that are commented out too; the agent ends for want of a token, not for an option that it does not know."""
+    config = tmp_path / "agent.conf"
+    example = (AGENT / "agent.conf").read_text()
+    lines = re.findall(r"^(?:# )?([a-z-]+ = .*)$", example, flags=re.MULTILINE)
+    assert len(lines) >= 7
+    config.write_text("\n".join([*lines, f"state = {tmp_path}"]))
+    program = str(agent_venv / "bin/kilonova-agent")
+    done = subprocess.run([program, f"@{config}"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "agent_enrol --host hv-7" in done.stderr) == (1, True), done.stderr
