@@ -72,7 +72,8 @@
   }
 
   function looked(event) {
-    const known = seen.get(event.detail.elt?.id), status = event.detail.xhr?.status ?? 0, now = Date.now();
+    // The event comes from a parent where the part was replaced: who asked stands in the request.
+    const known = seen.get(event.detail.requestConfig?.elt?.id), status = event.detail.xhr?.status ?? 0, now = Date.now();
     if (!known?.isBusy) return;
     known.isBusy = false;
     known.mayAt = now + Math.max(REST_MS, SLOW * (now - known.lookedAt));
