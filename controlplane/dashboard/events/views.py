@@ -31,6 +31,6 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponseBase:
         refused["Retry-After"] = str(error.extra["wait_s"])
         return refused
     response = StreamingHttpResponse(body, content_type="text/event-stream; charset=utf-8")
-    response["Cache-Control"] = "no-store"
+    response["Cache-Control"] = "no-store, no-transform"  # a proxy that compresses would wait for more
     response["X-Accel-Buffering"] = "no"  # nginx: hand on each event as it comes
     return response
