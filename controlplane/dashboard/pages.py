@@ -7,6 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django_htmx.http import HttpResponseClientRedirect
@@ -20,17 +21,17 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import KilonovaError
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, Caller, P], HttpResponse]
+View = Callable[Concatenate[HttpRequest, Caller, P], HttpResponseBase]
 # More than any name that people search for.
 LONGEST_FILTER = 255
 
 
-def page(action: str) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P], HttpResponse]]:
+def page(action: str) -> Callable[[View[P]], Callable[Concatenate[HttpRequest, P], HttpResponseBase]]:
     """A page that needs a log-in and the policy's `action`. The view gets the caller; refusals become a page."""
 
-    def decorate(view: View[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    def decorate(view: View[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         @functools.wraps(view)
-        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return _to_login(request)
             try:

@@ -6,6 +6,7 @@ from controlplane.dashboard import favicon
 from controlplane.dashboard.capacity import views as capacity
 from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
+from controlplane.dashboard.events import views as events
 from controlplane.dashboard.hosts import enrolment, removal
 from controlplane.dashboard.hosts import views as hosts
 from controlplane.dashboard.instances import views as instances
@@ -27,6 +28,7 @@ urlpatterns = [
     path("logout/", session.sign_out, name="logout"),
     path("project/", session.project_switch, name="project-switch"),
     path("theme/", session.theme_switch, name="theme-switch"),
+    path("events/", events.events, name="events"),
     path("", overview.overview, name="overview"),
     path("instances/", instances.instance_list, name="instances"),
     path("instances/create/", instances.instance_create, name="instance-create"),

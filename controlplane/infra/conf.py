@@ -1,4 +1,4 @@
-"""The one way from `settings.KILONOVA` to the options of an app, and the settings of `/metrics`.
+"""The one way from `settings.KILONOVA` to the options of an app, and the settings of `/metrics` and of streams.
 
 `settings.KILONOVA` maps the environment name of every setting to its value (controlplane.settings fills it). Code reads
 it through the function of its app's `conf.py` alone. A test that needs another value replaces the mapping as a whole:
@@ -73,3 +73,19 @@ class MetricsOptions:
 def metrics_options() -> MetricsOptions:
     """The options as settings have them now."""
     return options_now(MetricsOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How many pages a web process tells of changes. Those that find no place look by themselves."""
+
+    streams_max: int = setting(2000, "Open pages that one web process tells of changes (server-sent events); 0: none.")
+    streams_check_s: float = setting(
+        25.0, "Seconds between two looks whether a page's owner is still logged in, with the same rights.", min_value=1
+    )
+    streams_per_user: int = setting(20, "Open pages of one user that one web process tells of changes.", min_value=1)
+
+
+def stream_options() -> StreamOptions:
+    """The options as settings have them now."""
+    return options_now(StreamOptions)

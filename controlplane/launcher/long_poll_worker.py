@@ -4,6 +4,8 @@ A poll is judged in a thread, as any request. Then its connection is parked with
 wake-up comes, its time is over, or the agent hangs up; only then a thread answers it. Large answers (images) are sent
 by threads of their own. All other requests are served as by gunicorn itself. This knows the insides of `ThreadWorker`,
 so gunicorn is pinned to a major version.
+
+A stream of events is begun by a view, in a thread; from the end of its first words on, the loop holds it (`streams`).
 """
 
 import io
@@ -15,13 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from controlplane.infra.event_streams import STREAM_PATH, places_offered
 from controlplane.launcher.large_answers import LargeAnswer, large_answers_raised
+from controlplane.launcher.streams import HandedOver, Stream, StreamOffer, StreamRoom, Streams
 
 if TYPE_CHECKING:
+    from controlplane.infra.event_streams import Feed, MayGoOn
     from servers.agent_door.wakeups import LongPoll
 
 _PARKED: Any = object()
@@ -50,6 +55,9 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
         # Both are touched by the main thread alone, but for the one entry that a thread makes of its own connection.
         self._begun: dict[int, Parked] = {}
         self._parked: dict[int, Parked] = {}
+        self._begun_streams: dict[int, Stream] = {}
+        self._stream_room = StreamRoom()
+        self._streams = Streams(self._stream_room, self)
 
     def load_wsgi(self) -> None:
         """The application; what it says of long polls can be imported once it is loaded."""
@@ -63,6 +71,8 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         """In a thread. A poll that has to wait is parked; one that is refused, or has its answer, is served."""
+        if req.path == STREAM_PATH:
+            return self._begin_stream(req, conn)
         if req.path != self._long_polls.LONG_POLL_PATH:
             try:
                 return super().handle_request(req, conn)
@@ -77,6 +87,22 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
             return super().handle_request(req, conn)
         self._begun[id(conn)] = Parked(conn, req, poll, time.monotonic() + poll.timeout_s)
         return _PARKED
+
+    def _begin_stream(self, req: Any, conn: Any) -> Any:
+        """In a thread: the request is served as any. Where its answer is a stream, the loop goes on with it."""
+        if not self.alive:
+            return super().handle_request(req, conn)
+        offer, stream = StreamOffer(self._stream_room), None
+        try:
+            with places_offered(offer):
+                return super().handle_request(req, conn)
+        except HandedOver:
+            feed, may_go_on = cast("tuple[Feed, MayGoOn]", offer.taken)
+            stream = self._begun_streams[id(conn)] = Stream(conn, feed, may_go_on, is_chunked=req.version > (1, 0))
+            return _PARKED
+        finally:
+            if offer.taken is not None and stream is None:  # its client left while its head was written
+                self._stream_room.leave(offer.taken[0].owner)
 
     def _keepalive_after(self, conn: Any, keepalive: Any) -> Any:
         is_over = keepalive is not _PARKED and keepalive is not _SENT_ELSEWHERE
@@ -105,6 +131,11 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
         if result is not _PARKED:
             super().finish_request(conn, fs)
             return
+        if (stream := self._begun_streams.pop(id(conn), None)) is not None:
+            self._streams.hold(stream)
+            if not self.alive:
+                self._streams.close()
+            return
         parked = self._parked[id(conn)] = self._begun.pop(id(conn))
         conn.sock.setblocking(False)
         self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._hung_up, parked))
@@ -113,12 +144,18 @@ class LongPollWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no type
     def murder_pending(self) -> None:
         """In the main thread, once a second at least: polls whose time is over are answered too."""
         super().murder_pending()
+        self._streams.tick()
         now = time.monotonic()
         for parked in [one for one in self._parked.values() if one.until <= now]:
             self._wake(parked)
 
+    def wait_for_and_dispatch_events(self, timeout: float) -> None:
+        """In the main thread."""
+        super().wait_for_and_dispatch_events(self._streams.longest_wait_s(timeout))
+
     def _cap_keepalive(self, deadline: float) -> None:
-        """A worker that stops answers all who wait: they come again, to another."""
+        """A worker that stops answers all who wait, and ends its streams: they come again, to another."""
+        self._streams.close()
         for parked in list(self._parked.values()):
             self._wake(parked)
         super()._cap_keepalive(deadline)

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from computeagent.conf import HostSettings
 from controlplane.identity.conf import IdentityOptions
-from controlplane.infra.conf import MetricsOptions
+from controlplane.infra.conf import MetricsOptions, StreamOptions
 from controlplane.kernel.settings import Setting, Value, options_from, settings_of
 from controlplane.notifications.conf import NotificationOptions
 from controlplane.settings.installation import InstallationOptions
@@ -35,6 +35,7 @@ APP_OPTIONS: "tuple[type[DataclassInstance], ...]" = (
     SchedulingOptions,
     ServerOptions,
     MetricsOptions,
+    StreamOptions,
     HostSettings,
 )
 """All whose values stand in `settings.KILONOVA`."""

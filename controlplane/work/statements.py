@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from controlplane.infra.db import later_sql, later_value, now_sql, uuid_value
+from controlplane.work.hints import WORK, changed
 from controlplane.work.host_ownership import OWNED_SQL, Ownership
 from controlplane.work.models import Work, WorkState
 
@@ -68,6 +69,8 @@ def rows_insert(rows: Sequence[Work], *, deadlines_s: Sequence[float]) -> set[UU
             who = uuid_value(row.pk), row.queue, row.kind, uuid_value(row.subject)
             parameters += [*who, row.max_attempts, row.request_id, json.dumps(row.arguments), later_value(deadline_s)]
         written |= _ids(_insert_text(connection.vendor, len(chunk)), parameters)
+    if written:
+        changed(WORK)
     return written
 
 
@@ -83,7 +86,10 @@ def rows_take(
         return []
     parameters = [owner, later_value(lease_s), *wanted, *([queue] if queue else []), *_owner_values(ownership)]
     text = _take_text(connection.vendor, len(wanted), bool(queue), ownership is not None)
-    return list(Work.objects.raw(text, parameters))
+    taken = list(Work.objects.raw(text, parameters))
+    if taken:
+        changed(WORK)
+    return taken
 
 
 def row_take_again(
@@ -117,7 +123,10 @@ def rows_finish(
     for one, outcome in sorted(ended.items(), key=itemgetter(0)):
         held += [*_values(one), json.dumps(outcome)]
     text = _finish_text(connection.vendor, len(ended), ownership is not None)
-    return _ids(text, [state.value, *held, *_owner_values(ownership)])
+    finished = _ids(text, [state.value, *held, *_owner_values(ownership)])
+    if finished:
+        changed(WORK)
+    return finished
 
 
 def _owner_values(ownership: Ownership | None) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.kernel.ids import parse_uuid
 from controlplane.work.conf import work_options
+from controlplane.work.hints import WORK, changed
 from controlplane.work.host_ownership import Ownership, owned
 from controlplane.work.models import Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
@@ -187,6 +188,7 @@ def work_release(*, lease: WorkLease, error: str) -> None:
         outcome={"error": error[:2000]},
         updated_at=Now(),
     )
+    changed(WORK)
 
 
 def work_give_back(*, lease: WorkLease, reason: str) -> None:
@@ -194,7 +196,7 @@ def work_give_back(*, lease: WorkLease, reason: str) -> None:
 
     The number of the attempt stays used, since a number is a right to write; one more may be made instead.
     """
-    changed = _mine(lease).update(
+    is_mine = _mine(lease).update(
         state=WorkState.WAITING,
         max_attempts=F("max_attempts") + 1,
         lease_until=None,
@@ -203,8 +205,9 @@ def work_give_back(*, lease: WorkLease, reason: str) -> None:
         outcome={"error": reason[:2000]},
         updated_at=Now(),
     )
-    if not changed:
+    if not is_mine:
         raise _fenced(lease)
+    changed(WORK)
 
 
 def works_give_back(*, leases: Iterable[WorkLease], reason: str) -> None:
@@ -269,13 +272,16 @@ def work_cancel(*, subject: uuid.UUID, kinds: tuple[str, ...] = ()) -> int:
     rows = Work.objects.filter(subject=subject, state__in=OPEN_STATES)
     if kinds:
         rows = rows.filter(kind__in=kinds)
-    return rows.update(
+    cancelled = rows.update(
         state=WorkState.CANCELLED,
         finished_at=Now(),
         lease_until=None,
         attempt=F("attempt") + 1,
         updated_at=Now(),
     )
+    if cancelled:
+        changed(WORK)
+    return cancelled
 
 
 def open_work_subjects(*, subjects: list[uuid.UUID]) -> set[uuid.UUID]:

@@ -120,7 +120,9 @@ def row_lease(lease: AgentLease, ownership: Ownership | None = None) -> RowLease
 
 def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
     work_context = lease.work_context
-    return StepReport(StepTrack(work_context.action_id, work_context.number, work_context.host), tuple(ended))
+    subject = row_lease(lease).subject
+    track = StepTrack(work_context.action_id, work_context.number, work_context.host, subject)
+    return StepReport(track, tuple(ended))
 
 
 class DatabaseConductor:

@@ -19,6 +19,7 @@ from computeagent.protocol.names import require_host_name
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound
+from controlplane.work.hints import changed, host_topic
 from servers.agent_api.host_ownership import (
     host_ownership_admit,
     host_ownership_remove,
@@ -102,6 +103,7 @@ def credential_set(*, host: str, secret_digest: str) -> None:
             host=host, defaults={**now, "revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None}
         )
         host_ownership_admit(host=host)
+        changed(host_topic(host))
 
 
 def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None:
@@ -110,14 +112,15 @@ def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None
     mine = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
     if mine.filter(digest=secret_digest).exists():
         return
-    changed = mine.filter(digest=old_digest).update(
+    is_rotated = mine.filter(digest=old_digest).update(
         digest=secret_digest,
         previous_digest=F("digest"),
         previous_until=now_plus(PREVIOUS_SECRET_S),
         rotated_at=Now(),
     )
-    if not changed:
+    if not is_rotated:
         raise Forbidden(f"This is not the secret of the agent of host {host}.")
+    changed(host_topic(host))
     log.info("the agent of host %s has a new secret", host)
 
 
@@ -132,6 +135,7 @@ def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
         if not rows.update(revoked_at=Now(), revoked_by_id=user_id, previous_until=None):
             raise NotFound(f"Host {host} has no agent's secret that could be revoked.")
         host_ownership_revoke(host=host)
+        changed(host_topic(host))
     log.warning("user %s revoked the secret of the agent of host %s", user_id or "-", host)
 
 

@@ -94,18 +94,18 @@ def test_without_an_image_the_form_says_what_is_missing(people: People, as_perso
     assert "There is no active image" in as_person(people.member).get("/instances/create/").text
 
 
-def test_the_list_asks_again_only_while_something_changes(people: People, as_person: AsPerson) -> None:
+def test_the_list_asks_often_only_while_something_changes(people: People, as_person: AsPerson) -> None:
     client = as_person(people.member)
     create(people.member)
     during = client.get("/instances/", headers=HTMX).text
     pump()
     finish_builds()
 
-    assert "hx-trigger" in during
-    assert "hx-trigger" not in client.get("/instances/", headers=HTMX).text
+    assert 'data-live="2"' in during
+    assert 'data-live="30"' in client.get("/instances/", headers=HTMX).text
 
 
-def test_the_page_asks_again_only_while_the_instance_changes(people: People, as_person: AsPerson) -> None:
+def test_the_page_asks_often_only_while_the_instance_changes(people: People, as_person: AsPerson) -> None:
     client = as_person(people.member)
     made = create(people.member)[0]
     during = client.get(f"/instances/{made.pk}/", headers=HTMX).text
@@ -113,8 +113,8 @@ def test_the_page_asks_again_only_while_the_instance_changes(people: People, as_
     finish_builds()
     after = client.get(f"/instances/{made.pk}/", headers=HTMX).text
 
-    assert "hx-trigger" in during
-    assert "hx-trigger" not in after
+    assert 'data-live="1" data-quiet="5"' in during
+    assert 'data-live="30" data-quiet="30"' in after
     assert "<html" not in after
 
 

@@ -103,13 +103,13 @@ def test_decisions_are_filtered_by_outcome(people: People, as_person: AsPerson) 
     assert found == {"selected": 1, "no_valid_host": 1, "nonsense": 0}
 
 
-def test_the_overview_asks_again_only_while_something_is_under_way(people: People, as_person: AsPerson) -> None:
+def test_the_overview_asks_often_only_while_something_is_under_way(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     quiet = client.get("/").text
     create(people.member)
 
-    assert "hx-trigger" not in quiet
-    assert "hx-trigger" in client.get("/").text
+    assert 'data-live="30"' in quiet
+    assert 'data-live="2"' in client.get("/").text
 
 
 def test_the_overview_shows_what_the_images_of_the_project_take(people: People, as_person: AsPerson) -> None:

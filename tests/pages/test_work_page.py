@@ -153,10 +153,11 @@ def test_filter_that_makes_no_sense_is_told_and_finds_nothing(
     assert "web-0" not in answer.text
 
 
-def test_live_part_is_asked_for_alone_while_something_is_open(admin: Client, build: Work) -> None:
+def test_live_part_is_asked_for_alone_and_often_while_something_is_open(admin: Client, build: Work) -> None:
     part = admin.get("/work/?kind=build", headers={"HX-Request": "true"}).text
-    assert part.startswith('<div id="work-live" hx-get="/work/?kind=build" hx-trigger="every 5s"')
-    assert "hx-trigger" not in admin.get("/work/?state=done", headers={"HX-Request": "true"}).text
+    assert part.startswith('<div id="work-live" hx-get="/work/?kind=build" hx-trigger="look"')
+    assert 'data-live="5"' in part
+    assert 'data-live="30"' in admin.get("/work/?state=done", headers={"HX-Request": "true"}).text
 
 
 def test_retry_sends_a_wakeup_and_comes_back_to_the_filtered_list(admin: Client, build: Work) -> None:

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from controlplane.dashboard.hosts.outcome_rows import host_outcome_rows
-from controlplane.dashboard.pages import filter_text, page, show
+from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from scheduling.decisions.selectors.host_record import host_record
@@ -34,7 +34,8 @@ def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
         nodes = nodes.filter(host__icontains=wanted)
     here = Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"page": here, "hosts": host_overviews(here.object_list), "name": wanted}
-    return show(request, caller, "dashboard/host_list.html", "hosts", **context)
+    template = "dashboard/host_rows.html" if is_htmx(request) else "dashboard/host_list.html"
+    return show(request, caller, template, "hosts", **context)
 
 
 @require_safe
@@ -50,7 +51,8 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
         "outcomes": host_outcome_rows(record),
         "credential": credential_of_host(shown.host),
     }
-    return show(request, caller, "dashboard/host_detail.html", "hosts", **context)
+    template = "dashboard/host_live.html" if is_htmx(request) else "dashboard/host_detail.html"
+    return show(request, caller, template, "hosts", **context)
 
 
 @require_POST

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.work.hints import HOSTS, changed
 from scheduling.errors import HostInUse, ZoneConflict
 from scheduling.fleet.services.providers import host_aggregates_mirror
 from scheduling.models import Aggregate, AggregateHost, HostMapping
@@ -91,6 +92,7 @@ def _locked(aggregate_id: UUID) -> Aggregate:
 
 def _touch(aggregate: Aggregate) -> None:
     Aggregate.objects.filter(id=aggregate.id).update(updated_at=Now())
+    changed(HOSTS)
 
 
 def _check_name(name: str) -> None:

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
 from controlplane.work.conf import work_options
+from controlplane.work.hints import HOSTS, changed, host_topic
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.cells import CELL1_ID
@@ -81,7 +82,9 @@ def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | Non
     }
     if min(wanted.values()) < 0:
         raise Invalid("Nothing is taken less than 0 times.", field="usage")
-    ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted).update(**wanted, updated_at=Now())
+    rows = ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted)
+    if rows.update(**wanted, updated_at=Now()):
+        changed(HOSTS, host_topic(host))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ def host_delete(*, host: str) -> HostDeleted:
         emit_service_updates(DELETE, services)
         for model in (BuildFailures, ComputeNode, Service, HostMapping):
             model._default_manager.filter(host=host).delete()
+        changed(HOSTS, host_topic(host))
     return HostDeleted(tuple(node.id for node in nodes), providers, aggregates)
 
 
@@ -159,11 +163,13 @@ def _node_write(service: Service, report: HostReport) -> ComputeNode:
             host=service.host,
         )
     if node is None:
+        changed(HOSTS, host_topic(service.host))  # in the transaction of the whole registration
         return ComputeNode.objects.create(service=service, host=service.host, **wanted)
-    changed = {name: value for name, value in wanted.items() if getattr(node, name) != value}
-    if changed:
-        ComputeNode.objects.filter(id=node.id).update(**changed, updated_at=Now())
-        for name, value in changed.items():
+    new = {name: value for name, value in wanted.items() if getattr(node, name) != value}
+    if new:
+        ComputeNode.objects.filter(id=node.id).update(**new, updated_at=Now())
+        changed(HOSTS, host_topic(service.host))
+        for name, value in new.items():
             setattr(node, name, value)
     return node
 

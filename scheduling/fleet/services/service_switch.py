@@ -3,6 +3,7 @@
 from django.db.models.functions import Now
 
 from controlplane.kernel.errors import NotFound
+from controlplane.work.hints import HOSTS, changed, host_topic
 from scheduling.fleet.services.notifications import CHANGE, emit_service_updates
 from scheduling.fleet.services.providers import node_status_disabled
 from scheduling.models import COMPUTE_BINARY, ComputeNode, Service
@@ -31,4 +32,5 @@ def service_update(host: str, **values: object) -> Service:
         raise NotFound(f"There is no compute service on host {host[:255]}.", field="host")
     service = rows.get()
     emit_service_updates(CHANGE, [service])
+    changed(HOSTS, host_topic(host))
     return service

@@ -32,6 +32,7 @@ from servers.instances.domain.instance_rules import (
     zone_parse,
 )
 from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.hints import requests_changed
 from servers.instances.services.legacy_group import legacy_group_store
 from servers.instances.services.request_parts import (
     devices_requested,
@@ -171,6 +172,7 @@ def _rows_write(caller: Caller, wanted: InstanceCreate, parts: _Parts, count: in
         for index, name in enumerate(names)
     ]
     BuildRequest.objects.bulk_create(requests)
+    requests_changed(requests)
     RequestSpec.objects.bulk_create(
         RequestSpec(
             instance_uuid=one.instance_uuid,

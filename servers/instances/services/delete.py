@@ -25,6 +25,7 @@ from servers.instances.actions.table import DELETE
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.hints import requests_changed
 from servers.instances.services.journal import (
     StepReport,
     action_close,
@@ -76,6 +77,7 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
     request = BuildRequest.objects.select_for_update().filter(instance_uuid=instance_id).first()
     if request is None or not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
         return False
+    requests_changed([request])
     claims_free([instance_id])
     _traces_remove(instance_id)
     emit_pending_deletion(pending_instance(request), caller)

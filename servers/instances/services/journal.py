@@ -15,6 +15,7 @@ from controlplane.infra.db import later_sql, later_value, now_sql, placeholders,
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
 from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
+from servers.instances.services.hints import instance_changed, journey_changed
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
 STEP_MAX = 60
@@ -46,6 +47,7 @@ class StepTrack:
     action_id: int
     attempt: int
     host: str
+    instance_id: uuid.UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def action_open(
     *, instance_id: uuid.UUID, action: str, user_id: uuid.UUID | None, project_id: uuid.UUID, work: Work | None
 ) -> InstanceAction:
     """Write the row of an action that begins."""
-    return InstanceAction.objects.create(
+    opened = InstanceAction.objects.create(
         instance_uuid=instance_id,
         action=action,
         request_id=current_request_id(),
@@ -72,6 +74,8 @@ def action_open(
         work_id=work.pk if work else None,
         started_at=Now(),
     )
+    instance_changed(instance_id, project_id=project_id)
+    return opened
 
 
 BUILD_ACTIONS = (CREATE.name, SCHEDULE_AGAIN.name)
@@ -84,18 +88,21 @@ def action_close(*, instance_id: uuid.UUID, actions: tuple[str, ...], result: st
     words = _clean(message)
     with connection.cursor() as cursor:
         cursor.execute(text, [result, words, uuid_value(instance_id), *actions])
+    journey_changed(instance_id)
 
 
 def actions_cancel(*, instance_id: uuid.UUID, message: str) -> None:
     """End every open action, because something stronger took over."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
     rows.update(finished_at=Now(), result="cancelled", message=message)
+    journey_changed(instance_id)
 
 
 def actions_fail(*, instance_id: uuid.UUID, message: str) -> None:
     """End every open action, because nobody works on it any more."""
     rows = InstanceAction.objects.filter(instance_uuid=instance_id, finished_at__isnull=True)
     rows.update(finished_at=Now(), result="error", message=message)
+    journey_changed(instance_id)
 
 
 def action_take_up(*, instance_id: uuid.UUID, action: str, project_id: uuid.UUID, work: Work) -> None:
@@ -127,6 +134,7 @@ def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str 
         values += [*of, begins]
     with connection.cursor() as cursor:
         cursor.execute(_STEPS_WRITE.format(rows=", ".join(rows)), values)
+    journey_changed(track.instance_id)
 
 
 def _clean(text: str) -> str:
@@ -152,6 +160,7 @@ def step_failed(*, instance_id: uuid.UUID, name: str, error: str) -> None:
             result="error",
             details=error[:4000],
         )
+        journey_changed(instance_id)
 
 
 def step_hung(*, instance_id: uuid.UUID, name: str, attempt: int, host: str, since: datetime, error: str) -> None:
@@ -173,12 +182,14 @@ def step_hung(*, instance_id: uuid.UUID, name: str, attempt: int, host: str, sin
                 "details": error[:4000],
             },
         )
+        journey_changed(instance_id)
 
 
 def steps_cut(*, instance_id: uuid.UUID, error: str) -> None:
     """End all open steps: the work they belong to ended without them."""
     rows = InstanceActionEvent.objects.filter(action__instance_uuid=instance_id, finished_at__isnull=True)
-    rows.update(finished_at=Now(), result="error", details=error[:4000])
+    if rows.update(finished_at=Now(), result="error", details=error[:4000]):
+        journey_changed(instance_id)
 
 
 def attempt_open(*, instance_id: uuid.UUID, number: int, host: str) -> AttemptRecord:
@@ -190,6 +201,7 @@ def attempt_close(*, instance_id: uuid.UUID, outcome: str, reason: str = "") -> 
     """How the open attempt ended."""
     with connection.cursor() as cursor:
         cursor.execute(_ATTEMPT_CLOSE.format(now=now_sql()), [outcome, _clean(reason[:4000]), uuid_value(instance_id)])
+    journey_changed(instance_id)
 
 
 def fault_record(
@@ -204,3 +216,4 @@ def fault_record(
         step=step[:60],
         host=host,
     )
+    journey_changed(instance_id)

@@ -22,6 +22,7 @@ from servers.instances.domain.notification_payload import States
 from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.hints import requests_changed
 from servers.instances.services.journal import action_open
 from servers.instances.services.notifications import emit_return_to_pending
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
@@ -122,6 +123,7 @@ def _row_replace(instance: Instance, request: BuildRequest, spec: RequestSpec) -
     if not rows.get(Instance._meta.label):
         raise Conflict("The instance changed at this very moment. Look again.")
     request.save(force_insert=True)
+    requests_changed([request])
     RequestSpec.objects.filter(pk=spec.pk).update(reservation_id=request.reservation_id, updated_at=Now())
     InstanceMapping.objects.filter(instance_uuid=instance.pk).update(cell_id=None, updated_at=Now())
 

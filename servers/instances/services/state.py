@@ -15,13 +15,14 @@ from django.db.models.functions import Now
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
 from controlplane.identity.domain import Caller
-from controlplane.infra.db import now_sql, uuid_value
+from controlplane.infra.db import now_sql, uuid_of, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.host_ownership import Ownership, owned
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.refusal import action_refusal
 from servers.instances.actions.table import ActionRule
 from servers.instances.domain.transitions import FIRST_STATES, task_sources, vm_sources
+from servers.instances.services.hints import instance_changed
 from servers.instances.services.notifications import emit_state_changes
 from servers.models import Instance
 from servers.states import DELETING_TASKS, TaskState, VmState
@@ -96,12 +97,17 @@ def _is_written(
     ]
     with emit_state_changes([instance_id]), connection.cursor() as cursor:
         cursor.execute(text, [*values, uuid_value(instance_id)])
-        return bool(cursor.rowcount)
+        written = cursor.fetchone()
+    if written is not None:
+        project_id, host = written
+        instance_changed(instance_id, project_id=uuid_of(project_id), host=host)
+    return written is not None
 
 
 _FIELDS = {field.name: field for field in Instance._meta.concrete_fields}
 _UPDATE = (
     "UPDATE servers_instance SET {assignments}, updated_at = {{now}}, generation = generation + 1 WHERE {conditions}"
+    " RETURNING project_id, host"
 )
 
 
@@ -195,6 +201,8 @@ def instances_insert(instances: Sequence[Instance], *, vm_state: VmState, task_s
         # By the database's clock, as all that is compared with it.
         instance.task_since = Now() if task_state else None
     Instance.objects.bulk_create(instances)
+    for instance in instances:
+        instance_changed(instance.pk, project_id=instance.project_id, host=instance.host)
 
 
 def guest_seen_set(instance: Instance, ownership: Ownership | None, **seen: Any) -> bool:
@@ -203,4 +211,7 @@ def guest_seen_set(instance: Instance, ownership: Ownership | None, **seen: Any)
     It is recorded only while the instance is idle and as it was read, and while whoever says so owns the host.
     """
     rows = Instance.objects.filter(pk=instance.pk, generation=instance.generation, task_state=TaskState.NONE)
-    return bool(rows.filter(owned(ownership)).update(generation=instance.generation + 1, **seen))
+    is_written = bool(rows.filter(owned(ownership)).update(generation=instance.generation + 1, **seen))
+    if is_written:
+        instance_changed(instance.pk, project_id=instance.project_id, host=instance.host)
+    return is_written

@@ -1,0 +1,1 @@
+"""Streams that tell open pages of changes."""
