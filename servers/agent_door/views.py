@@ -31,7 +31,7 @@ from controlplane.infra.api.errors import body, kernel_body, status_of
 from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, Throttled, TooLarge
 from servers.agent_api import OwnConnections, database_reached
 from servers.agent_api.connection import DatabaseConductor
-from servers.agent_api.credentials import credential_rotate, enrolment_redeem
+from servers.agent_api.credentials import agent_version_accepted, credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import own_heartbeat_s
@@ -104,6 +104,8 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if verb.name in STREAMED:
         return agent_downloads().response(asker.host, lambda: conductor.image_chunks(**arguments))
     answer = getattr(conductor, verb.name)(**arguments)
+    if verb.name == "void_leases":  # an agent begins: one that was too old is so no more
+        agent_version_accepted(host=asker.host)
     if isinstance(answer, WorkOrder):
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):
