@@ -18,6 +18,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agentcredential',
             name='refused_version',
-            field=models.CharField(blank=True, help_text="The agents' protocol that it spoke when it was refused for being too old or too new; empty: it fits.", max_length=20),
+            field=models.CharField(blank=True, help_text='The protocol that it spoke when it was refused as too old or too new; empty: it fits.', max_length=20),
         ),
     ]

@@ -40,7 +40,7 @@ class AgentCredential(UuidKeyed):
     refused_version = models.CharField(
         max_length=20,
         blank=True,
-        help_text="The agents' protocol that it spoke when it was refused for being too old or too new; empty: it fits.",
+        help_text="The protocol that it spoke when it was refused as too old or too new; empty: it fits.",
     )
     refused_at = models.DateTimeField(null=True, blank=True)
 
