@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from computeagent.conf import HostSettings
-from computeagent.daemon.arguments import ConfigFileParser, agent_arguments_add
+from computeagent.daemon.arguments import NO_CONTROL_PLANE, ConfigFileParser, agent_arguments_add
 from computeagent.daemon.log_lines import log_to_stderr
 from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments, enrol_of_arguments
 from controlplane.kernel.errors import KilonovaError
@@ -32,11 +32,9 @@ def main(arguments: list[str]) -> int:
         "--enrol-only", action="store_true", help="Trade the token for this host's secret and end: a service follows."
     )
     given = parser.parse_args(arguments)
-    given.control_plane = given.control_plane or os.environ.get("KILONOVA_URL", "")
-    given.enrol_token = given.enrol_token or os.environ.get("KILONOVA_ENROL_TOKEN", "")
     given.state = given.state or STATE
     if not given.control_plane:
-        parser.error("--control-plane must say where the control plane is, such as https://cloud.example.org")
+        parser.error(NO_CONTROL_PLANE)
     log_to_stderr()
     try:
         settings = _settings()

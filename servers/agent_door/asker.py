@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible, secret_digest
 from controlplane.kernel.errors import Conflict, Forbidden
 from controlplane.kernel.ids import parse_uuid
-from servers.agent_api import OwnConnections, database_reached
+from servers.agent_api import database_reached
 from servers.agent_api.credentials import agent_version_refused, credential_host
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Asker:
 def asker_of(headers: Mapping[str, str]) -> Asker:
     """By the headers of a request, their names in any case. One query. Raises SecretRefused, Unavailable."""
     digest = _digest(headers)
-    with database_reached(OwnConnections()):
+    with database_reached():
         host = credential_host(digest) if digest else None
     if host is None:
         log.warning("a secret was refused that is no agent's, or was revoked")
@@ -51,7 +51,7 @@ def require_version(headers: Mapping[str, str]) -> None:
     """Raises Incompatible for an agent that is more than one release away, which is noted for its host."""
     version = headers.get(VERSION_HEADER)
     if not is_compatible(version):
-        with database_reached(OwnConnections()):
+        with database_reached():
             agent_version_refused(secret_digest=_digest(headers), version=version or "none")
         raise Incompatible(incompatible_words(version))
 
