@@ -53,6 +53,8 @@ class DoorProxy:
         self.alter_answer: Callable[[str, bytes], bytes] = lambda _verb, body: body
         self.passed: Counter[str] = Counter()
         """Requests that were answered, by verb."""
+        self.timed_out: Counter[str] = Counter()
+        """Requests whose answer was not waited for any longer, by verb."""
         self._armed: dict[str, Strike] = {}
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -112,6 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._break_off(strike, answer)
         except TimeoutError:
+            proxy.timed_out[verb] += 1
             self._gateway_page(504, "Gateway Time-out")
         except (OSError, http.client.HTTPException):
             self._gateway_page(502, "Bad Gateway")

@@ -22,7 +22,8 @@ from tests.drill.faults.fault import (
 from tests.drill.names import IMAGES
 from tests.drill.stage import SETTINGS, Stage
 
-POLL_LIMIT_S = 1.0
+POLL_LIMIT_S = 3.0
+"""Shorter than an agent's polls, which are 5 s here."""
 POLLS_CUT_FOR_S = 14.0
 BUILT_S = 10.0
 DOWN_S = float(SETTINGS["SERVICE_DOWN_TIME_S"])
@@ -77,7 +78,9 @@ def buffered(stage: Stage) -> Evidence:
 
 
 def polls_cut(stage: Stage) -> Evidence:
-    """Every poll ends in a page that says 504: heartbeats keep the hosts up, and work is heard of none the less."""
+    """A poll that waits for long ends in a page that says 504: hosts stay up, agents come to wait for less, and work is
+    heard of none the less.
+    """
     took = []
     with behind_proxy(stage, poll_limit_s=POLL_LIMIT_S) as proxy, Silences(stage).watched() as silences:
         began = time.monotonic()
@@ -87,10 +90,13 @@ def polls_cut(stage: Stage) -> Evidence:
                 took.append(until(partial(is_active, stage, uid), BUILT_S, f"{uid} is ACTIVE"))
                 expect(runs_on(stage, uid) == [host], f"it runs on {host}")
             time.sleep(1.0)
-        polls = proxy.passed["wakeups"]
+        answered, cut = proxy.passed["wakeups"], proxy.timed_out["wakeups"]
+        time.sleep(POLLS_CUT_FOR_S)
+        waited, cut_then = proxy.passed["wakeups"] - answered, proxy.timed_out["wakeups"] - cut
     said = "was answered with HTTP 504, not by the control plane"
     expect(said in log_of(stage, "agent-t1"), "the agent's log says what answered it")
-    return {"active_s": took, "polls_answered": polls, "longest_silence_s": silences.expect_below(DOWN_S)}
+    expect(waited > cut_then, f"with nothing to do, {waited} polls were waited out and {cut_then} were cut")
+    return {"active_s": took, "waited_out": waited, "cut": cut_then, "longest_silence_s": silences.expect_below(DOWN_S)}
 
 
 FAULTS = (
