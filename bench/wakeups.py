@@ -2,10 +2,11 @@
 
     python -m bench.wakeups [--databases sqlite postgresql redis] [--times 100] [--idle-s 30]
 
-One conductor (2 workers) and one agent with the fake driver run as they do in an installation. Latency: work is
-written for the conductor (a reservation with nothing left in it) and for the agent (a reboot), one after the other;
-the time from the end of COMMIT to `started_at` of its row. Cost: nobody asks for anything, and the statements that
-each of the two sends are counted in PostgreSQL's log (BEGIN and COMMIT apart); on SQLite those of one waiting bell.
+One conductor (2 workers), the web server and one agent with the fake driver run as they do in an installation.
+Latency: work is written for the conductor (a reservation with nothing left in it) and for the agent (a reboot), one
+after the other; the time from the end of COMMIT to `started_at` of its row. Cost: nobody asks for anything, and the
+statements that conductor and web server (for the agent) send are counted in PostgreSQL's log (BEGIN and COMMIT apart);
+on SQLite those of one that waits for wake-ups.
 """
 
 import argparse
@@ -28,9 +29,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev")
 
 from bench.select_destinations import DurablePostgres  # noqa: E402
 from tests.fixtures.processes import Processes  # noqa: E402
-from tests.fixtures.servers import RedisServer  # noqa: E402
+from tests.fixtures.servers import RedisServer, free_port  # noqa: E402
 
 DATABASES = ("sqlite", "postgresql", "redis")
+HOST = "hv"
+NO_DATABASE = {"DATABASE_URL": "", "REDIS_URL": "", "SECRET_KEY": ""}
 
 
 class NamingPostgres(DurablePostgres):
@@ -61,6 +64,11 @@ def named(env: dict[str, str], name: str) -> dict[str, str]:
     return env if url.startswith("sqlite") else {**env, "DATABASE_URL": f"{url}?application_name={name}"}
 
 
+def agent_state(env: dict[str, str]) -> Path:
+    """The agent's directory, where `prepare` puts its secret."""
+    return Path(env["KILONOVA_STATE"]) / "agents" / HOST
+
+
 def measured(database: str, options: argparse.Namespace) -> dict[str, Any]:
     """Start everything, measure in a child of its own (Django's settings are read once), stop everything."""
     with tempfile.TemporaryDirectory() as directory, environment(database, Path(directory)) as env:
@@ -70,8 +78,12 @@ def measured(database: str, options: argparse.Namespace) -> dict[str, Any]:
         try:
             subprocess.run([*command, "--part", "prepare"], cwd=ROOT, env={**os.environ, **env}, check=True)
             processes.manage("conductor", "--workers", "2", env=named(env, "conductor"))
-            agent = ("compute_agent", "--host", "hv", "--libvirt-uri", "fake:///hv?memory=1")
-            processes.manage(*agent, env=named(env, "agent"))
+            port = str(free_port())
+            processes.python("-m", "tests.drill.entry", "tests.drill.programs:web", port, env=named(env, "web"))
+            door = ("--control-plane", f"http://127.0.0.1:{port}", "--state", str(agent_state(env)))
+            processes.python(
+                "-m", "computeagent", "--host", HOST, "--libvirt-uri", "fake:///hv?memory=1", *door, env=NO_DATABASE
+            )
             child = subprocess.run(
                 [*command, "--part", "measure"], cwd=ROOT, env={**os.environ, **env}, check=True, stdout=subprocess.PIPE
             )
@@ -108,7 +120,7 @@ def main() -> None:
         from bench.wakeups_measure import Measure, prepare  # noqa: PLC0415 - needs Django
 
         if options.part == "prepare":
-            prepare()
+            prepare(HOST, agent_state(dict(os.environ)))
         else:
             print(json.dumps(Measure(options.times, options.idle_s).all()))
         return

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_user
 from controlplane.launcher import seed
+from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol
 from controlplane.work.models import NamedLease, Work
 from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
@@ -30,12 +31,13 @@ SETTLE_S = 8.0
 WARM_UP = 5
 
 
-def prepare() -> None:
-    """Tables, a flavor, an image."""
+def prepare(host: str, agent_state: Path) -> None:
+    """Tables, a flavor, an image, and an agent that is enrolled."""
     seed.database_migrate()
     seed.admin_prepare(None)
     seed.flavors_prepare()
     seed.placeholder_image_prepare(settings.STATE_DIR / "cache")
+    hypervisor_enrol(Hypervisor(host=host, uri="", state_dir=agent_state, image_cache=agent_state))
 
 
 class Measure:
@@ -92,7 +94,7 @@ class Measure:
         with log.open("rb") as file:
             file.seek(at)
             text = file.read().decode(errors="replace")
-        counts: dict[str, Counter[str]] = {"agent": Counter(), "conductor": Counter()}
+        counts: dict[str, Counter[str]] = {"web": Counter(), "conductor": Counter()}
         for who, verb, rest in LOG_LINE.findall(text):
             if verb.rstrip(";") not in AROUND and who in counts:
                 counts[who][_short(verb, rest)] += 1

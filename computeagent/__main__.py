@@ -2,21 +2,19 @@
 nothing of Django.
 """
 
-import logging
 import os
 import sys
 import time
 from pathlib import Path
 
 from computeagent.conf import HostSettings
-from computeagent.daemon.arguments import ConfigFileParser, agent_arguments_add
+from computeagent.daemon.arguments import NO_CONTROL_PLANE, ConfigFileParser, agent_arguments_add
+from computeagent.daemon.log_lines import log_to_stderr
 from computeagent.daemon.program import agent_of_arguments, agent_serve, conductor_of_arguments, enrol_of_arguments
 from controlplane.kernel.errors import KilonovaError
-from controlplane.kernel.request_scope import current_request_id
 from controlplane.kernel.settings import options_from, settings_of
 
 STATE = Path("/var/lib/kilonova/agent")
-LINE = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
 
 
 def main(arguments: list[str]) -> int:
@@ -34,12 +32,10 @@ def main(arguments: list[str]) -> int:
         "--enrol-only", action="store_true", help="Trade the token for this host's secret and end: a service follows."
     )
     given = parser.parse_args(arguments)
-    given.control_plane = given.control_plane or os.environ.get("KILONOVA_URL", "")
-    given.enrol_token = given.enrol_token or os.environ.get("KILONOVA_ENROL_TOKEN", "")
     given.state = given.state or STATE
     if not given.control_plane:
-        parser.error("--control-plane must say where the control plane is, such as https://cloud.example.org")
-    _log_to_stderr()
+        parser.error(NO_CONTROL_PLANE)
+    log_to_stderr()
     try:
         settings = _settings()
         if given.enrol_only:
@@ -65,18 +61,6 @@ def _settings() -> HostSettings:
         for one in settings_of(HostSettings).values()
     }
     return options_from(HostSettings, values)
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(LINE))
-    handler.addFilter(_with_request_id)
-    logging.basicConfig(level=os.environ.get("LOG_LEVEL", "INFO"), handlers=[handler])
-
-
-def _with_request_id(record: logging.LogRecord) -> bool:
-    record.request_id = current_request_id()
-    return True
 
 
 if __name__ == "__main__":

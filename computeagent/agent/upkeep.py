@@ -6,11 +6,12 @@ import threading
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
+from computeagent.agent.poll_wait import PollWait
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, InstanceOnHost
 from computeagent.protocol.hosts import HostUsage, Registration
 from computeagent.protocol.power import PowerState
-from controlplane.kernel.errors import Fenced, NotFound
+from controlplane.kernel.errors import Fenced, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Upkeep:
         # From the count to the end of its write, so that no older count is written over a newer one.
         self._usage_lock = threading.Lock()
         self._reported_usage: HostUsage | None = None
+        self._poll_wait = PollWait(context.options.wakeup_wait_s)
 
     def register(self) -> None:
         """Report what this host is and has, and how much of it is taken."""
@@ -155,7 +157,14 @@ class Upkeep:
     def wait_for_wakeups(self) -> None:
         """Wait for wake-ups, and pass them on. A host that is forced down takes no work."""
         context = self._context
-        for wakeup in context.conductor.wakeups(host=context.host, timeout_s=context.options.wakeup_wait_s):
+        began = context.clock()
+        try:
+            wakeups = context.conductor.wakeups(host=context.host, timeout_s=self._poll_wait.seconds)
+        except Unavailable:
+            self._poll_wait.was_cut(context.clock() - began)
+            raise
+        self._poll_wait.was_answered(context.clock() - began)
+        for wakeup in wakeups:
             if not self._is_forced_down:
                 context.inbox.put(wakeup)
 

@@ -1,5 +1,6 @@
 """The options of an agent, the same for `python -m computeagent` and `manage.py compute_agent`."""
 
+import os
 import socket
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
@@ -11,7 +12,7 @@ from controlplane.kernel.errors import Invalid
 
 
 def agent_arguments_add(parser: ArgumentParser) -> None:
-    """Options; every one has a default, but for the control plane where there is no database."""
+    """Options; every one has a default but the control plane, unless the environment names it (KILONOVA_URL)."""
     parser.add_argument(
         "--host", type=_host, default=socket.gethostname(), help="Name of this host (default: hostname)."
     )
@@ -29,11 +30,15 @@ def agent_arguments_add(parser: ArgumentParser) -> None:
     parser.add_argument("--keep-orphans", action="store_true", help="Never remove guests that no instance explains.")
     host_arguments_add(parser)
     door = parser.add_argument_group("control plane")
-    door.add_argument("--control-plane", default="", metavar="URL", help="Its address: https://cloud.example.org.")
-    door.add_argument("--enrol-token", default="", metavar="TOKEN", help="One-time token, for a first start.")
+    url, token = os.environ.get("KILONOVA_URL", ""), os.environ.get("KILONOVA_ENROL_TOKEN", "")
+    door.add_argument("--control-plane", default=url, metavar="URL", help="Its address: https://cloud.example.org.")
+    door.add_argument("--enrol-token", default=token, metavar="TOKEN", help="One-time token, for a first start.")
     door.add_argument("--ca-file", default="", metavar="PEM", help="Certificates to trust instead of the system's.")
     door.add_argument("--cert-file", default="", metavar="PEM", help="The agent's own certificate, for mutual TLS.")
     door.add_argument("--key-file", default="", metavar="PEM", help="The key of that certificate.")
+
+
+NO_CONTROL_PLANE = "--control-plane must say where the control plane is, such as https://cloud.example.org"
 
 
 class ConfigFileParser(ArgumentParser):

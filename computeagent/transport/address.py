@@ -17,14 +17,15 @@ MAX_CONNECTIONS = 16
 @dataclass(frozen=True, slots=True)
 class ControlPlaneAddress:
     """`url` is that of the control plane, with a path where it has one; `ca_file` holds the certificates to trust
-    instead of the system's, `cert_file` and `key_file` the agent's own for mutual TLS. A proxy comes from HTTP_PROXY,
-    HTTPS_PROXY and NO_PROXY.
+    instead of the system's, `cert_file` and `key_file` the agent's own for mutual TLS. After `answer_s` without a byte
+    of an answer, none is waited for any more. A proxy comes from HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
     """
 
     url: str
     ca_file: str = ""
     cert_file: str = ""
     key_file: str = ""
+    answer_s: float = ANSWER_S
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -40,7 +41,7 @@ class ControlPlaneAddress:
     def pool(self) -> urllib3.PoolManager:
         """Kept connections, safe to share between threads. Nothing is tried again here: the agent does."""
         options: dict[str, Any] = {
-            "timeout": urllib3.Timeout(connect=CONNECT_S, read=ANSWER_S),
+            "timeout": urllib3.Timeout(connect=CONNECT_S, read=self.answer_s),
             "retries": False,
             "maxsize": MAX_CONNECTIONS,
             "ca_certs": self.ca_file or None,

@@ -23,11 +23,12 @@ from computeagent.protocol.wire import (
     secret_digest,
     verbs,
 )
-from computeagent.transport.address import ANSWER_S, CONNECT_S, ControlPlaneAddress
+from computeagent.transport.address import CONNECT_S, ControlPlaneAddress
 from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel import errors
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, KilonovaError, Unavailable
 from controlplane.kernel.ids import is_request_id
+from controlplane.kernel.kill_points import Injected, reach
 from controlplane.kernel.request_scope import REQUEST_ID_HEADER, current_request_id
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ def enrol(address: ControlPlaneAddress, secret: SecretFile, *, host: str, token:
     """
     digest = secret_digest(secret.next_secret())
     body = encode({"host": host, "token": token, "secret_digest": digest})
-    HttpConductor(address, secret).ask(ENROL, body, timeout_s=ANSWER_S)
+    HttpConductor(address, secret).ask(ENROL, body)
     secret.take_next()
 
 
@@ -95,12 +96,12 @@ class HttpConductor:
 
     def _call(self, verb: Verb, **arguments: Any) -> Any:
         # A long poll is answered when its time is over at the latest.
-        timeout_s = ANSWER_S + float(arguments.get("timeout_s", 0.0))
-        return verb.answer_of(self.ask(verb, encode(arguments), timeout_s=timeout_s).data)
+        wait_s = float(arguments.get("timeout_s", 0.0))
+        return verb.answer_of(self.ask(verb, encode(arguments), wait_s=wait_s).data)
 
     def _stream(self, verb: Verb, *, offset: int = 0, **arguments: Any) -> Iterator[bytes]:
         """The bytes, begun again where they were cut. Errors of the verb itself come at once, as with others."""
-        answer = self.ask(verb, encode({**arguments, "offset": offset}), timeout_s=ANSWER_S, is_streamed=True)
+        answer = self.ask(verb, encode({**arguments, "offset": offset}), is_streamed=True)
         return self._pieces(verb, answer, offset, arguments)
 
     def _pieces(
@@ -122,21 +123,27 @@ class HttpConductor:
             finally:
                 answer.release_conn()
             body = encode({**arguments, "offset": offset})
-            answer = self.ask(verb, body, timeout_s=ANSWER_S, is_streamed=True)
+            answer = self.ask(verb, body, is_streamed=True)
 
-    def ask(self, verb: Verb, body: bytes, *, timeout_s: float, is_streamed: bool = False) -> urllib3.BaseHTTPResponse:
-        """One request. Raises what the verb raises; Unavailable when no answer came, or none of the control plane's."""
+    def ask(
+        self, verb: Verb, body: bytes, *, wait_s: float = 0.0, is_streamed: bool = False
+    ) -> urllib3.BaseHTTPResponse:
+        """One request, whose answer may come `wait_s` later than others. Raises what the verb raises; Unavailable when
+        no answer came, or none of the control plane's.
+        """
         try:
+            reach(f"computeagent.transport.{verb.name}:before")
             answer = self._pool.request(
                 "POST",
                 self._address.path_of(PREFIX + verb.name),
                 body=body,
                 headers=self._headers(),
-                timeout=urllib3.Timeout(connect=CONNECT_S, read=timeout_s),
+                timeout=urllib3.Timeout(connect=CONNECT_S, read=self._address.answer_s + wait_s),
                 preload_content=not is_streamed,
                 redirect=False,
             )
-        except urllib3.exceptions.HTTPError as error:
+            reach(f"computeagent.transport.{verb.name}:after")
+        except (urllib3.exceptions.HTTPError, Injected) as error:
             raise Unavailable(f"the control plane does not answer: {error}") from error
         if answer.status == 200:
             return answer
@@ -161,7 +168,7 @@ class HttpConductor:
                 return
             body = encode({"secret_digest": secret_digest(self._secret.next_secret())})
             try:
-                self.ask(ROTATE, body, timeout_s=ANSWER_S)
+                self.ask(ROTATE, body)
             except Unavailable:
                 raise
             except (DoorRefused, Forbidden):

@@ -16,10 +16,10 @@ from servers.models import AgentCredential, AgentEnrolment
 class AgentCredentialAdmin(ReadOnlyAdmin):
     """Secrets by host: never themselves, only what became of them."""
 
-    list_display = ["host", "enrolled_at", "rotated_at", "revoked_at"]
-    list_filter = ["enrolled_at", "revoked_at"]
+    list_display = ["host", "enrolled_at", "rotated_at", "revoked_at", "refused_version"]
+    list_filter = ["enrolled_at", "revoked_at", "refused_at"]
     search_fields = ["host"]
-    fields = ["host", "enrolled_at", "rotated_at", "revoked_at", "revoked_by_id"]
+    fields = ["host", "enrolled_at", "rotated_at", "revoked_at", "revoked_by_id", "refused_version", "refused_at"]
     actions = ["revoke"]
 
     @destructive(

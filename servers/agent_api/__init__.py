@@ -1,6 +1,7 @@
-"""The control plane's end of the agents' Protocol, in-process, over services and selectors."""
+"""The control plane's end of the agents' Protocol, over services and selectors. Tests ask it in-process, agents by the
+door.
+"""
 
 from servers.agent_api.connection import conductor_connect, database_reached
-from servers.agent_api.connections import Connections, OwnConnections, SharedConnections
 
-__all__ = ["Connections", "OwnConnections", "SharedConnections", "conductor_connect", "database_reached"]
+__all__ = ["conductor_connect", "database_reached"]

@@ -1,4 +1,4 @@
-"""`DatabaseConductor`: each verb is a service or a selector, on a connection that is lent to the calling thread."""
+"""`DatabaseConductor`: each verb is a service or a selector, on the calling thread's own connection."""
 
 import functools
 import uuid
@@ -31,7 +31,6 @@ from controlplane.work.work import (
 )
 from scheduling.fleet.services.hosts import host_register, host_usage_report, service_heartbeat
 from scheduling.topology.selectors.claims import topologies_of_instances
-from servers.agent_api.connections import Connections, OwnConnections
 from servers.agent_api.console_log import console_logs_store
 from servers.agent_api.group_check import group_refusal
 from servers.agent_api.guest_spec import guest_spec
@@ -55,24 +54,22 @@ from servers.repair.services.task_heal import lost_tasks_heal
 
 P = ParamSpec("P")
 R = TypeVar("R")
-VITAL = frozenset({"host_own", "heartbeat", "renew"})
-"""By these an agent keeps its place: no other call may hold them up."""
 
 NOBODY = uuid.UUID(int=0)
 OWNER_MAX = 200
 
 
-def conductor_connect(connections: Connections | None = None) -> "DatabaseConductor":
-    """The conductor of this installation, on connections of the calling threads unless others are given."""
-    return DatabaseConductor(connections or OwnConnections())
+def conductor_connect() -> "DatabaseConductor":
+    """The conductor of this installation, in-process: what tests ask."""
+    return DatabaseConductor()
 
 
 @contextmanager
-def database_reached(connections: Connections, *, is_vital: bool = False) -> Iterator[None]:
-    """On a lent connection; a database that is away becomes Unavailable."""
+def database_reached() -> Iterator[None]:
+    """On a connection that is alive as far as is known; a database that is away becomes Unavailable."""
     try:
-        with connections.lent(is_vital=is_vital):
-            yield
+        close_old_connections()
+        yield
     except (OperationalError, InterfaceError) as error:
         raise Unavailable(f"the database does not answer: {error}") from error
 
@@ -80,12 +77,11 @@ def database_reached(connections: Connections, *, is_vital: bool = False) -> Ite
 def _reaching(
     verb: "Callable[Concatenate[DatabaseConductor, P], R]",
 ) -> "Callable[Concatenate[DatabaseConductor, P], R]":
-    """On a lent connection. Conflicts and things that are not there are told as they are."""
-    is_vital = verb.__name__ in VITAL
+    """Conflicts and things that are not there are told as they are."""
 
     @functools.wraps(verb)
     def call(conductor: "DatabaseConductor", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with database_reached(conductor.connections, is_vital=is_vital):
+        with database_reached():
             return verb(conductor, *args, **kwargs)
 
     return call
@@ -128,9 +124,8 @@ def _step_report(lease: AgentLease, ended: Sequence[StepEnd]) -> StepReport:
 class DatabaseConductor:
     """See `computeagent.protocol.conductor.Conductor` for what each verb promises."""
 
-    def __init__(self, connections: Connections, ownership: Ownership | None = None) -> None:
+    def __init__(self, ownership: Ownership | None = None) -> None:
         """`ownership`: who must own the host for a write to take effect, where that was told before."""
-        self.connections = connections
         self._waiters: dict[str, WakeupWaiter] = {}
         self._ownership = ownership
 
@@ -183,7 +178,7 @@ class DatabaseConductor:
         host_usage_report(host=host, usage=usage, ownership=self._ownership)
 
     def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
-        """See Conductor. Called from one thread only: a waiter belongs to it, and it waits on no lent connection."""
+        """See Conductor. Called from one thread only: a waiter belongs to it."""
         close_old_connections()
         waiter = self._waiters.get(host) or self._waiters.setdefault(host, waiter_open(compute_queue(host)))
         return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in waiter.wait(timeout_s))
@@ -236,7 +231,7 @@ class DatabaseConductor:
         image_id = self._image_of(lease)
         if image_id is None:
             raise NotFound("The instance was made without an image.")
-        with database_reached(self.connections):
+        with database_reached():
             return image_chunks(image_id, offset=offset)
 
     @_leased

@@ -7,6 +7,7 @@ asks for the same trade again, and it has the same effect.
 import logging
 import re
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -16,6 +17,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
+from computeagent.protocol.wire import PROTOCOL_VERSION
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound
@@ -39,6 +41,8 @@ _HOST_OF_DIGEST = """
 SELECT host FROM servers_agentcredential
  WHERE revoked_at IS NULL AND (digest = %s OR (previous_digest = %s AND previous_until > {now}))
 """
+VERSION_MAX = 20
+REFUSAL_NOTED_S = 60.0
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -98,10 +102,9 @@ def credential_set(*, host: str, secret_digest: str) -> None:
     require_host_name(host)
     _require_digest(secret_digest)
     now = {"digest": secret_digest, "previous_digest": "", "previous_until": None, "revoked_at": None}
+    fresh = {"revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None, "refused_version": "", "refused_at": None}
     with transaction.atomic():
-        AgentCredential.objects.update_or_create(
-            host=host, defaults={**now, "revoked_by_id": None, "enrolled_at": Now(), "rotated_at": None}
-        )
+        AgentCredential.objects.update_or_create(host=host, defaults={**now, **fresh})
         host_ownership_admit(host=host)
         changed(host_topic(host))
 
@@ -149,6 +152,42 @@ def credential_remove(*, host: str) -> None:
 def _enrolments_end(host: str) -> None:
     """Used ones too: the trade of one could else be asked for again, and bring the secret back."""
     AgentEnrolment.objects.filter(host=host, expires_at__gt=Now()).update(expires_at=Now())
+
+
+def agent_version_refused(*, secret_digest: str, version: str) -> None:
+    """Note that the agent with this secret was refused for the protocol that it speaks. At most once a minute, as it
+    will ask again and again; nothing for a secret that is nobody's.
+    """
+    said = version[:VERSION_MAX]
+    lately = Q(refused_version=said, refused_at__gt=now_plus(-REFUSAL_NOTED_S))
+    rows = AgentCredential.objects.filter(digest=secret_digest, revoked_at__isnull=True)
+    if rows.exclude(lately).update(refused_version=said, refused_at=Now()):
+        log.warning(
+            "the agent of host %s was refused: it speaks version %s", rows.values_list("host", flat=True)[0], said
+        )
+
+
+def agent_version_accepted(*, host: str) -> None:
+    """The agent of this host fits. One UPDATE, which writes only where it did not before."""
+    AgentCredential.objects.filter(host=host, refused_at__isnull=False).update(refused_version="", refused_at=None)
+
+
+def agent_refusals(hosts: Collection[str]) -> dict[str, str]:
+    """Of these hosts, those whose agent is locked out, and why, for people. One query."""
+    rows = AgentCredential.objects.filter(host__in=list(hosts))
+    return {row.host: words for row in rows if (words := refusal_words(row))}
+
+
+def refusal_words(credential: AgentCredential) -> str:
+    """Why the agent with this secret is locked out; empty when it is not."""
+    if credential.revoked_at is not None:
+        return "The secret of its agent was revoked. The host may be enrolled again."
+    if credential.refused_at is not None:
+        return (
+            f"Its agent is refused: it speaks version {credential.refused_version} of the agents' protocol, and this "
+            f"control plane version {PROTOCOL_VERSION}. They may be one apart. Upgrade whichever is older."
+        )
+    return ""
 
 
 def credential_of_host(host: str) -> AgentCredential | None:

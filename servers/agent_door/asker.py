@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from computeagent.protocol.wire import AGENT_HEADER, VERSION_HEADER, incompatible_words, is_compatible, secret_digest
 from controlplane.kernel.errors import Conflict, Forbidden
 from controlplane.kernel.ids import parse_uuid
-from servers.agent_api import OwnConnections, database_reached
-from servers.agent_api.credentials import credential_host
+from servers.agent_api import database_reached
+from servers.agent_api.credentials import agent_version_refused, credential_host
 
 log = logging.getLogger(__name__)
 BEARER = "Bearer "
@@ -38,10 +38,9 @@ class Asker:
 
 def asker_of(headers: Mapping[str, str]) -> Asker:
     """By the headers of a request, their names in any case. One query. Raises SecretRefused, Unavailable."""
-    header = headers.get("Authorization", "")
-    digest = secret_digest(header.removeprefix(BEARER))
-    with database_reached(OwnConnections()):
-        host = credential_host(digest) if header.startswith(BEARER) else None
+    digest = _digest(headers)
+    with database_reached():
+        host = credential_host(digest) if digest else None
     if host is None:
         log.warning("a secret was refused that is no agent's, or was revoked")
         raise SecretRefused("This secret is no agent's: it was revoked, or its host was removed. Enrol the host again.")
@@ -49,10 +48,17 @@ def asker_of(headers: Mapping[str, str]) -> Asker:
 
 
 def require_version(headers: Mapping[str, str]) -> None:
-    """Raises Incompatible for an agent that is more than one release away."""
+    """Raises Incompatible for an agent that is more than one release away, which is noted for its host."""
     version = headers.get(VERSION_HEADER)
     if not is_compatible(version):
+        with database_reached():
+            agent_version_refused(secret_digest=_digest(headers), version=version or "none")
         raise Incompatible(incompatible_words(version))
+
+
+def _digest(headers: Mapping[str, str]) -> str:
+    header = headers.get("Authorization", "")
+    return secret_digest(header.removeprefix(BEARER)) if header.startswith(BEARER) else ""
 
 
 def require_host(asker: Asker, host: str, verb: str) -> None:

@@ -29,9 +29,9 @@ from computeagent.protocol.wire import (
 from computeagent.protocol.work import WorkOrder
 from controlplane.infra.api.errors import body, kernel_body, status_of
 from controlplane.kernel.errors import Invalid, KilonovaError, NotFound, Throttled, TooLarge
-from servers.agent_api import OwnConnections, database_reached
+from servers.agent_api import database_reached
 from servers.agent_api.connection import DatabaseConductor
-from servers.agent_api.credentials import credential_rotate, enrolment_redeem
+from servers.agent_api.credentials import agent_version_accepted, credential_rotate, enrolment_redeem
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import own_heartbeat_s
@@ -76,13 +76,13 @@ def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
     message = message.replace(NUL, REPLACEMENT)
     if name == "enrol":
         wanted = ENROL.arguments_of(message)
-        with database_reached(OwnConnections()):
+        with database_reached():
             enrolment_redeem(host=wanted["host"], token=wanted["token"], secret_digest=wanted["secret_digest"])
         return _json(None)
     asker = asker_of(request.headers)
     if name == "rotate":
         secret_digest = ROTATE.arguments_of(message)["secret_digest"]
-        with database_reached(OwnConnections()):
+        with database_reached():
             credential_rotate(host=asker.host, old_digest=asker.secret_digest, secret_digest=secret_digest)
         return _json(None)
     verb = verbs().get(name)
@@ -100,10 +100,12 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     if verb.name == "wakeups":
         return _json(wakeups_of_host(asker, timeout_s=arguments["timeout_s"]))
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
-    conductor = DatabaseConductor(OwnConnections(), ownership)
+    conductor = DatabaseConductor(ownership)
     if verb.name in STREAMED:
         return agent_downloads().response(asker.host, lambda: conductor.image_chunks(**arguments))
     answer = getattr(conductor, verb.name)(**arguments)
+    if verb.name == "void_leases":  # an agent begins: one that was too old is so no more
+        agent_version_accepted(host=asker.host)
     if isinstance(answer, WorkOrder):
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):

@@ -16,6 +16,7 @@ from django.utils.datastructures import CaseInsensitiveMapping
 from computeagent.protocol.wire import PREFIX, verbs
 from computeagent.protocol.work import WorkWakeup
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.kill_points import reach
 from controlplane.work.wakeups import ReceivedWakeup
 from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
@@ -85,4 +86,5 @@ def wakeups_of_host(asker: Asker, *, timeout_s: float) -> list[WorkWakeup]:
         return []
     finally:
         poll.wakeups.cancel()
+    reach("servers.agent_door.wakeups:heard")
     return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in came)

@@ -37,6 +37,12 @@ class AgentCredential(UuidKeyed):
     rotated_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     revoked_by_id = models.UUIDField(null=True, blank=True, help_text="The user who revoked it; empty: a command.")
+    refused_version = models.CharField(
+        max_length=20,
+        blank=True,
+        help_text="The protocol that it spoke when it was refused as too old or too new; empty: it fits.",
+    )
+    refused_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["host"]

@@ -1,7 +1,8 @@
 """The agent of one hypervisor as a drill runs it: the product's own agent, with short intervals and an open ear.
 
-It is put together as `manage.py compute_agent` does it. Beside it, a thread answers the harness what libvirt itself
-has (`guests`), which for simulated hosts nobody outside this process could ask.
+It is put together as `python -m computeagent` does it, and knows an address and a secret of its own host alone. Beside
+it, a thread answers the harness what libvirt itself has (`guests`), which for simulated hosts nobody outside this
+process could ask.
 """
 
 import sys
@@ -12,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.agent.options import AgentOptions
+from computeagent.daemon.log_lines import log_to_stderr
 from computeagent.daemon.program import agent_make, agent_serve
 from computeagent.drivers.base import Driver
 from computeagent.drivers.factory import driver_open
-from servers.agent_api import SharedConnections, conductor_connect
+from computeagent.protocol.guests import GuestSpec
+from computeagent.transport.address import ControlPlaneAddress
+from computeagent.transport.http_conductor import http_conductor
+from computeagent.transport.secret_file import SecretFile
 from tests.drill.json_socket import serve_in_background
+from tests.drill.names import MEMORY_MIB
 
 OPTIONS = AgentOptions(
     wakeup_wait_s=5.0,
@@ -28,6 +34,8 @@ OPTIONS = AgentOptions(
     soft_reboot_grace_s=0.3,
     shutdown_s=4.0,
 )
+ANSWER_S = 2.0
+"""How long an agent waits for an answer. Those that come at all come sooner, most of the time."""
 
 
 class ControlSocket:
@@ -51,12 +59,23 @@ class ControlSocket:
         return _wrapped(driver, arguments.wrap)
 
     def answer(self, question: dict[str, Any]) -> Any:
-        """{"ask": "guests"}: uuid, name and whether it runs, of each domain; None while the driver is not open."""
-        assert question["ask"] == "guests"
+        """{"ask": "guests"}: uuid, name and whether it runs, of each domain; None while the driver is not open.
+
+        {"ask": "orphan", "uuid": ...}: start a guest that no instance explains.
+        """
         if self._driver is None:
             return None
+        if question["ask"] == "orphan":
+            return self._orphan(str(question["uuid"]))
+        assert question["ask"] == "guests"
         domains = self._driver._connection.handle().listAllDomains(0)
         return [{"uuid": one.UUIDString(), "name": one.name(), "active": bool(one.isActive())} for one in domains]
+
+    def _orphan(self, guest_uuid: str) -> str:
+        sizes = {"vcpus": 1, "memory_mib": MEMORY_MIB, "root_gib": 1, "ephemeral_gib": 0, "swap_mib": 0}
+        image = {"image_id": "", "image_checksum": "", "image_size_bytes": 0, "image_disk_format": "raw"}
+        guest = GuestSpec(uuid=guest_uuid, name="orphan", project_id=guest_uuid, **sizes, **image)  # type: ignore[arg-type]
+        return str(self._driver.spawn(guest).power_state)
 
 
 def _wrapped(driver: Driver, names: list[str]) -> Driver:
@@ -70,15 +89,23 @@ def _wrapped(driver: Driver, names: list[str]) -> Driver:
 def main(arguments: list[str]) -> int:
     """Run until SIGTERM."""
     parser = ArgumentParser()
-    for name, kind in (("host", str), ("libvirt-uri", str), ("state", Path), ("image-cache", Path), ("control", Path)):
+    for name, kind in (
+        ("host", str),
+        ("control-plane", str),
+        ("libvirt-uri", str),
+        ("state", Path),
+        ("image-cache", Path),
+        ("control", Path),
+    ):
         parser.add_argument(f"--{name}", type=kind, required=True)
     for name in ("vcpus", "memory-mib", "disk-gib"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--wrap", action="append", default=[])
     given = parser.parse_args(arguments)
+    log_to_stderr()
     control = ControlSocket()
     serve_in_background(given.control, control.answer)
-    conductor = conductor_connect(SharedConnections())
+    conductor = http_conductor(ControlPlaneAddress(given.control_plane, answer_s=ANSWER_S), SecretFile(given.state))
     problem = agent_serve(agent_make(given.host, given.state, lambda: control.open(given), OPTIONS, conductor))
     print(problem, file=sys.stderr)
     return 1

@@ -23,6 +23,7 @@ def run(program: str, arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     sys.stdout.flush()
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
-    django: Any = import_module("django")
-    django.setup()
+    if os.environ.get("DJANGO_SETTINGS_MODULE"):  # an agent has none
+        django: Any = import_module("django")
+        django.setup()
     sys.exit(run(sys.argv[1], sys.argv[2:]))

@@ -59,6 +59,15 @@ def qemu_processes(below: Path) -> Iterator[QemuProcess]:
                 yield QemuProcess(words[words.index("-uuid") + 1], command, gone)
 
 
+def qemu_pids(below: Path) -> Iterator[int]:
+    """Every QEMU of this machine that has anything below `below`, a guest or libvirt's own trial."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (path / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "qemu-system" in words[0] and any(str(below) in word for word in words):
+                yield int(path.name)
+
+
 def _deleted_files(process: Path, below: str) -> Iterator[str]:
     """Files that were made anew under it: it uses the old ones, which have no name any more."""
     for handle in (process / "fd").iterdir():

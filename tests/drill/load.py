@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,9 +87,19 @@ class Load:
     def _call(verb: Callable[..., None], *arguments: str) -> Callable[[], None]:
         return lambda: verb(*arguments)
 
-    def create(self, count: int, *, host: str = "", image: int = 0, then_delete: bool = False) -> None:
+    def create(
+        self,
+        count: int,
+        *,
+        host: str = "",
+        image: int = 0,
+        then_delete: bool = False,
+        hints: Mapping[str, str] | None = None,
+    ) -> None:
         """Ask for `count` instances, and delete them at once when told to: in whatever step they are."""
-        body = {"name": self._name(), "flavor": FLAVOR, "image": image_name(image), "min_count": count}
+        body: dict[str, Any] = {"name": self._name(), "flavor": FLAVOR, "image": image_name(image), "min_count": count}
+        if hints:
+            body["hints"] = dict(hints)
         if host:
             body["availability_zone"] = f"nova:{host}"
         made = self._ask("instances/", body)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +30,6 @@ class Process:
     program: str
     arguments: list[str]
     manager: ProcessManager
-    env: Mapping[str, str]
     log: Path
     env_extra: dict[str, str] = field(default_factory=dict)
     command: list[str] | None = None
@@ -129,7 +127,7 @@ class Process:
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
-                env={**os.environ, **self.env, **self.env_extra},
+                env={**os.environ, **self.manager.env, **self.env_extra},
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

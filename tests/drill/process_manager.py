@@ -3,9 +3,10 @@
 Starting Python with all of Django costs seconds of CPU, and a drill starts hundreds of processes. Those forked here
 are processes like any other: a session and process group of their own, killed with the process manager.
 
-    python -m tests.drill.process_manager       reads births as JSON lines, answers each with the pid
+    python -m tests.drill.process_manager control-plane     reads births as JSON lines, answers each with the pid
+    python -m tests.drill.process_manager hypervisor        the same for agents: nothing of Django is imported
 
-In the harness: `ProcessManager(env, log)`, `.birth(program, arguments, log) -> pid`, `.close()`.
+In the harness: `ProcessManager(env, log, side)`, `.spawn(program, arguments, log) -> pid`, `.close()`.
 """
 
 import json
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,29 +25,43 @@ from controlplane.launcher.die_with_parent import die_with_parent
 from tests.drill.entry import run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-KNOWN = (
-    "controlplane.urls",
-    "controlplane.wsgi",
-    "controlplane.work.cluster",
-    "controlplane.work.management.commands.conductor",
-    "computeagent.management.commands.compute_agent",
-    "computeagent.drivers.factory",
-    "gunicorn.workers.gthread",
-    "django.core.management.commands.migrate",
-    "tests.drill.agent",
-    "tests.drill.auditor",
-    "tests.drill.programs",
-    "tests.drill.seed",
-)
+
+
+class Side(StrEnum):
+    """Whose processes are forked."""
+
+    CONTROL_PLANE = "control-plane"
+    HYPERVISOR = "hypervisor"
+
+
+KNOWN = {
+    Side.CONTROL_PLANE: (
+        "controlplane.urls",
+        "controlplane.wsgi",
+        "controlplane.launcher.children",
+        "controlplane.launcher.long_poll_worker",
+        "controlplane.work.cluster",
+        "controlplane.work.management.commands.conductor",
+        "django.core.management.commands.migrate",
+        "tests.drill.auditor",
+        "tests.drill.programs",
+        "tests.drill.seed",
+    ),
+    Side.HYPERVISOR: (
+        "computeagent.drivers.libvirt.driver",
+        "tests.drill.agent",
+    ),
+}
 
 
 class ProcessManager:
     """The harness's side. `env` is laid over its own environment; the process manager dies with the harness."""
 
-    def __init__(self, env: Mapping[str, str], log: Path) -> None:
+    def __init__(self, env: Mapping[str, str], log: Path, side: Side) -> None:
+        self.env = dict(env)
         self._log = log.open("ab")
         self._process: subprocess.Popen[str] = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "tests.drill.process_manager"],
+            ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "tests.drill.process_manager", side],
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **env},
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -76,12 +92,14 @@ class ProcessManager:
         return line
 
 
-def main() -> None:
+def main(side: Side) -> None:
     """Import all, then fork on demand until the harness closes the pipe."""
-    django: Any = import_module("django")
-    django.setup()
-    for name in KNOWN:
+    if side is Side.CONTROL_PLANE:
+        django: Any = import_module("django")
+        django.setup()
+    for name in KNOWN[side]:
         import_module(name)
+    assert side is Side.CONTROL_PLANE or "django" not in sys.modules, "an agent needs nothing of Django"
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries the children
     print("ready", flush=True)
     for line in sys.stdin:
@@ -115,4 +133,4 @@ def _live(program: str, arguments: list[str], log: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main()
+    main(Side(sys.argv[1]))

@@ -5,6 +5,8 @@ import sys
 from django.core.management import execute_from_command_line
 from gunicorn.app.wsgiapp import run as gunicorn_run
 
+from controlplane.launcher.children import web_command
+
 
 def manage(arguments: list[str]) -> int:
     """`manage.py ARGUMENTS...`"""
@@ -14,7 +16,8 @@ def manage(arguments: list[str]) -> int:
 
 
 def web(arguments: list[str]) -> int:
-    """`gunicorn ARGUMENTS...`"""
-    sys.argv = ["gunicorn", *arguments]
+    """The web server of `manage.py up` on the port of the first argument."""
+    _python, _m, *command = web_command(int(arguments[0]))
+    sys.argv = command
     gunicorn_run()
     return 0

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 RANDOM_EVERY = 4
 MAX_MISSES = 2
 
+FETCH = ("computeagent.transport.image_chunks", "servers.agent_api.connection.DatabaseConductor._image_of")
 REAL_GUESTS = (
+    *FETCH,
     "computeagent.drivers.libvirt.",
     "computeagent.drivers.instance_files",
     "computeagent.drivers.image_cache",
 )
-FETCHES = ("computeagent.drivers.image_cache", "computeagent.driver.prepare_image")
+FETCHES = (*FETCH, "computeagent.drivers.image_cache", "computeagent.driver.prepare_image")
 
 
 @dataclass(frozen=True, slots=True)

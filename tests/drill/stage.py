@@ -10,10 +10,10 @@ Everything below `directory`, which must have a short name (sockets live there):
 processes (`seen`, `armed`, `fired`), `logs/NAME.log` their output, `agents/HOST` the agents' own state, `hv/` the
 hypervisors, `ears/` the sockets on which agents and auditor answer.
 
-The processes, by name in `Stage.processes`: `web` (gunicorn as `manage.py up` runs it), `conductor-0` ...,
-`agent-HOST`. Change `.command` (a whole command line), `.arguments` or `.env_extra` before `.start()`/`.restart()` to
-run something else in its place. `AgentSpec.wraps` names functions (`module:function`, Driver -> Driver) around the
-agent's driver.
+The processes, by name in `Stage.processes`: `web` (as `manage.py up` runs it), `conductor-0` ..., `agent-HOST`, which
+know the web server's address and a secret of their own and nothing else. Change `.command` (a whole command line),
+`.arguments` or `.env_extra` before `.start()`/`.restart()` to run something else in its place. `AgentSpec.wraps` names
+functions (`module:function`, Driver -> Driver) around the agent's driver.
 """
 
 import os
@@ -31,11 +31,11 @@ from typing import Any, Self
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from controlplane.kernel.kill_points import VARIABLE, file_name
 from tests.drill.client import Client
-from tests.drill.guests import HostGuests, guests_of, qemu_processes
+from tests.drill.guests import HostGuests, guests_of, qemu_pids, qemu_processes
 from tests.drill.json_socket import ask
 from tests.drill.load import Load
 from tests.drill.process import Process
-from tests.drill.process_manager import ROOT, ProcessManager
+from tests.drill.process_manager import ROOT, ProcessManager, Side
 from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
 from tests.drill.verdict import guest_faults, promise_faults, under_way
 from tests.fixtures.servers import free_port
@@ -61,6 +61,10 @@ SETTINGS = {
     "DEFAULT_QUOTA_CORES": "1000",
     "DEFAULT_QUOTA_RAM_MIB": "1000000",
 }
+NOTHING_OF_THE_CONTROL_PLANE = dict.fromkeys(
+    (*SETTINGS, "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "KILONOVA_STATE"), ""
+)
+"""An agent's environment: whatever the harness itself was started with."""
 
 
 class Environment(StrEnum):
@@ -139,19 +143,21 @@ class Stage:
         for name in ("drill/armed", "drill/seen", "drill/fired", "logs", "ears", "hv"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         self._start_servers()
-        manager = ProcessManager(self._settings, self.directory / "logs" / "nursery.log")
-        self._stack.callback(manager.close)
-        seed = self._process(manager, "seed", "tests.drill.seed:main", [])
+        manager = self._manager(Side.CONTROL_PLANE)
+        seed = self._process(
+            manager, "seed", "tests.drill.seed:main", [str(self._state_of(one)) for one in self.agents]
+        )
         seed.start()
         _wait(lambda: not seed.is_alive, START_LIMIT_S, "the seed", self)
         for path in (self.drill / "seen").iterdir():
             path.unlink()  # nobody is killed while an installation is being made
-        self._add(manager, "web", "tests.drill.programs:web", self._web())
+        self._add(manager, "web", "tests.drill.programs:web", [str(self.client.port)])
         for number in range(self._conductors):
             arguments = ["conductor", "--workers", "1"]
             self._add(manager, f"conductor-{number}", "tests.drill.programs:manage", arguments)
+        hypervisors = self._manager(Side.HYPERVISOR)
         for each in self.agents:
-            self._add(manager, f"agent-{each.host}", "tests.drill.agent:main", self._agent(each))
+            self._add(hypervisors, f"agent-{each.host}", "tests.drill.agent:main", self._agent(each))
         self._auditor = self._process(
             manager, "auditor", "tests.drill.auditor:main", [str(self._control_socket("auditor"))]
         )
@@ -175,7 +181,7 @@ class Stage:
             self._restarter.join()
         for process in self.processes.values():
             process.kill_for_good()
-        for pid in self._guest_pids():
+        for pid in qemu_pids(self.directory):
             os.kill(pid, 9)
         self._stack.close()
 
@@ -183,6 +189,7 @@ class Stage:
 
     def arm(self, point: str, action: str) -> None:
         """Have the first process that passes `point` do `action` there: kill, hang SECONDS, refuse TEXT, enospc."""
+        (self.drill / "fired" / file_name(point)).unlink(missing_ok=True)  # of an earlier time, not asked for
         fresh = self.drill / "armed" / ".fresh"
         fresh.write_text(action)
         fresh.rename(self.drill / "armed" / file_name(point))
@@ -246,8 +253,7 @@ class Stage:
         """What the hypervisors have now."""
         qemu = list(qemu_processes(self.directory))
         return [
-            guests_of(each.host, self._control_socket(each.host), self.directory / "agents" / each.host, qemu)
-            for each in self.agents
+            guests_of(each.host, self._control_socket(each.host), self._state_of(each), qemu) for each in self.agents
         ]
 
     def faults_now(self) -> list[str]:
@@ -338,17 +344,6 @@ class Stage:
                 if process.tend():
                     self.revived.append(name)
 
-    def _guest_pids(self) -> list[int]:
-        found = []
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (path / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if "qemu-system" in words[0] and any(str(self.directory) in word for word in words):
-                found.append(int(path.name))
-        return found
-
     def _start_servers(self) -> None:
         if self.env is Environment.SQLITE:
             self._settings["DATABASE_URL"] = f"sqlite:///{self.directory / 'kilonova.sqlite3'}"
@@ -359,19 +354,22 @@ class Stage:
             self.redis = self._stack.enter_context(RestartableRedis())
             self._settings["REDIS_URL"] = self.redis.url()
 
+    def _manager(self, side: Side) -> ProcessManager:
+        env = self._settings
+        if side is Side.HYPERVISOR:
+            env = {**NOTHING_OF_THE_CONTROL_PLANE, VARIABLE: str(self.drill)}
+        manager = ProcessManager(env, self.directory / "logs" / f"{side}.log", side)
+        self._stack.callback(manager.close)
+        return manager
+
     def _process(self, manager: ProcessManager, name: str, program: str, arguments: list[str]) -> Process:
-        log = self.directory / "logs" / f"{name}.log"
-        return Process(name, program, arguments, manager, self._settings, log)
+        return Process(name, program, arguments, manager, self.directory / "logs" / f"{name}.log")
+
+    def _state_of(self, each: AgentSpec) -> Path:
+        return self.directory / "agents" / each.host
 
     def _add(self, manager: ProcessManager, name: str, program: str, arguments: list[str]) -> None:
         self.processes[name] = self._process(manager, name, program, arguments)
-
-    def _web(self) -> list[str]:
-        return [
-            "controlplane.wsgi:application", "--config", "python:controlplane.launcher.web_config",
-            "--bind", f"127.0.0.1:{self.client.port}", "--worker-class", "gthread", "--workers", "1",
-            "--threads", "8", "--graceful-timeout", "3", "--no-control-socket",
-        ]  # fmt: skip
 
     def _agent(self, each: AgentSpec) -> list[str]:
         hypervisors = self.directory / "hv"
@@ -381,7 +379,8 @@ class Stage:
                 hypervisors / f"{each.host}.xml", vcpus=HOST_VCPUS, memory_mib=HOST_MEMORY_MIB, disk_gib=HOST_DISK_GIB
             )
         return [
-            "--host", each.host, "--libvirt-uri", uri, "--state", str(self.directory / "agents" / each.host),
+            "--host", each.host, "--control-plane", f"http://127.0.0.1:{self.client.port}",
+            "--libvirt-uri", uri, "--state", str(self._state_of(each)),
             "--image-cache", str(self.directory / "cache"), "--control", str(self._control_socket(each.host)),
             "--vcpus", str(HOST_VCPUS), "--memory-mib", str(HOST_MEMORY_MIB), "--disk-gib", str(HOST_DISK_GIB),
             *(word for wrap in each.wraps for word in ("--wrap", wrap)),

@@ -29,7 +29,7 @@ CONTROLS = {
             "computeagent.drivers.libvirt.driver:started",
             "computeagent.driver.spawn:after",
             "computeagent.agent.build.spawning:finished",
-            "build_done:before-commit",
+            "computeagent.transport.build_done:before",
         ),
     ),
 }

@@ -85,3 +85,16 @@ def test_agent_without_a_token_says_what_to_do(cloud: Installation, agent: str, 
         done = run([*command, *words], tmp_path)
         assert done.returncode == 1
         assert "manage.py agent_enrol --host cmp-8" in done.stderr
+
+
+def test_command_of_nova_s_name_asks_by_http_alone(cloud: Installation, tmp_path: Path) -> None:
+    """The database of its settings is one that nobody could open."""
+    token = cloud.call("hosts/enrolments/", {"host": "cmp-9"})["token"]
+    command = (
+        "compute_agent", "--host", "cmp-9", "--libvirt-uri", "fake:///cmp-9", "--state", str(tmp_path / "agent"),
+        "--control-plane", f"http://127.0.0.1:{cloud.port}", "--enrol-token", token,
+    )  # fmt: skip
+    cloud.processes.manage(*command, env={**cloud.env, "DATABASE_URL": "sqlite:////nowhere/at/all.sqlite3"})
+    cloud.wait_for(lambda: any(one["host"] == "cmp-9" for one in cloud.call("hosts/")["results"]))
+    made = cloud.create("there", availability_zone="nova:cmp-9")
+    cloud.wait_for(lambda: cloud.call(f"instances/{made['id']}/")["status"] == "ACTIVE")

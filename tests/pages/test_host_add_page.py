@@ -11,7 +11,7 @@ from django.test import Client
 from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import token_digest
-from servers.agent_api.credentials import credential_host, credential_set
+from servers.agent_api.credentials import agent_version_refused, credential_host, credential_set
 from servers.models import AgentEnrolment
 from tests.worlds.cloud import People
 
@@ -52,3 +52,17 @@ def test_host_page_tells_of_the_secret_and_revokes_it(people: People, as_person:
     assert "The agent of h1 is locked out" in done.text
     assert "Revoke…" not in done.text
     assert credential_host(DIGEST) is None
+
+
+def test_hosts_say_why_their_agent_is_locked_out(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    credential_set(host="h1", secret_digest=DIGEST)
+    assert "locked out" not in client.get("/hosts/").text
+    agent_version_refused(secret_digest=DIGEST, version="7")
+    for path in ("/hosts/", "/hosts/h1/"):
+        shown = client.get(path).text
+        assert "locked out" in shown
+        assert "it speaks version 7 of the agents" in shown
+    client.post("/hosts/h1/revoke/")
+    assert "The secret of its agent was revoked" in client.get("/hosts/").text
+    assert "locked out" not in client.get("/hosts/h2/").text

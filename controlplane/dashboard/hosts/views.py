@@ -13,7 +13,7 @@ from controlplane.kernel.errors import Invalid
 from scheduling.decisions.selectors.host_record import host_record
 from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
-from servers.agent_api.credentials import credential_of_host
+from servers.agent_api.credentials import agent_refusals, credential_of_host
 from servers.instances.selectors.instances import instances_on
 
 PAGE_SIZE = 50
@@ -33,7 +33,9 @@ def host_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     if wanted := filter_text(request, "name"):
         nodes = nodes.filter(host__icontains=wanted)
     here = Paginator(nodes, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": here, "hosts": host_overviews(here.object_list), "name": wanted}
+    hosts = host_overviews(here.object_list)
+    refusals = agent_refusals([each.host for each in hosts])
+    context = {"page": here, "hosts": hosts, "refusals": refusals, "name": wanted}
     template = "dashboard/host_rows.html" if is_htmx(request) else "dashboard/host_list.html"
     return show(request, caller, template, "hosts", **context)
 
@@ -50,6 +52,7 @@ def host_detail(request: HttpRequest, caller: Caller, host: str) -> HttpResponse
         "record": record,
         "outcomes": host_outcome_rows(record),
         "credential": credential_of_host(shown.host),
+        "refusals": agent_refusals([shown.host]),
     }
     template = "dashboard/host_live.html" if is_htmx(request) else "dashboard/host_detail.html"
     return show(request, caller, template, "hosts", **context)

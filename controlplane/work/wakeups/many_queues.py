@@ -15,6 +15,7 @@ from django.db import Error, connection, connections
 
 from controlplane.infra.db import placeholders
 from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.kill_points import reach
 from controlplane.work.models import Wakeup
 from controlplane.work.wakeups.channels import postgres_channel, redis_key
 from controlplane.work.wakeups.log_file_watch import LogFileWatch
@@ -214,6 +215,7 @@ class RedisQueues:
             if popped is None or popped[0] == self._own_key:
                 redis_client().delete(self._own_key)
                 return {}
+            reach("controlplane.work.wakeups.many_queues:popped")
             queue = by_key[popped[0]]
             more: Any = redis_client().lpop(popped[0], MAX_ROWS) or []
         except redis.RedisError as error:

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.agent_api.credentials import refusal_words
 from servers.models import AgentCredential
 
 
@@ -26,6 +27,15 @@ class EnrolmentOutput(serializers.Serializer[Any]):
 class AgentOutput(serializers.ModelSerializer[AgentCredential]):
     """The secret of a host's agent: never itself, only what became of it."""
 
+    refusal = serializers.SerializerMethodField(help_text="Why the agent is locked out; empty: it is not.")
+
     class Meta:
         model = AgentCredential
-        fields = ["host", "enrolled_at", "rotated_at", "revoked_at", "revoked_by_id"]
+        fields = [
+            *("host", "enrolled_at", "rotated_at", "revoked_at", "revoked_by_id"),
+            *("refusal", "refused_version", "refused_at"),
+        ]
+
+    def get_refusal(self, credential: AgentCredential) -> str:
+        """For people."""
+        return refusal_words(credential)

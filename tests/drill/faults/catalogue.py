@@ -3,12 +3,16 @@
 from tests.drill.faults import (
     clocks,
     disk_full,
+    each_verb,
+    gateways,
     idle_tree,
     libvirt_fails,
     partition,
+    refused_agents,
     servers_gone,
     twins,
     wakeups,
+    web_killed,
 )
 
 FAULTS = (
@@ -20,4 +24,8 @@ FAULTS = (
     *servers_gone.FAULTS,
     *partition.FAULTS,
     *disk_full.FAULTS,
+    *each_verb.FAULTS,
+    *gateways.FAULTS,
+    *refused_agents.FAULTS,
+    *web_killed.FAULTS,
 )

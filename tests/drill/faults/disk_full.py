@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.drill.faults.fault import (
     Evidence,
     Fault,
+    agents_with,
     attempts,
     expect,
     failed_builds,
@@ -35,7 +36,7 @@ def full_file_system(stage: Stage) -> Evidence:
     if not _mount(place):
         return full_by_injection(stage)
     try:
-        with _cache_of(stage, FULL_HOST, place):
+        with agents_with(stage, "--image-cache", str(place), hosts=[FULL_HOST]):
             _fill(place / "filler")
             evidence = _build_that_finds_no_space(stage, lambda: None)
             expect(not list(place.glob("*.part")), "nothing half-written is left in the cache")
@@ -79,29 +80,6 @@ def _fill(filler: Path) -> None:
 def _mount(place: Path) -> bool:
     options = f"size={SIZE_KIB}k".encode()
     return bool(LIBC.mount(b"tmpfs", str(place).encode(), b"tmpfs", 0, options) == 0)
-
-
-class _cache_of:  # noqa: N801 - a context manager
-    """The agent of `host` with its image cache at `place`."""
-
-    def __init__(self, stage: Stage, host: str, place: Path) -> None:
-        self._process, self._place, self._stage = stage.processes[f"agent-{host}"], place, stage
-        self._arguments = list(self._process.arguments)
-
-    def __enter__(self) -> None:
-        changed = list(self._arguments)
-        changed[changed.index("--image-cache") + 1] = str(self._place)
-        self._restart(changed)
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._restart(self._arguments)
-
-    def _restart(self, arguments: list[str]) -> None:
-        self._process.arguments = arguments
-        self._process.restart()
-        host = arguments[arguments.index("--host") + 1]
-        until(lambda: any(each.host == host and each.is_known for each in self._stage.guests()), 30, f"{host} is back")
 
 
 FAULTS = (

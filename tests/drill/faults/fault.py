@@ -21,6 +21,7 @@ EVERYWHERE = (Environment.SQLITE, Environment.POSTGRES, Environment.REDIS)
 WITH_POSTGRES = (Environment.POSTGRES, Environment.REDIS)
 LIBVIRT_POINTS = "tests.drill.faults.libvirt_points:with_points"
 THREE_SIMULATED = tuple(agents(qemu=0, test=3, wraps=(LIBVIRT_POINTS,)))
+ONE_REAL_TWO_SIMULATED = tuple(agents(qemu=1, test=2, wraps=(LIBVIRT_POINTS,)))
 POLL_S = 0.1
 SERVER_ERRORS = (sqlite3.Error, psycopg2.Error, OSError, RuntimeError)
 
@@ -83,7 +84,7 @@ def query(stage: Stage, sql: str, *values: object) -> list[tuple[Any, ...]]:
 
 def database_url(stage: Stage) -> str:
     """DATABASE_URL of the stage's processes."""
-    return stage.processes["web"].env["DATABASE_URL"]
+    return stage.processes["web"].manager.env["DATABASE_URL"]
 
 
 def _is_uuid(value: object) -> bool:
@@ -91,10 +92,32 @@ def _is_uuid(value: object) -> bool:
     return len(text) == 36 and text.count("-") == 4
 
 
-def make(stage: Stage, *, host: str = "", image: int = 0) -> str:
+@contextmanager
+def agents_with(stage: Stage, option: str, value: str, *, hosts: Sequence[str] = ()) -> Iterator[None]:
+    """The agents of `hosts` (of all) run with another value of `option`; afterwards as before."""
+    names = [f"agent-{each.host}" for each in stage.agents if not hosts or each.host in hosts]
+    before = {name: stage.processes[name].arguments for name in names}
+    changed = {name: list(arguments) for name, arguments in before.items()}
+    for arguments in changed.values():
+        arguments[arguments.index(option) + 1] = value
+    try:
+        _restart_with(stage, changed)
+        yield
+    finally:
+        _restart_with(stage, before)
+
+
+def _restart_with(stage: Stage, arguments: Mapping[str, list[str]]) -> None:
+    for name, words in arguments.items():
+        stage.processes[name].arguments = words
+        stage.processes[name].restart()
+    until(lambda: all(each.is_known for each in stage.guests()), 30, "the agents' drivers are open")
+
+
+def make(stage: Stage, *, host: str = "", image: int = 0, hints: Mapping[str, str] | None = None) -> str:
     """Ask for one instance of that image, on `host` or anywhere; its id. It counts as promised."""
     before = set(stage.load.promises.created)
-    stage.load.create(1, host=host, image=image)
+    stage.load.create(1, host=host, image=image, hints=hints)
     made = stage.load.promises.created - before
     expect(made, "the API accepts a create")
     return made.pop()

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.drill.faults import libvirt_fails, wakeups
+from tests.drill.faults import libvirt_fails, refused_agents, wakeups
 from tests.drill.faults.fault import THREE_SIMULATED, Fault
 from tests.drill.faults.runner import fault_run
 from tests.drill.stage import Environment, Stage
 
-QUICK = ("libvirt-refuses-start", "libvirt-refuses-everywhere", "wakeups-doubled", "wakeups-of-strangers")
-FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *wakeups.FAULTS) if fault.name in QUICK]
+QUICK = (
+    *("libvirt-refuses-start", "libvirt-refuses-everywhere", "wakeups-doubled", "wakeups-of-strangers"),
+    "agent-of-older-release",
+)
+FAULTS = [fault for fault in (*libvirt_fails.FAULTS, *wakeups.FAULTS, *refused_agents.FAULTS) if fault.name in QUICK]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Two agents started for one host: on the same state directory, and on two (two machines by mistake)."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ from tests.drill.faults.fault import (
     runs_on,
     until,
 )
-from tests.drill.stage import ROOT, Stage
+from tests.drill.stage import NOTHING_OF_THE_CONTROL_PLANE, ROOT, Stage
 
 HOST = "t1"
 DOWN_S = 4
@@ -69,13 +71,20 @@ def _active_here(stage: Stage) -> str:
 
 
 def _second(stage: Stage, state: Path) -> "subprocess.CompletedProcess[str]":
-    """`manage.py compute_agent` as a person would start it, on a hypervisor of its own, until it ends."""
-    process = stage.processes[f"agent-{HOST}"]
-    uri = process.arguments[process.arguments.index("--libvirt-uri") + 1]
-    command = [sys.executable, "manage.py", "compute_agent", "--host", HOST, "--libvirt-uri", uri, "--state", state]
+    """`python -m computeagent` as a person would start it, on a hypervisor of its own, until it ends. It has the secret
+    of the first one: as from a copy of that machine's configuration.
+    """
+    arguments = stage.processes[f"agent-{HOST}"].arguments
+    words = {arguments[place]: arguments[place + 1] for place in range(0, len(arguments), 2)}
+    state.mkdir(exist_ok=True)
+    shutil.copyfile(Path(words["--state"]) / "secret", state / "secret.copy")
+    (state / "secret.copy").replace(state / "secret")
+    command = [sys.executable, "-m", "computeagent", "--state", str(state)]
+    for option in ("--host", "--control-plane", "--libvirt-uri"):
+        command += [option, words[option]]
     return subprocess.run(
-        [str(word) for word in command],
-        env=stage.environment,
+        command,
+        env={**os.environ, **NOTHING_OF_THE_CONTROL_PLANE},
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -68,7 +68,7 @@ def foreign_wakeups(stage: Stage) -> Evidence:
         (CONDUCTOR_QUEUE, "instance_delete.instance_delete", uid),  # as long as PostgreSQL lets it be
     ]
     for one in wakeups:
-        _send(stage, *one)
+        send_wakeup(stage, *one)
     other = make(stage)
     took = until(lambda: is_active(stage, other), 30, "another instance is built after them")
     expect(works(stage, uid, "build") == [build], "the work that had ended is as it was")
@@ -113,11 +113,12 @@ def _resend(stage: Stage) -> int:
     random.shuffle(rows)
     for queue, kind, pk in rows:
         for _ in range(2):
-            _send(stage, queue, kind, str(pk))
+            send_wakeup(stage, queue, kind, str(pk))
     return 2 * len(rows)
 
 
-def _send(stage: Stage, queue: str, code: str, ref: str) -> None:
+def send_wakeup(stage: Stage, queue: str, code: str, ref: str) -> None:
+    """One wake-up, past every service. Nobody is told on PostgreSQL that it is there."""
     if stage.redis is not None:
         with redis.Redis.from_url(stage.redis.url()) as client:
             client.rpush(f"{REDIS_KEY}{queue}", json.dumps([code, ref]))

@@ -41,3 +41,10 @@ def test_point_that_nobody_passed_is_tried_with_a_restart_and_then_left_alone() 
 def test_point_that_was_hit_elsewhere_waits_for_the_others() -> None:
     schedule = Schedule(1, injected=["a:x"])
     assert {schedule.next(POINTS).point, *hits(schedule, 1)} <= {"b:x", "c:x"}
+
+
+def test_asking_for_an_image_needs_a_real_guest_of_a_fresh_one() -> None:
+    kill = Kill("computeagent.transport.image_chunks:before")
+    assert kill.needs_real_guest
+    assert kill.needs_fresh_image
+    assert not Kill("computeagent.transport.take:before").needs_real_guest
