@@ -1,36 +1,60 @@
 """Seals on leases: an agent hands a lease back, and the door must know that it wrote it, for this host.
 
-What a lease says of its work is trusted by later writes so that they need not look it up. A seal is a keyed hash of all
-of it and of the host, so a lease of another host, or one that was changed, is recognised without a query.
+What a lease says of its work is trusted by later writes so that they need not look it up. A seal holds all of that once
+more, with a keyed hash of it, of the rest of the lease and of the host; so a lease of another host, or one that was
+changed, is recognised without a query. The door goes by what the seal holds: an agent of an older release drops the
+fields that it does not know, but hands the seal back whole.
 """
 
+import base64
+import binascii
 import logging
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
 
+import msgspec
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from computeagent.protocol.wire import encode
-from computeagent.protocol.work import AgentLease, WorkOrder
+from computeagent.protocol.work import AgentLease, WorkContext, WorkOrder
 from controlplane.kernel.errors import Fenced
 
 log = logging.getLogger(__name__)
 _SALT = "servers.agent_door.seals"
+_decoder = msgspec.json.Decoder(WorkContext)
+_DEFAULTS = WorkContext()
+_NAMES = tuple(field.name for field in fields(WorkContext) if field.name != "seal")
 
 
 def order_sealed(order: WorkOrder, host: str) -> WorkOrder:
     """The same order, its lease sealed for this host."""
-    work_context = replace(order.lease.work_context, seal=_seal(order.lease, host))
-    return replace(order, lease=replace(order.lease, work_context=work_context))
+    content = base64.b64encode(encode(replace(order.lease.work_context, seal=""))).decode()
+    seal = f"{content}.{_hash(order.lease, host, content)}"
+    return replace(order, lease=replace(order.lease, work_context=replace(order.lease.work_context, seal=seal)))
 
 
-def seal_require(lease: AgentLease, host: str, verb: str) -> None:
-    """Raises Fenced for a lease that was not given to this host, or not like this."""
-    if not constant_time_compare(lease.work_context.seal, _seal(lease, host)):
-        log.warning("the agent of host %s was refused %s: its lease bears no seal for it", host, verb)
-        raise Fenced(f"attempt {lease.attempt} of work {lease.work_id[:40]} was not given to host {host} like this")
+def seal_opened(lease: AgentLease, host: str, verb: str) -> AgentLease:
+    """The lease, with the context that its seal holds. Raises Fenced when it was not given to this host like this."""
+    content, _, given = lease.work_context.seal.partition(".")
+    if constant_time_compare(given, _hash(lease, host, content)):
+        sealed = _content(content)
+        if sealed is not None and _is_of(lease.work_context, sealed):
+            return replace(lease, work_context=sealed)
+    log.warning("the agent of host %s was refused %s: its lease bears no seal for it", host, verb)
+    raise Fenced(f"attempt {lease.attempt} of work {lease.work_id[:40]} was not given to host {host} like this")
 
 
-def _seal(lease: AgentLease, host: str) -> str:
-    context = astuple(replace(lease.work_context, seal=""))
-    value = encode([host, lease.work_id, lease.attempt, lease.owner, lease.lease_s, context])
+def _content(content: str) -> WorkContext | None:
+    try:
+        return _decoder.decode(base64.b64decode(content))
+    except (binascii.Error, msgspec.DecodeError):  # of another release, more than one away
+        return None
+
+
+def _is_of(given: WorkContext, sealed: WorkContext) -> bool:
+    """Whether nothing was changed: each field is as it was given, or is not there."""
+    return all(getattr(given, name) in (getattr(sealed, name), getattr(_DEFAULTS, name)) for name in _NAMES)
+
+
+def _hash(lease: AgentLease, host: str, content: str) -> str:
+    value = encode([host, lease.work_id, lease.attempt, lease.owner, lease.lease_s, content])
     return salted_hmac(_SALT, value, algorithm="sha256").hexdigest()

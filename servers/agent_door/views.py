@@ -35,7 +35,7 @@ from servers.agent_api.credentials import agent_version_accepted, credential_rot
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import own_heartbeat_s
-from servers.agent_door.seals import order_sealed, seal_require
+from servers.agent_door.seals import order_sealed, seal_opened
 from servers.agent_door.wakeups import wakeups_of_host
 from servers.images.downloads import agent_downloads
 
@@ -94,7 +94,7 @@ def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
 def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpResponseBase:
     require_host(asker, arguments.get("host", asker.host), verb.name)
     if verb.is_leased:
-        seal_require(arguments["lease"], asker.host, verb.name)
+        arguments["lease"] = seal_opened(arguments["lease"], asker.host, verb.name)
     if not asker.agent_id and verb.name != "host_own":
         raise Invalid(f"The header {AGENT_HEADER} must say which agent this is: the uuid of its state directory.")
     if verb.name == "wakeups":

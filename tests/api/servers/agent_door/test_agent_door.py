@@ -11,7 +11,7 @@ from django.test import Client
 from computeagent.protocol.hosts import HostUsage
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
 from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER, verbs
-from computeagent.protocol.work import AgentLease, WorkKind
+from computeagent.protocol.work import AgentLease, WorkContext, WorkKind
 from servers.agent_api.credentials import credential_revoke
 from servers.agent_door.views import MAX_BODY_BYTES
 from servers.models import ConsoleLog, Instance, InstanceActionEvent
@@ -159,6 +159,26 @@ def test_altered_lease_is_refused(who: world.People, change: dict[str, Any]) -> 
         answer = agent.ask(verb, **arguments)
         assert (answer.status_code, agents.code_of(answer)) == (409, "fenced"), verb
     agent.tell("renew", lease=lease)
+
+
+def test_lease_without_the_fields_that_an_older_agent_does_not_know_is_as_good(who: world.People) -> None:
+    made = building(who, "h1")
+    agent = agents.door_agent("h1")
+    lease: AgentLease = agent.take().lease
+    bare = dataclasses.replace(lease, work_context=WorkContext(seal=lease.work_context.seal))
+    agent.tell("record_steps", lease=bare, begins="spawning")
+    agent.tell("build_done", lease=bare, facts=world.RUNNING)
+    made.refresh_from_db()
+    assert made.vm_state == "active"
+
+
+@pytest.mark.parametrize("seal", ["", ".", "e30=.", "%%.00", "\u00e9.\u00e9"])
+def test_seal_that_is_none_is_refused(who: world.People, seal: str) -> None:
+    building(who, "h1")
+    agent = agents.door_agent("h1")
+    lease: AgentLease = agent.take().lease
+    bent = dataclasses.replace(lease, work_context=dataclasses.replace(lease.work_context, seal=seal))
+    assert agents.code_of(agent.ask("renew", lease=bent)) == "fenced"
 
 
 def test_replayed_lease_of_work_that_ended_is_refused(who: world.People) -> None:
