@@ -44,15 +44,21 @@ _APPENDED = {
 
 
 def guest_counters_store(
-    *, host: str, counters: Mapping[uuid.UUID, GuestCounters], ownership: Ownership | None = None
+    *,
+    host: str,
+    counters: Mapping[uuid.UUID, GuestCounters],
+    ownership: Ownership | None = None,
+    at_s: int | None = None,
 ) -> int:
     """Keep one sample of each guest that is an instance of this host; others are dropped. How many rows got one.
 
-    A message that comes twice has one effect: the second is sooner than a sample may follow another.
+    `at_s` is when, in Unix seconds; now by the database's clock unless given. A message that comes twice has one
+    effect: the second is sooner than a sample may follow another.
     """
     if not counters:
         return 0
-    at_s = int(db_now().timestamp())
+    if at_s is None:
+        at_s = int(db_now().timestamp())
     reported = list(counters.items())[:MAX_GUESTS]
     rows = [row for pk, counted in reported for row in _rows(pk, counted, at_s)]
     is_postgres = connection.vendor == "postgresql"
@@ -68,9 +74,10 @@ def guest_counters_store(
         return int(cursor.rowcount)
 
 
-def guest_counters_prune() -> int:
+def guest_counters_prune(*, now_s: int | None = None) -> int:
     """Remove samples by the minute that are over an hour old, and all that are older than GUEST_COUNTERS_DAYS."""
-    now_s = int(db_now().timestamp())
+    if now_s is None:
+        now_s = int(db_now().timestamp())
     days_s = int(server_options().guest_counters_days * 86400)
     return sum(
         _older_delete(resolution, now_s - age_s - resolution.chunk_s)
