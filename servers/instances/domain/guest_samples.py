@@ -18,27 +18,25 @@ CHUNK_SAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Samples `step_s` seconds apart, CHUNK_SAMPLES of them in a chunk."""
+    """Samples about `step_s` seconds apart, CHUNK_SAMPLES of them in a chunk. One that follows its predecessor sooner
+    than `min_gap_s` is dropped: agents send a quarter sooner or later at random, and may not fill the table faster.
+    """
 
     step_s: int
+    min_gap_s: int
 
     @property
     def chunk_s(self) -> int:
         """How long a chunk goes on for."""
         return self.step_s * CHUNK_SAMPLES
 
-    @property
-    def min_gap_s(self) -> int:
-        """A sample that follows its predecessor sooner is dropped: agents may not fill the table faster."""
-        return self.step_s * 4 // 5
-
     def chunk_start(self, at_s: int) -> int:
         """When the chunk of this moment began."""
         return at_s - at_s % self.chunk_s
 
 
-FINE = Resolution(60)
-COARSE = Resolution(300)
+FINE = Resolution(60, min_gap_s=40)
+COARSE = Resolution(300, min_gap_s=270)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from controlplane.kernel.errors import Invalid
 from controlplane.work.host_ownership import Ownership
 from servers.agent_api import conductor_connect
 from servers.agent_api.host_ownership import host_ownership, host_ownership_claim
-from servers.instances.domain.guest_samples import CHUNK_SAMPLES
+from servers.instances.domain.guest_samples import COARSE, FINE
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters, span_of
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.guest_counters import guest_counters_prune, guest_counters_store
@@ -139,9 +139,10 @@ def test_old_samples_are_pruned_sooner_by_the_minute() -> None:
 
 
 def test_day_of_one_guest_is_bounded() -> None:
-    """All rows that may stand for one guest, full of samples of a guest that works hard."""
-    rows = (3600 // 1200 + 2) + (86400 // 6000 + 2)
-    assert rows * CHUNK_SAMPLES * 65 < 32 * 1024
+    """All rows that may stand for one guest, full of samples of a guest that works hard, sent as often as may be."""
+    kept_s = {FINE: 3600, COARSE: 86400}
+    rows = {each: seconds // each.chunk_s + 2 for each, seconds in kept_s.items()}
+    assert sum(rows[each] * (each.chunk_s // each.min_gap_s + 1) for each in rows) * 65 < 36 * 1024
 
 
 @pytest.mark.parametrize("text", ["", "week", "HOUR"])
