@@ -76,7 +76,7 @@ class Driver(Protocol):
         """Every guest of ours on this hypervisor, running or not."""
 
     def guest_counters(self) -> dict[str, GuestCounters]:
-        """What every running guest of ours has used, by uuid, asked of the hypervisor at once. A guest that does not
+        """What every guest of ours that is on has used, by uuid, asked of the hypervisor at once. A guest that does not
         answer is left out; a hypervisor that counts nothing has none.
         """
 

@@ -228,7 +228,7 @@ class LibvirtDriver:
             return found
 
     def guest_counters(self) -> dict[str, GuestCounters]:
-        """Of all running guests, in one call of libvirt."""
+        """Of all guests that are on, in one call of libvirt."""
         with translated("reading what the guests use"):
             return guest_stats(self._connection.handle())
 

@@ -1,4 +1,4 @@
-"""What the guests use, as libvirt counts it: one call for all that run."""
+"""What the guests use, as libvirt counts it: one call for all that are on, paused ones too."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ def guest_stats(conn: Any) -> dict[str, GuestCounters]:
         | libvirt.VIR_DOMAIN_STATS_BLOCK
     )
     # Without NOWAIT a guest whose monitor hangs would hold up the counters of all others.
-    how = libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_RUNNING | libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT
+    how = libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_ACTIVE | libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT
     try:
         records = conn.getAllDomainStats(wanted, how)
     except LibvirtError as error:

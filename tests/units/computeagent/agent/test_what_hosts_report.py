@@ -42,14 +42,14 @@ def test_sends_the_counters_of_guests_that_run_in_one_message(world: World) -> N
 
 def test_host_without_guests_sends_no_counters(world: World) -> None:
     world.start(counters_interval_s=0.02)
-    eventually(lambda: world.driver.verbs.count("guest_counters") > 3)
+    eventually(lambda: world.driver.counter_reads > 3)
     assert world.conductor.counters == []
 
 
 def test_interval_of_0_asks_the_hypervisor_nothing(world: World) -> None:
     world.start(counters_interval_s=0.0)
     eventually(lambda: len(world.conductor.reports) > 2)
-    assert "guest_counters" not in world.driver.verbs
+    assert world.driver.counter_reads == 0
 
 
 def test_control_plane_without_the_verb_is_left_alone_until_it_is_another(world: World) -> None:
@@ -72,4 +72,4 @@ def test_reporter_asks_nothing_of_the_hypervisor_while_nobody_takes_the_answer(w
     reporter = CountersReporter(running.agent.context)
     for control_plane in ("1", "1", "2", "2"):
         reporter.tick(control_plane)
-    assert (world.driver.verbs.count("guest_counters"), len(world.conductor.counters)) == (2, 2)
+    assert (world.driver.counter_reads, len(world.conductor.counters)) == (2, 2)
