@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from computeagent.protocol.conductor import GroupVerdict
 from computeagent.protocol.guests import (
