@@ -29,3 +29,8 @@ class HostSettings:
         "Seconds without a use after which an agent removes a base image that none of its machine's guests is made "
         "of; 0: never.",
     )
+    guest_counters_interval_s: float = setting(
+        60.0,
+        "Seconds between two messages in which an agent tells what its guests use of CPU, memory, disks and network; "
+        "0: never.",
+    )

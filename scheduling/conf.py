@@ -15,6 +15,15 @@ class SchedulingOptions:
     service_down_time_s: float = setting(
         60.0, "An agent silent for longer than this many seconds counts as down.", min_value=0.5
     )
+    metrics_max_age_s: float = setting(
+        180.0,
+        "Seconds after which what a host measured of itself (CPU, memory, disk, network) is believed no more. Agents "
+        "measure once a minute.",
+        min_value=1,
+    )
+    clock_skew_warning_s: float = setting(
+        2.0, "Seconds by which a host's clock may differ from the control plane's without a warning.", min_value=0.01
+    )
     max_attempts: int = setting(
         3,
         "Hosts tried for one instance, the first included, where no policy is active.",

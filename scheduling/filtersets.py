@@ -4,6 +4,7 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from scheduling.conf import scheduling_options
+from scheduling.fleet.domain.versions import newest_version
 from scheduling.models import (
     Aggregate,
     AggregateHost,
@@ -15,6 +16,7 @@ from scheduling.models import (
     ShadowResult,
 )
 from scheduling.models.aggregate import ZONE_KEY
+from scheduling.models.clock import clock_off_condition
 from scheduling.models.liveness import up_condition
 from scheduling.policies.domain.states import PolicyState
 
@@ -57,6 +59,11 @@ class ComputeNodeFilterSet(django_filters.FilterSet):
         fields = ["host", "hypervisor_hostname", "hypervisor_type", "virt_type", "arch"]
 
 
+VERSION_FIELDS = [
+    "agent_version", "protocol_version", "hypervisor_version", "libvirt_version", "kernel_version", "os_name",
+]  # fmt: skip
+
+
 class HostFilterSet(django_filters.FilterSet):
     """?search= (part of host or node), ?zone=, ?aggregate= (uuid or name), ?cell= (uuid), ?up=, ?disabled=, ..."""
 
@@ -67,10 +74,12 @@ class HostFilterSet(django_filters.FilterSet):
     zone = django_filters.CharFilter(method="by_zone", label="Availability zone.")
     aggregate = django_filters.CharFilter(method="by_aggregate", label="Name of an aggregate.")
     cell = django_filters.UUIDFilter(method="by_cell", label="Uuid of a cell.")
+    behind = django_filters.BooleanFilter(method="by_behind", label="Whether its agent is older than the newest.")
+    clock_off = django_filters.BooleanFilter(method="by_clock_off", label="Whether its clock is off.")
 
     class Meta:
         model = ComputeNode
-        fields = ["host", "hypervisor_hostname", "hypervisor_type", "virt_type", "arch"]
+        fields = ["host", "hypervisor_hostname", "hypervisor_type", "virt_type", "arch", *VERSION_FIELDS]
 
     def by_search(self, rows: QuerySet[ComputeNode], _name: str, value: str) -> QuerySet[ComputeNode]:
         """Either name, whatever the case."""
@@ -91,6 +100,16 @@ class HostFilterSet(django_filters.FilterSet):
     def by_aggregate(self, rows: QuerySet[ComputeNode], _name: str, value: str) -> QuerySet[ComputeNode]:
         """Hosts of one aggregate."""
         return rows.filter(host__in=_member_hosts(aggregate__name=value))
+
+    def by_behind(self, rows: QuerySet[ComputeNode], _name: str, value: bool) -> QuerySet[ComputeNode]:
+        """Another version than the newest that any agent has."""
+        newest = newest_version(ComputeNode.objects.order_by().values_list("agent_version", flat=True).distinct())
+        return rows.exclude(agent_version=newest) if value else rows.filter(agent_version=newest)
+
+    def by_clock_off(self, rows: QuerySet[ComputeNode], _name: str, value: bool) -> QuerySet[ComputeNode]:
+        """By more than CLOCK_SKEW_WARNING_S for certain."""
+        off = ComputeNode.objects.filter(clock_off_condition()).values("id")
+        return rows.filter(id__in=off) if value else rows.exclude(id__in=off)
 
     def by_cell(self, rows: QuerySet[ComputeNode], _name: str, value: str) -> QuerySet[ComputeNode]:
         """Hosts mapped to one cell."""

@@ -70,6 +70,9 @@ class ServerOptions:
     orphan_guest_grace_s: float = setting(
         60.0, "Seconds that a guest which no instance explains is listed before its host's agent removes it."
     )
+    guest_counters_days: float = setting(
+        1.0, "Days for which the counters of guests (CPU, memory, disks, network) are kept.", max_value=31
+    )
     drift_grace_s: float = setting(
         60.0,
         "Seconds that other drift between instances, guests and allocations must last before it is put right by "

@@ -16,6 +16,7 @@ from servers.instances.actions.table import VERBS
 from servers.instances.services.act import action_overdue
 from servers.instances.services.build_outcome import build_overdue
 from servers.instances.services.delete import delete_overdue
+from servers.instances.services.guest_counters import guest_counters_prune
 from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
 from servers.repair.services.claim_sweep import orphan_claims_free
 from servers.repair.services.drift import drift_check, drift_check_overdue, guest_drift_round, placement_drift_round
@@ -41,6 +42,7 @@ def kinds_register() -> None:
     periodic_task_register("image files", every_s=600.0, run=image_files_sweep)
     periodic_task_register("expired tokens", every_s=3600.0, run=tokens_purge_expired)
     periodic_task_register("deleted instances", every_s=3600.0, run=deleted_instances_prune)
+    periodic_task_register("old counters", every_s=300.0, run=guest_counters_prune)
     periodic_task_register("deleted images", every_s=3600.0, run=deleted_images_prune)
     periodic_task_register("old enrolments", every_s=86400.0, run=enrolments_prune)
     periodic_task_register("expired sessions", every_s=3600.0, run=sessions_prune)

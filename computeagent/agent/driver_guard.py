@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from computeagent.drivers.base import Driver, DriverError, ImageSource
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import Injected, reach
@@ -124,6 +124,10 @@ class GuardedDriver:
     def guests(self) -> list[GuestOnHypervisor]:
         """See Driver."""
         return guarded(self._driver.guests)
+
+    def guest_counters(self) -> dict[str, GuestCounters]:
+        """See Driver."""
+        return guarded(self._driver.guest_counters)
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """See Driver."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from computeagent.agent.console import ConsoleShipper
 from computeagent.agent.context import AgentContext
+from computeagent.agent.counters import CountersReporter
 from computeagent.agent.driver_guard import GuardedDriver
 from computeagent.agent.handover import give_all_back
 from computeagent.agent.host_report import HostReports
@@ -209,6 +210,13 @@ class Agent:
         self._periodic("console", ConsoleShipper(self._context).tick, lambda: options.console_interval_s)
         self._periodic("resources", lambda: upkeep.report_resources(orphans), lambda: options.resource_interval_s)
         wake = self._context.changes.happened
+        if options.counters_interval_s:
+            counters = CountersReporter(self._context)
+            self._periodic(
+                "counters",
+                lambda: counters.tick(self._registration_state.registration.version),
+                lambda: options.counters_interval_s,
+            )
         self._periodic("usage", upkeep.report_usage, lambda: options.resource_interval_s, wake=wake)
 
     def _periodic(

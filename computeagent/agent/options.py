@@ -18,6 +18,8 @@ class AgentOptions:
     console_max_interval_s: float = 30.0
     """How seldom a log is shipped that changes each time it is read; one that is quiet once comes at once again."""
     console_max_bytes: int = 64 * 1024
+    counters_interval_s: float = 60.0
+    """How often the guests' counters are sent; 0: never."""
     stop_grace_s: float = 10.0
     """How long a guest may take to power off by itself before the plug is pulled."""
     soft_reboot_grace_s: float = 120.0

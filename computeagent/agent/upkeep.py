@@ -2,14 +2,19 @@
 
 import logging
 import threading
+import time
+from dataclasses import replace
 
+from computeagent.agent.clock_skew import ClockWatch
 from computeagent.agent.context import AgentContext
+from computeagent.agent.host_metrics import HostMetrics
 from computeagent.agent.host_report import usage_of_host, with_usage
 from computeagent.agent.orphans import Orphans
 from computeagent.agent.poll_wait import PollWait
+from computeagent.agent.versions import with_versions
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, InstanceOnHost
-from computeagent.protocol.hosts import HostUsage, Registration
+from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Fenced, NotFound, Unavailable
 
@@ -58,17 +63,23 @@ class Upkeep:
         self._usage_lock = threading.Lock()
         self._reported_usage: HostUsage | None = None
         self._poll_wait = PollWait(context.options.wakeup_wait_s)
+        self._metrics = HostMetrics(context.state_dir)
+        self._clock_watch = ClockWatch(time.time, time.monotonic)
 
     def register(self) -> None:
-        """Report what this host is and has, and how much of it is taken."""
+        """Report what this host is and has, how much of it is taken, how busy it is, and what runs on it."""
         context = self._context
-        report = context.reports.fresh()
+        report = self._with_measures(with_versions(context.reports.fresh()))
         with self._usage_lock:
             usage = self._usage()
             self._registration_state.set(
                 context.conductor.register(host=context.host, report=with_usage(report, usage))
             )
             self._reported_usage = usage
+
+    def _with_measures(self, report: HostReport) -> HostReport:
+        metrics: dict[str, object] = {**report.metrics, **self._metrics.measured()}
+        return replace(report, metrics=metrics, clock_skew=self._clock_watch.best())
 
     def report_usage(self) -> None:
         """Tell how much is taken, if that is another amount than was told last."""
@@ -133,7 +144,8 @@ class Upkeep:
     def heartbeat(self) -> None:
         """Say 'alive'. A control plane that does not know this host any more gets a new registration."""
         try:
-            self._registration_state.set(self._context.conductor.heartbeat(host=self._context.host))
+            conductor, host = self._context.conductor, self._context.host
+            self._registration_state.set(self._clock_watch.exchange(lambda: conductor.heartbeat(host=host)))
         except NotFound as error:
             log.warning("this host is not known to the control plane, registering again: %s", error.message)
             self.register()

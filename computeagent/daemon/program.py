@@ -31,7 +31,11 @@ ENROL_TRIES = 10
 def agent_of_arguments(given: Namespace, settings: HostSettings, conductor: Conductor) -> Agent:
     """The agent that these options describe; `state` must be set. Raises Invalid."""
     open_driver = driver_source(given, settings)
-    options = AgentOptions(max_concurrent_builds=given.max_concurrent_builds, reap_orphans=not given.keep_orphans)
+    options = AgentOptions(
+        max_concurrent_builds=given.max_concurrent_builds,
+        reap_orphans=not given.keep_orphans,
+        counters_interval_s=settings.guest_counters_interval_s,
+    )
     return agent_make(given.host, given.state.absolute(), open_driver, options, conductor)
 
 

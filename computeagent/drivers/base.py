@@ -7,7 +7,7 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.steps import FailureClass
 
@@ -74,6 +74,11 @@ class Driver(Protocol):
 
     def guests(self) -> list[GuestOnHypervisor]:
         """Every guest of ours on this hypervisor, running or not."""
+
+    def guest_counters(self) -> dict[str, GuestCounters]:
+        """What every guest of ours that is on has used, by uuid, asked of the hypervisor at once. A guest that does not
+        answer is left out; a hypervisor that counts nothing has none.
+        """
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """The end of the guest's serial log; empty when it has written nothing."""

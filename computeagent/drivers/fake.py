@@ -19,7 +19,7 @@ from computeagent.drivers.fake_journal import GuestJournal
 from computeagent.drivers.host_cells import has_threads, host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.user_data import user_data_bytes
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
@@ -80,6 +80,7 @@ class FakeDriver:
         self._lock = threading.RLock()
         self._guests: dict[str, FakeGuest] = {}
         self._images: set[str] = set()
+        self._began_at = time.monotonic()
 
     def open(self) -> None:
         """Load the guests that an earlier driver left in the state file."""
@@ -219,6 +220,32 @@ class FakeDriver:
                 GuestOnHypervisor(guest.uuid, guest.name, PowerState(guest.power_state))
                 for guest in self._guests.values()
             ]
+
+    def guest_counters(self) -> dict[str, GuestCounters]:
+        """Of guests that run: each uses a quarter of its vCPUs and three quarters of its memory, and talks a little,
+        for as long as this driver has been open.
+        """
+        seconds = time.monotonic() - self._began_at
+        with self._lock:
+            guests = list(self._guests.values())
+        return {
+            guest.uuid: GuestCounters(
+                cpu_ns=int(seconds * guest.vcpus * 1_000_000_000 / 4),
+                memory_actual_kib=guest.memory_mib * 1024,
+                memory_rss_kib=guest.memory_mib * 1024,
+                memory_unused_kib=guest.memory_mib * 256,
+                disk_read_bytes=int(seconds * 4096),
+                disk_read_requests=int(seconds),
+                disk_write_bytes=int(seconds * 8192),
+                disk_write_requests=int(seconds * 2),
+                rx_bytes=int(seconds * 1500),
+                rx_packets=int(seconds),
+                tx_bytes=int(seconds * 3000),
+                tx_packets=int(seconds * 2),
+            )
+            for guest in guests
+            if guest.power_state == PowerState.RUNNING
+        }
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """One line, so that a log is there to be shown."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import AgentLease, WorkOrder, WorkWakeup
@@ -100,6 +100,12 @@ class Conductor(Protocol):
 
     def power_states(self, *, host: str, facts: dict[str, GuestFacts]) -> None:
         """Periodic truth from the hypervisor, by instance uuid; ignored for instances with open work."""
+
+    def guest_counters(self, *, host: str, counters: dict[str, GuestCounters]) -> None:
+        """What the running guests have used until now, by instance uuid; those of other hosts are dropped.
+
+        A control plane of the release before has no such verb: it answers NotFound.
+        """
 
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""

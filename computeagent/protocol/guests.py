@@ -72,6 +72,33 @@ class GuestOnHypervisor:
 
 
 @dataclass(frozen=True, slots=True)
+class GuestCounters:
+    """What one running guest has used since it was started, all its disks and interfaces together; memory is of now.
+
+    Counters only grow, and begin again at 0 when the guest is started again. `memory_actual_kib` is what the balloon
+    leaves it, `memory_rss_kib` what it takes of the host, `memory_unused_kib` what it says that it does not use (0
+    where it does not say). A drop is a packet that was lost, an error one that was broken.
+    """
+
+    cpu_ns: int = 0
+    memory_actual_kib: int = 0
+    memory_rss_kib: int = 0
+    memory_unused_kib: int = 0
+    disk_read_bytes: int = 0
+    disk_read_requests: int = 0
+    disk_write_bytes: int = 0
+    disk_write_requests: int = 0
+    rx_bytes: int = 0
+    rx_packets: int = 0
+    rx_errors: int = 0
+    rx_drops: int = 0
+    tx_bytes: int = 0
+    tx_packets: int = 0
+    tx_errors: int = 0
+    tx_drops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class GuestReturn:
     """An instance that should run, what its guest was when the agent started, and the error if it did not come back."""
 

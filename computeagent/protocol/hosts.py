@@ -7,12 +7,35 @@ from computeagent.protocol.topology import HostTopology
 
 
 @dataclass(frozen=True, slots=True)
+class HostVersions:
+    """What runs on a host, "" where nobody said. `service` is Nova's number of the compute service's abilities, which
+    request filters compare; `protocol` is that of the agents' protocol. The hypervisor's is in the report itself.
+    """
+
+    agent: str = ""
+    protocol: int = 0
+    service: int = 0
+    libvirt: str = ""
+    kernel: str = ""
+    os: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSkew:
+    """How many seconds a host's clock is ahead of the control plane's (below 0: behind), give or take `error_s`."""
+
+    ahead_s: float
+    error_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class HostReport:
     """What a hypervisor is and has, as its driver sees it.
 
     `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
     `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
-    may have. `cpu_info`, `stats` and `metrics` are JSON objects of the driver's own choice.
+    may have. `cpu_info` and `stats` are JSON objects of the driver's own choice, `metrics` numbers by name, measured on
+    the host just before. `clock_skew` is None while it was not measured.
     """
 
     hypervisor_hostname: str
@@ -37,6 +60,8 @@ class HostReport:
     numa_topology: HostTopology | None = None
     pci_devices: tuple[PciDeviceRecord, ...] = ()
     dedicated_vcpus: int = 0
+    versions: HostVersions = field(default_factory=HostVersions)
+    clock_skew: ClockSkew | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +76,11 @@ class HostUsage:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """The control plane's answer to a registration. `forced_down`: an admin declared this host dead."""
+    """The control plane's answer to a registration or a heartbeat. `forced_down`: an admin declared this host dead.
+
+    `time_s` is the database's clock while it was made, in Unix seconds, 0 where it was not asked; `version` is the
+    control plane's own.
+    """
 
     service_id: str
     compute_node_uuid: str
@@ -60,3 +89,5 @@ class Registration:
     lease_s: float
     disabled_reason: str = ""
     forced_down: bool = False
+    time_s: float = 0.0
+    version: str = ""

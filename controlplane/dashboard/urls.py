@@ -8,6 +8,7 @@ from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
 from controlplane.dashboard.events import views as events
 from controlplane.dashboard.hosts import enrolment, removal
+from controlplane.dashboard.hosts import versions as host_versions
 from controlplane.dashboard.hosts import views as hosts
 from controlplane.dashboard.instances import views as instances
 from controlplane.dashboard.overview import views as overview
@@ -37,7 +38,9 @@ urlpatterns = [
     path("instances/<uuid:instance_id>/again/", instances.instance_again_view, name="instance-again"),
     path("instances/<uuid:instance_id>/delete/", instances.instance_delete_view, name="instance-delete"),
     path("instances/<uuid:instance_id>/console/", instances.instance_console, name="instance-console"),
+    path("instances/<uuid:instance_id>/counters/", instances.instance_usage, name="instance-usage"),
     path("hosts/", hosts.host_list, name="hosts"),
+    path("hosts/versions/", host_versions.host_versions, name="host-versions"),
     path("hosts/add/", enrolment.host_add, name="host-add"),
     path("hosts/<str:host>/", hosts.host_detail, name="host"),
     path("hosts/<str:host>/remove/", removal.host_remove_view, name="host-remove"),

@@ -16,6 +16,11 @@ class TtlCache(Generic[T]):
         self._lock = threading.Lock()
         self._made: tuple[float, T] | None = None
 
+    def forget(self) -> None:
+        """Make it anew next time."""
+        with self._lock:
+            self._made = None
+
     def get(self, make: Callable[[], T], *, fresh_s: float) -> T:
         """What was made within the last `fresh_s` seconds, else what `make` says now."""
         with self._lock:

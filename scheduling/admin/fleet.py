@@ -44,8 +44,8 @@ class HostMappingAdmin(ReadOnlyAdmin):
 class ServiceAdmin(ReadOnlyAdmin):
     """Services with their state by the database's clock."""
 
-    list_display = ["host", "binary", "is_up", "disabled", "disabled_reason", "forced_down", "last_seen_up"]
-    list_filter = ["disabled", "forced_down", "binary"]
+    list_display = ["host", "binary", "is_up", "disabled", "disabled_reason", "forced_down", "last_seen_up", "version"]
+    list_filter = ["disabled", "forced_down", "binary", "version"]
     search_fields = ["host", "id", "disabled_reason"]
     actions = ["enable", "disable", "force_down", "force_down_end"]
 
@@ -93,6 +93,12 @@ class ComputeNodeAdmin(ReadOnlyAdmin):
         "disk_gib",
         "running_guests",
         "failed_builds",
+        "agent_version",
+        "libvirt_version",
+        "clock_skew_s",
+        "metrics_at",
     ]
-    list_filter = ["hypervisor_type", "virt_type", "arch"]
+    list_filter = [
+        "hypervisor_type", "virt_type", "arch", "agent_version", "protocol_version", "libvirt_version", "os_name",
+    ]  # fmt: skip
     search_fields = ["hypervisor_hostname", "host", "id", "host_ip"]

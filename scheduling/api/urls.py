@@ -8,6 +8,7 @@ from scheduling.api.views.fleet import (
     CellViewSet,
     ComputeNodeViewSet,
     HostMappingViewSet,
+    HostVersionsViewSet,
     ServiceViewSet,
     ZoneViewSet,
 )
@@ -20,6 +21,7 @@ router.register("cells", CellViewSet, basename="cell")
 router.register("host-mappings", HostMappingViewSet, basename="host-mapping")
 router.register("services", ServiceViewSet, basename="service")
 router.register("compute-nodes", ComputeNodeViewSet, basename="compute-node")
+router.register("host-versions", HostVersionsViewSet, basename="host-version")
 router.register("aggregates", AggregateViewSet, basename="aggregate")
 router.register("availability-zones", ZoneViewSet, basename="availability-zone")
 router.register("decisions", DecisionViewSet, basename="decision")

@@ -12,6 +12,7 @@ from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.columns import Interned
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.hosts.host_state import OWN_ATTRIBUTES
+from scheduling.domain.hosts.host_stats import row_stats, stats_column
 from scheduling.domain.request.request_spec import RequestSpecView
 from scheduling.filters.base import Filter
 from scheduling.filters.extra_specs_ops import match
@@ -91,18 +92,23 @@ def _parsed(text: str) -> Any:
 
 def _roots(hosts: Hosts, name: str, is_optional: bool) -> Interned[_Root]:
     """The values of a host state's attribute, else of its stats, each distinct value once."""
-    stats = hosts.table.stats
-    column = None if is_optional and name in OWN_ATTRIBUTES else attribute_column(hosts, name)
+    column = None if is_optional and name in OWN_ATTRIBUTES else _attribute(hosts, name)
     if column is None:
+        stats = stats_column(hosts.table)
         return Interned(tuple(_Root(each.get(name), name in each) for each in stats.values), stats.codes)
     if any(value is None for value in column.values):
         return _or_stats(hosts, name, column)
     return Interned(tuple(_Root(value) for value in column.values), column.codes)
 
 
+def _attribute(hosts: Hosts, name: str) -> Interned[Any] | None:
+    """Flavors are made by operators, who may ask for all stats."""
+    return stats_column(hosts.table) if name == "stats" else attribute_column(hosts, name)
+
+
 def _or_stats(hosts: Hosts, name: str, column: Interned[Any]) -> Interned[_Root]:
     """An attribute that some hosts lack; those fall back on their stats."""
     codes = np.zeros(len(hosts.table), dtype=np.int64)
     codes[hosts.rows] = np.arange(len(hosts), dtype=np.int64)
-    values = ((column[row], hosts.table.stats[row]) for row in hosts.rows.tolist())
+    values = ((column[row], row_stats(hosts.table, row)) for row in hosts.rows.tolist())
     return Interned(tuple(_Root(stats.get(name) if value is None else value) for value, stats in values), codes)

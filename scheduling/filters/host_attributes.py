@@ -7,11 +7,12 @@ import numpy as np
 
 from scheduling.domain.columns import IntArray, Interned
 from scheduling.domain.hosts.host_slice import Hosts
+from scheduling.domain.hosts.host_stats import askable_stats_column
 from scheduling.domain.hosts.host_table import HostTable
 
 _REPEATED: dict[str, Callable[[HostTable], Interned[Any]]] = {
     "cpu_info": lambda table: table.cpu_info,
-    "stats": lambda table: table.stats,
+    "stats": askable_stats_column,
     "metrics": lambda table: table.metrics,
     "hypervisor_type": lambda table: table.hypervisor_type,
     "availability_zone": lambda table: table.zones,

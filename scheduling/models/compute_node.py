@@ -39,7 +39,19 @@ class ComputeNode(UuidKeyed, Timestamped):
         default=list, blank=True, help_text="Traits the driver reported, to tell them from others."
     )
     stats = models.JSONField(default=dict, blank=True)
-    metrics = models.JSONField(default=dict, blank=True)
+    metrics = models.JSONField(default=dict, blank=True, help_text="Numbers by name, as of metrics_at.")
+    metrics_at = models.DateTimeField(null=True, blank=True, help_text="By the database's clock.")
+    clock_skew_s = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Seconds that the host's clock is ahead of the control plane's; below 0: behind.",
+    )
+    clock_error_s = models.FloatField(null=True, blank=True, help_text="How far off that may be, in seconds.")
+    agent_version = models.CharField(max_length=64, blank=True)
+    protocol_version = models.PositiveIntegerField(default=0)
+    libvirt_version = models.CharField(max_length=64, blank=True)
+    kernel_version = models.CharField(max_length=128, blank=True)
+    os_name = models.CharField(max_length=128, blank=True)
     numa_topology = models.JSONField(
         null=True, blank=True, help_text="NUMA cells with what instances use of them; empty for a host without NUMA."
     )

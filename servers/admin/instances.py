@@ -14,7 +14,7 @@ from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on
 from servers.instances.actions.table import ACTIONS, ActionRule, BulkAction
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
-from servers.models import AttemptRecord, ConsoleLog, Instance, InstanceFault, InstanceTag, Port
+from servers.models import AttemptRecord, ConsoleLog, GuestCounterChunk, Instance, InstanceFault, InstanceTag, Port
 from servers.states import api_status
 
 
@@ -85,6 +85,16 @@ class PortAdmin(ReadOnlyAdmin):
     list_display = ["mac", "instance_uuid", "network_name", "hypervisor_network", "created_at"]
     list_filter = ["network_name"]
     search_fields = ["mac", "instance_uuid"]
+
+
+@admin.register(GuestCounterChunk)
+class GuestCounterChunkAdmin(ReadOnlyAdmin):
+    """Of which guests there are samples. What is in them is shown on the instance's page and in the API."""
+
+    list_display = ["instance_uuid", "step_s", "starts_s", "last_s"]
+    list_filter = ["step_s"]
+    exclude = ["samples"]
+    search_fields = ["instance_uuid"]
 
 
 @admin.register(ConsoleLog)

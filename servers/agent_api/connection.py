@@ -10,12 +10,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
 from computeagent.protocol.conductor import GroupVerdict
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
 from controlplane.kernel.errors import Conflict, Fenced, Invalid, NotFound, Unavailable
+from controlplane.kernel.ids import parse_uuid
 from controlplane.work.host_ownership import Ownership, ownership_lock
 from controlplane.work.wakeups import WakeupWaiter, waiter_open
 from controlplane.work.work import WorkLease as RowLease
@@ -45,6 +46,7 @@ from servers.instances.services.act import action_done, action_failed
 from servers.instances.services.adoption import instances_adopt
 from servers.instances.services.build_outcome import build_done, build_failed
 from servers.instances.services.delete import delete_done
+from servers.instances.services.guest_counters import guest_counters_store
 from servers.instances.services.journal import StepReport, StepTrack, steps_write
 from servers.instances.services.state import step_task_set
 from servers.models import Instance, Port
@@ -303,6 +305,12 @@ class DatabaseConductor:
         """See Conductor."""
         guests = {uuid.UUID(pk): each for pk, each in facts.items()}
         power_states_sync(host=host, guests=guests, ownership=self._ownership)
+
+    @_reaching
+    def guest_counters(self, *, host: str, counters: dict[str, GuestCounters]) -> None:
+        """See Conductor."""
+        by_id = {pk: each for name, each in counters.items() if (pk := parse_uuid(name)) is not None}
+        guest_counters_store(host=host, counters=by_id, ownership=self._ownership)
 
     @_reaching
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from servers.models.build_request import BuildRequest
 from servers.models.console_log import ConsoleLog
 from servers.models.drift import DriftCheck, DriftSighting, OrphanGuest
 from servers.models.flavor import Flavor
+from servers.models.guest_counter_chunk import GuestCounterChunk
 from servers.models.image import Image
 from servers.models.image_store import ImageStore
 from servers.models.instance import Instance, InstanceTag
@@ -31,6 +32,7 @@ __all__ = [
     "DriftCheck",
     "DriftSighting",
     "Flavor",
+    "GuestCounterChunk",
     "Image",
     "ImageStore",
     "Instance",

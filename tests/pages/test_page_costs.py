@@ -36,11 +36,12 @@ def test_twenty_instances_cost_the_queries_of_two(path: str, people: People, as_
 
 def test_twenty_hosts_cost_the_queries_of_two(people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
-    few = queries(client, "/hosts/")
+    few, few_versions = queries(client, "/hosts/"), queries(client, "/hosts/versions/?behind=false")
     for number in range(18):
         host(f"more-{number}")
 
     assert queries(client, "/hosts/") == few
+    assert queries(client, "/hosts/versions/?behind=false") == few_versions
 
 
 def test_a_decision_about_ten_instances_costs_the_queries_of_one_about_one(people: People, as_person: AsPerson) -> None:

@@ -25,14 +25,15 @@ from computeagent.drivers.libvirt.domains import (
     power_state,
     vnc_socket,
 )
+from computeagent.drivers.libvirt.guest_stats import guest_stats, version_text
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestMetadata, guest_xml
 from computeagent.drivers.libvirt.host_profile import HostProfile, HypervisorFacts, SizeOverrides
 from computeagent.drivers.libvirt.node_devices import pci_devices
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
-from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.hosts import HostReport, HostVersions
 from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.kill_points import reach
@@ -100,7 +101,7 @@ class LibvirtDriver:
             ours = self._ours(conn)
             active = running_guests([domain for domain, _ in ours])
             facts = self._profile.host_facts(conn, [metadata_of_guest for _, metadata_of_guest in ours])
-            hypervisor_type, version = conn.getType(), conn.getVersion()
+            hypervisor_type, version, libvirt_version = conn.getType(), conn.getVersion(), conn.getLibVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
         disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(
@@ -127,6 +128,7 @@ class LibvirtDriver:
             disk_gib=disk_gib,
             disk_used_gib=disk_used_gib,
             disk_available_least_gib=disk_left_gib,
+            versions=HostVersions(libvirt=version_text(libvirt_version)),
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
@@ -224,6 +226,11 @@ class LibvirtDriver:
                         GuestOnHypervisor(uuid=metadata_of_guest.uuid, name=metadata_of_guest.name, power_state=state)
                     )
             return found
+
+    def guest_counters(self) -> dict[str, GuestCounters]:
+        """Of all guests that are on, in one call of libvirt."""
+        with translated("reading what the guests use"):
+            return guest_stats(self._connection.handle())
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """The end of the serial log."""

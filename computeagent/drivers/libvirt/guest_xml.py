@@ -52,6 +52,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 DOMAIN_NAME_LENGTH = len("i-") + 12
 
 NO_TUNING = GuestTuning()
+BALLOON_PERIOD_S = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +262,19 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         model = ET.SubElement(ET.SubElement(devices, "video"), "model", type=definition.video_model)
         if definition.options.video_ram_mib and definition.video_model != "none":
             model.set("vram", str(definition.options.video_ram_mib * KIB_PER_MIB))
+    _balloon(devices, definition)
     if definition.has_rng and definition.options.has_rng:
         devices.append(rng_device(definition.options))
     add_devices(devices, definition.options)
+
+
+def _balloon(devices: ET.Element, definition: GuestDefinition) -> None:
+    """libvirt adds one anyway; asked for now and then, the guest says how much memory it does not use. A simulated
+    guest, which has no disks, has none.
+    """
+    if definition.disks:
+        balloon = ET.SubElement(devices, "memballoon", model="virtio")
+        ET.SubElement(balloon, "stats", period=str(BALLOON_PERIOD_S))
 
 
 def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:

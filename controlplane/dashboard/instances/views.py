@@ -3,11 +3,13 @@
 import hashlib
 import uuid
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -16,6 +18,7 @@ from controlplane.dashboard.instances.console_text import printable_text
 from controlplane.dashboard.instances.forms import InstanceForm
 from controlplane.dashboard.instances.journey.sections import sections
 from controlplane.dashboard.instances.timeline import is_changing, later, progress
+from controlplane.dashboard.instances.usage_charts import axis_labels, usage_charts
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.identity.domain import Caller
@@ -31,6 +34,7 @@ from servers.images.selectors import images_visible
 from servers.instances.actions.refusal import verbs_allowed
 from servers.instances.actions.table import VERBS
 from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.selectors.guest_counters import CountersSpan, guest_counters
 from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
@@ -142,6 +146,8 @@ def instance_detail(request: HttpRequest, caller: Caller, instance_id: uuid.UUID
             raise
         return _gone(request, caller)
     seen = request.GET.get("seen", "")
+    if not is_htmx(request):
+        context |= _usage(context["instance"], request.GET.get("span", ""))
     context["announcement"] = context["status"] if seen and seen != context["status"] else ""
     template = "dashboard/instance_live.html" if is_htmx(request) else "dashboard/instance_detail.html"
     return show(request, caller, template, "instances", **context)
@@ -168,6 +174,15 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "progress": progress(instance, records),
         **_console(instance, CONSOLE_LINES),
     }
+
+
+def _usage(instance: Any, span: str) -> dict[str, Any]:
+    """Charts of what it uses; nothing of one that is on no host."""
+    if not instance.host:
+        return {}
+    counters = guest_counters(instance, CountersSpan.DAY if span == CountersSpan.DAY else CountersSpan.HOUR)
+    charts = usage_charts(counters, memory_mib=instance.memory_mib)
+    return {"counters": counters, "charts": charts, "spans": list(CountersSpan), "axis": axis_labels(counters)}
 
 
 def _console(instance: Any, lines: int) -> dict[str, Any]:
@@ -223,6 +238,24 @@ def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid
         return redirect("instance", instance_id=instance_id)
     messages.success(request, f"{name} is being deleted.", extra_tags="good")
     return redirect("instances")
+
+
+@require_safe
+@page("instances:read")
+def instance_usage(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
+    """The live part of the instance's page that shows what it uses; by itself it leads to that page."""
+    span = request.GET.get("span", "")
+    if not is_htmx(request):
+        instance_get(caller=caller, instance_id=instance_id)
+        return redirect(f"{reverse('instance', kwargs={'instance_id': instance_id})}?{urlencode({'span': span})}#use")
+    try:
+        instance = instance_get(caller=caller, instance_id=instance_id)
+    except NotFound:
+        return HttpResponse(status=HTMX_STOP_POLLING)
+    context = _usage(instance, span)
+    if not context:
+        return HttpResponse(status=HTMX_STOP_POLLING)
+    return show(request, caller, "dashboard/instance_usage.html", "instances", instance=instance, **context)
 
 
 @require_safe

@@ -35,7 +35,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def metrics_text() -> str:
-    """The page as it is now. Nine queries."""
+    """The page as it is now. Eleven queries."""
     window_s = metrics_options().metrics_window_s
     window = gauge(
         "kilonova_window_seconds",

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
 from scheduling.fleet.selectors.hosts import HostOverview
+from scheduling.fleet.selectors.versions import ComponentVersions, FleetVersions, VersionCount
 from scheduling.fleet.selectors.zones import Zone
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
@@ -103,6 +104,14 @@ class ComputeNodeOutput(serializers.ModelSerializer[ComputeNode]):
             "traits",
             "stats",
             "metrics",
+            "metrics_at",
+            "clock_skew_s",
+            "clock_error_s",
+            "agent_version",
+            "protocol_version",
+            "libvirt_version",
+            "kernel_version",
+            "os_name",
             "failed_builds",
             "created_at",
             "updated_at",
@@ -132,12 +141,50 @@ class HostOutput(serializers.Serializer[HostOverview]):
     aggregates = serializers.ListField(child=serializers.CharField())
     running_guests = serializers.IntegerField(source="node.running_guests")
     failed_builds = serializers.IntegerField(source="node.failed_builds")
+    service_version = serializers.IntegerField(source="node.service.version")
+    agent_version = serializers.CharField(source="node.agent_version")
+    protocol_version = serializers.IntegerField(source="node.protocol_version")
+    libvirt_version = serializers.CharField(source="node.libvirt_version")
+    kernel_version = serializers.CharField(source="node.kernel_version")
+    os_name = serializers.CharField(source="node.os_name")
+    clock_skew_s = serializers.FloatField(source="node.clock_skew_s", allow_null=True)
+    clock_error_s = serializers.FloatField(source="node.clock_error_s", allow_null=True)
+    clock_is_off = serializers.BooleanField()
+    metrics = serializers.DictField(source="node.metrics", child=serializers.FloatField())
+    metrics_at = serializers.DateTimeField(source="node.metrics_at", allow_null=True)
     usage = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.DictField(child=serializers.DictField()))
     def get_usage(self, host: HostOverview) -> dict[str, Any]:
         """Placement's inventory and usage by resource class."""
         return {name: {**asdict(one), "free": one.free} for name, one in sorted(host.usage.items())}
+
+
+class VersionCountOutput(serializers.Serializer[VersionCount]):
+    """How many hosts have one version; silent ones are those whose agent is down, which tell nothing new."""
+
+    version = serializers.CharField()
+    up = serializers.IntegerField()
+    silent = serializers.IntegerField()
+    is_newest = serializers.BooleanField()
+
+
+class ComponentVersionsOutput(serializers.Serializer[ComponentVersions]):
+    """The versions of one component. `behind`: hosts that are up and have another than the newest; null where versions
+    of several makers cannot be compared.
+    """
+
+    component = serializers.CharField()
+    behind = serializers.IntegerField(allow_null=True)
+    versions = VersionCountOutput(many=True)
+
+
+class FleetVersionsOutput(serializers.Serializer[FleetVersions]):
+    """What runs on the hosts, by component."""
+
+    up = serializers.IntegerField()
+    silent = serializers.IntegerField()
+    components = ComponentVersionsOutput(many=True)
 
 
 class ZoneOutput(serializers.Serializer[Zone]):

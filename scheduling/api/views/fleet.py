@@ -14,6 +14,7 @@ from controlplane.identity.api.callers import caller_of
 from scheduling.api.serializers.fleet import (
     CellOutput,
     ComputeNodeOutput,
+    FleetVersionsOutput,
     HostMappingOutput,
     HostOutput,
     ServiceDisableInput,
@@ -31,6 +32,7 @@ from scheduling.filtersets import (
 from scheduling.fleet.selectors.cells import cells_with_hosts
 from scheduling.fleet.selectors.hosts import host_get, host_nodes_listed, host_overviews
 from scheduling.fleet.selectors.liveness import with_is_up
+from scheduling.fleet.selectors.versions import fleet_versions
 from scheduling.fleet.selectors.zones import zone_list
 from scheduling.fleet.services.service_states import service_disable, service_enable, service_force_down
 from scheduling.models import Cell, ComputeNode, HostMapping, Service
@@ -133,6 +135,17 @@ class HostViewSet(GenericViewSet[ComputeNode]):
     def retrieve(self, request: Request, host: str) -> Response:
         """One host by its service host name."""
         return Response(HostOutput(host_get(host=host)).data)
+
+
+class HostVersionsViewSet(ViewSet):
+    """What runs on the hosts, to watch an upgrade. Which hosts: `GET /api/hosts/?behind=true` and its other filters."""
+
+    policy = {"list": "hosts:read"}
+
+    @extend_schema(responses=FleetVersionsOutput)
+    def list(self, request: Request) -> Response:
+        """Versions of agents, hypervisors and systems, and how many hosts have each; one query."""
+        return Response(FleetVersionsOutput(fleet_versions()).data)
 
 
 class ZoneViewSet(ViewSet):

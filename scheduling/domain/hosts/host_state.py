@@ -6,6 +6,7 @@ from typing import Any
 
 from scheduling.domain.hosts.host_details import HostInstance
 from scheduling.domain.hosts.host_rows import AggregateRow
+from scheduling.domain.hosts.host_stats import row_stats
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.hosts.topologies import pools_of_table, topology_of
 from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
@@ -66,7 +67,7 @@ class HostState:
         self.hypervisor_version = int(table.hypervisor_version[row])
         self.cpu_info = dict(table.cpu_info[row])
         self.supported_instances = [list(triple) for triple in table.supported_instances[row]]
-        self.stats = dict(table.stats[row])
+        self.stats = row_stats(table, row)
         self.metrics = dict(table.metrics[row])
         self.traits = table.trait_sets[row]
         self.aggregates: list[AggregateRow] = [table.aggregates[each] for each in table.aggregate_sets[row]]

@@ -7,7 +7,7 @@ proves life until it is too old, and then the newest is asked for. Claims decide
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress, count
@@ -20,11 +20,11 @@ from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostR
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.engine.candidate_set import NodeName
 from scheduling.fleet.cache.changes import ChangeFeed, ChangePoll, change_feed
-from scheduling.fleet.cache.host_rows import host_row, provider_of
+from scheduling.fleet.cache.host_rows import host_row, provider_of, stats_with
 from scheduling.fleet.cache.host_states import HostStates
 from scheduling.fleet.cache.incremental_host_table import IncrementalHostTable
 from scheduling.fleet.cache.records import FleetRecords
-from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
+from scheduling.fleet.facts import NO_METRICS, NOTHING, FleetFacts, HostInstances
 
 SUBSCRIBER = "fleet"
 KINDS = ("node", "service", "mapping", "cell", "aggregate")
@@ -131,6 +131,7 @@ class FleetCache:
             is_up=bool(self._states.up[at]),
             detail=self._states.detail(at),
             trust=self._trust(at),
+            metrics=self._metrics(at),
         )
 
     def _with_numbers(self, at: int) -> HostRow:
@@ -145,8 +146,13 @@ class FleetCache:
             instances=here.instance_uuids,
             flavor_ids=here.flavor_ids,
             image_properties=here.image_properties,
+            stats=stats_with(self._states.hosts[at].node.stats, here),
+            metrics=self._metrics(at),
             trust_level=self._trust(at),
         )
+
+    def _metrics(self, at: int) -> Mapping[str, float]:
+        return self._facts.metrics.get(self._fleet.names[at].nodename, NO_METRICS)
 
     def _trust(self, at: int) -> str:
         return self._facts.trust_levels.get(self._fleet.names[at].nodename, UNKNOWN_TRUST)
@@ -174,6 +180,9 @@ class FleetCache:
             self._here = here
         if facts.trust_levels is not old.trust_levels and (facts.trust_levels or old.trust_levels):
             touched.update(range(len(self._here)))
+        if facts.metrics is not old.metrics and (facts.metrics or old.metrics):
+            nodes = [name.nodename for name in self._fleet.names]
+            touched.update(at for at, node in enumerate(nodes) if facts.metrics.get(node) != old.metrics.get(node))
         return touched
 
 

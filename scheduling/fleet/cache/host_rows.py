@@ -4,7 +4,7 @@ The one place that says what a row holds. `fleet_cache` makes rows of records th
 objects that were read just now.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from controlplane.infra.db import db_now
 from placement.candidates import ProviderFacts
 from placement.candidates.columns import FleetView
 from scheduling.domain.hosts.host_rows import UNKNOWN_TRUST, AggregateRow, HostRow
-from scheduling.fleet.facts import FleetFacts, HostInstances
+from scheduling.fleet.facts import NO_METRICS, FleetFacts, HostInstances
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.models import Aggregate, Cell, ComputeNode, HostMapping
 
@@ -29,7 +29,6 @@ NODE_COLUMNS = (
     "supported_instances",
     "cpu_info",
     "stats",
-    "metrics",
     "numa_topology",
     "pci_pools",
 )
@@ -93,8 +92,6 @@ class NodeLike(Protocol):
     @property
     def stats(self) -> Any: ...
     @property
-    def metrics(self) -> Any: ...
-    @property
     def numa_topology(self) -> Any: ...
     @property
     def pci_pools(self) -> Any: ...
@@ -144,6 +141,7 @@ def host_row(
     is_up: bool,
     detail: str,
     trust: str = UNKNOWN_TRUST,
+    metrics: Mapping[str, float] = NO_METRICS,
 ) -> HostRow:
     """The row of one node; `detail` as `status_detail` gives it."""
     return HostRow(
@@ -166,8 +164,8 @@ def host_row(
         instances=here.instance_uuids,
         supported_instances=_triples(node.supported_instances),
         cpu_info=node.cpu_info,
-        stats=node.stats,
-        metrics=node.metrics,
+        stats=stats_with(node.stats, here),
+        metrics=metrics,
         service=_service(service, is_up=is_up),
         flavor_ids=here.flavor_ids,
         image_properties=here.image_properties,
@@ -175,6 +173,11 @@ def host_row(
         pci_pools=node.pci_pools,
         trust_level=trust,
     )
+
+
+def stats_with(stats: Any, here: HostInstances) -> Any:
+    """The driver's stats and those of the instances; the same object where there are none of these."""
+    return {**stats, **here.stats} if here.stats else stats
 
 
 def status_detail(service: ServiceLike, cell: CellLike, *, is_up: bool, silent_s: float | None) -> str:
@@ -205,6 +208,7 @@ def _row_of_model(node: ComputeNode, cell: Cell, fleet: FleetView, facts: FleetF
         is_up=is_up,
         detail=status_detail(node.service, cell, is_up=is_up, silent_s=silent_s),
         trust=facts.trust_levels.get(node.hypervisor_hostname, UNKNOWN_TRUST),
+        metrics=facts.metrics.get(node.hypervisor_hostname, NO_METRICS),
     )
 
 

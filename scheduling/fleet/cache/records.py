@@ -17,8 +17,7 @@ from scheduling.fleet.cache.changes import Changes
 _CHUNK = 500
 _NODES = """
 SELECT CAST(id AS text), CAST(service_id AS text), host, hypervisor_hostname, hypervisor_type, hypervisor_version,
-       host_ip, disk_available_least_gib, failed_builds, supported_instances, cpu_info, stats, metrics, numa_topology,
-       pci_pools
+       host_ip, disk_available_least_gib, failed_builds, supported_instances, cpu_info, stats, numa_topology, pci_pools
   FROM scheduling_computenode
 """
 _SERVICES = """
@@ -70,7 +69,6 @@ class NodeRecord:
     supported_instances: tuple[tuple[str, str, str], ...]
     cpu_info: Any
     stats: Any
-    metrics: Any
     numa_topology: Any
     pci_pools: Any
 
@@ -141,7 +139,7 @@ class FleetRecords:
         _replace(self.aggregates, keys, made)
 
     def _node(self, row: tuple[Any, ...]) -> NodeRecord:
-        documents: list[Any] = [self._json(text) for text in row[10:15]]
+        documents: list[Any] = [self._json(text) for text in row[10:14]]
         values: list[Any] = [row[0], UUID(row[0]), *row[1:9], self._triples(row[9]), *documents]
         return NodeRecord(*values)
 

@@ -12,6 +12,7 @@ from controlplane.kernel.errors import NotFound
 from placement.domain import InventoryUsage
 from placement.selectors import fleet_usage
 from scheduling.conf import scheduling_options
+from scheduling.fleet.domain.clock import clock_is_off
 from scheduling.fleet.selectors.liveness import nodes_with_is_up
 from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
 from scheduling.models.liveness import up_condition
@@ -51,6 +52,17 @@ class HostOverview:
     def disabled_reason(self) -> str:
         """Why an operator disabled it."""
         return self.node.service.disabled_reason
+
+    @property
+    def clock_is_off(self) -> bool:
+        """By more than CLOCK_SKEW_WARNING_S for certain."""
+        limit_s = scheduling_options().clock_skew_warning_s
+        return clock_is_off(self.node.clock_skew_s, self.node.clock_error_s, limit_s=limit_s)
+
+    @property
+    def has_fresh_metrics(self) -> bool:
+        """Whether what it measured is young enough to be believed."""
+        return bool(getattr(self.node, "has_fresh_metrics", False))
 
     @property
     def last_seen_up(self) -> datetime | None:

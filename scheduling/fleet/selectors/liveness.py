@@ -3,6 +3,7 @@
 from django.db.models import BooleanField, Case, QuerySet, Value, When
 
 from scheduling.models import ComputeNode, Service
+from scheduling.models.clock import fresh_metrics_condition
 from scheduling.models.liveness import up_condition
 
 
@@ -17,8 +18,9 @@ def with_is_up(services: QuerySet[Service]) -> QuerySet[Service]:
 
 
 def nodes_with_is_up(nodes: QuerySet[ComputeNode]) -> QuerySet[ComputeNode]:
-    """Compute nodes with their service, each with a boolean `is_up`."""
-    return nodes.select_related("service").annotate(is_up=_is_up("service__"))
+    """Compute nodes with their service, each with booleans `is_up` and `has_fresh_metrics`."""
+    fresh = Case(When(fresh_metrics_condition(), then=Value(True)), default=Value(False), output_field=BooleanField())
+    return nodes.select_related("service").annotate(is_up=_is_up("service__"), has_fresh_metrics=fresh)
 
 
 def host_is_up(*, host: str) -> bool:

@@ -12,6 +12,7 @@ from placement.selectors import allocations_by_consumer
 from scheduling.domain.policy import Policy
 from scheduling.filters.trusted import TrustedFilter
 from scheduling.fleet.cache.attestation import trust_levels
+from scheduling.fleet.cache.host_metrics import host_metrics, metrics_asked
 from scheduling.fleet.facts import FleetFacts, HostInstances
 from scheduling.models import ComputeNode
 
@@ -39,7 +40,8 @@ def present_facts(*, nodes: Sequence[ComputeNode], policies: Sequence[Policy]) -
             before = found.get(host, HostInstances())
             found[host] = replace(instances, instance_uuids=before.instance_uuids, num_instances=before.num_instances)
     is_trust_asked = any(TRUSTED in policy.filters for policy in policies)
-    return FleetFacts(found, trust_levels=trust_levels() if is_trust_asked else {})
+    metrics = host_metrics().of(metrics_asked(policies))
+    return FleetFacts(found, trust_levels=trust_levels() if is_trust_asked else {}, metrics=metrics)
 
 
 def _holders(nodes: Sequence[ComputeNode]) -> dict[str, set[str]]:

@@ -11,11 +11,13 @@ from django.db.models.functions import Now
 
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.version import VERSION
 from controlplane.work.conf import work_options
 from controlplane.work.hints import HOSTS, changed, host_topic
 from controlplane.work.host_ownership import Ownership, owned
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.cells import CELL1_ID
+from scheduling.fleet.services.measures import measures_columns, version_columns, version_number
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
 from scheduling.models import COMPUTE_BINARY, AggregateHost, BuildFailures, ComputeNode, HostMapping, Service
@@ -32,7 +34,8 @@ AMOUNTS = (
     "disk_used_gib",
 )
 
-REPORTED = tuple(each.name for each in fields(HostReport) if each.name not in ("numa_topology", "pci_devices"))
+NOT_COLUMNS = frozenset({"numa_topology", "pci_devices", "versions", "clock_skew", "metrics"})
+REPORTED = tuple(each.name for each in fields(HostReport) if each.name not in NOT_COLUMNS)
 
 
 def host_register(*, host: str, report: HostReport) -> Registration:
@@ -44,7 +47,7 @@ def host_register(*, host: str, report: HostReport) -> Registration:
     """
     _check(host, report)
     with transaction.atomic():
-        service = _service_seen(host)
+        service = _service_seen(host, version_number(report.versions.service))
         node = _node_write(service, report)
         topology_store(node, report)
         HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
@@ -53,15 +56,19 @@ def host_register(*, host: str, report: HostReport) -> Registration:
     return _registration(service, node)
 
 
+HEARTBEAT_COLUMNS = tuple(f"service__{name}" for name in ("id", "disabled", "disabled_reason", "forced_down"))
+
+
 def service_heartbeat(*, host: str) -> Registration:
     """The agent of `host` is alive, by the database's clock. One UPDATE, one read. Raises NotFound: register first."""
     seen = Service.objects.filter(host=host, binary=COMPUTE_BINARY).update(
         last_seen_up=Now(), report_count=F("report_count") + 1
     )
-    node = ComputeNode.objects.select_related("service").filter(host=host).first() if seen else None
+    nodes = ComputeNode.objects.select_related("service").only("host", "hypervisor_hostname", *HEARTBEAT_COLUMNS)
+    node = nodes.annotate(now=Now()).filter(host=host).first() if seen else None
     if node is None:
         raise NotFound(f"Host {host} is not registered.", field="host")
-    return _registration(node.service, node)
+    return _registration(node.service, node, time_s=node.now.timestamp())
 
 
 def services_alive(*, hosts: Collection[str]) -> int:
@@ -135,9 +142,11 @@ def _check(host: str, report: HostReport) -> None:
         raise Invalid("A hypervisor has at least one vCPU and some memory.", field="vcpus")
 
 
-def _service_seen(host: str) -> Service:
+def _service_seen(host: str, version: int) -> Service:
     service, is_new = Service.objects.get_or_create(host=host, binary=COMPUTE_BINARY)
-    Service.objects.filter(id=service.id).update(last_seen_up=Now(), report_count=F("report_count") + 1)
+    Service.objects.filter(id=service.id).update(
+        last_seen_up=Now(), report_count=F("report_count") + 1, version=version
+    )
     emit_service_updates(CREATE, [service] if is_new else [])
     return service
 
@@ -164,10 +173,12 @@ def _node_write(service: Service, report: HostReport) -> ComputeNode:
         )
     if node is None:
         changed(HOSTS, host_topic(service.host))  # in the transaction of the whole registration
-        return ComputeNode.objects.create(service=service, host=service.host, **wanted)
+        return ComputeNode.objects.create(service=service, host=service.host, **wanted, **measures_columns(report))
     new = {name: value for name, value in wanted.items() if getattr(node, name) != value}
-    if new:
-        ComputeNode.objects.filter(id=node.id).update(**new, updated_at=Now())
+    measured = measures_columns(report)
+    if new or measured:
+        ComputeNode.objects.filter(id=node.id).update(**new, **measured, updated_at=Now())
+    if new:  # measures are other ones each minute, which is no reason for open pages to ask again
         changed(HOSTS, host_topic(service.host))
         for name, value in new.items():
             setattr(node, name, value)
@@ -180,10 +191,10 @@ def _columns(report: HostReport) -> dict[str, Any]:
     values = {name: getattr(report, name) for name in REPORTED}
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
     values["traits"] = sorted({*report.traits, *topology_traits(report)})
-    return values
+    return values | version_columns(report.versions)
 
 
-def _registration(service: Service, node: ComputeNode) -> Registration:
+def _registration(service: Service, node: ComputeNode, *, time_s: float = 0.0) -> Registration:
     return Registration(
         service_id=str(service.id),
         compute_node_uuid=str(node.id),
@@ -192,4 +203,6 @@ def _registration(service: Service, node: ComputeNode) -> Registration:
         lease_s=work_options().lease_s,
         disabled_reason=service.disabled_reason,
         forced_down=service.forced_down,
+        time_s=time_s,
+        version=VERSION,
     )

@@ -109,6 +109,12 @@ class PoliciesInForce:
             made = self._made = options, policy
         return made[1]
 
+    def policies(self) -> tuple[Policy, ...]:
+        """The active version and, beside it, the shadow if there is one."""
+        if self.shadow is None:
+            return (self.policy(),)
+        return self.policy(), policy_of_body(self.shadow.body, version=self.shadow.version)
+
     def attempts_allowed(self) -> int:
         """Hosts that may be tried for one instance, the first included: the active policy's, else the setting's."""
         maximum = scheduling_options().max_attempts

@@ -1,4 +1,4 @@
-"""Instances: list, create, show, delete, act, console log, journey."""
+"""Instances: list, create, show, delete, act, console log, journey, counters."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,9 +15,11 @@ from rest_framework.viewsets import GenericViewSet
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import Invalid
+from servers.api.serializers.counters import CountersOutput, counters_document
 from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
 from servers.instances.actions.table import CREATE, DELETE, SCHEDULE_AGAIN
+from servers.instances.selectors.guest_counters import CountersSpan, guest_counters, span_of
 from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
@@ -49,6 +51,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         "schedule_again": SCHEDULE_AGAIN.policy,
         "console_log": "instances:read",
         "journey": "instances:read",
+        "counters": "instances:read",
     }
     queryset = Instance.objects.none()
     serializer_class = InstanceOutput
@@ -130,6 +133,17 @@ class InstanceViewSet(GenericViewSet[Instance]):
         """The end of the serial log."""
         instance = instance_get(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
         return Response({"output": console_log_tail(instance_id=instance.pk, lines=_lines(request))})
+
+    @extend_schema(
+        parameters=[OpenApiParameter("span", enum=[*CountersSpan], description="How far back; hour.")],
+        responses=CountersOutput,
+    )
+    @action(detail=True, methods=["get"])
+    def counters(self, request: Request, pk: str) -> Response:
+        """What it has used: an hour by the minute, or a day by five minutes. Empty where nobody has counted."""
+        span = span_of(request.query_params.get("span", CountersSpan.HOUR.value))
+        instance = instance_get(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
+        return Response(counters_document(guest_counters(instance, span)))
 
     @extend_schema(responses=JourneyOutput)
     @action(detail=True, methods=["get"])

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from django.db.models import Count, Q, QuerySet
 
 from scheduling.domain.policy import Policy
+from scheduling.fleet.cache.host_metrics import has_plugins
 from scheduling.fleet.facts import HostInstances
+from servers.instances.selectors.host_stats import host_stats
 from servers.instances.selectors.scheduling_facts import IMAGE_PROPERTIES, IO_TASKS, TYPE_AFFINITY
 from servers.models import Instance
 from servers.states import VmState
@@ -18,6 +20,7 @@ def instance_preview_facts(policies: Sequence[Policy]) -> dict[str, HostInstance
     is_busy = Q(vm_state=VmState.BUILDING) | Q(task_state__in=IO_TASKS)
     flavors = _flavors(living) if any(TYPE_AFFINITY in each.filters for each in policies) else {}
     images = _images(living) if any(_weighs_images(each) for each in policies) else {}
+    stats = host_stats() if any(map(has_plugins, policies)) else {}
     counts = living.values_list("host").annotate(io_ops=Count("pk", filter=is_busy), instances=Count("pk"))
     return {
         host: HostInstances(
@@ -25,6 +28,7 @@ def instance_preview_facts(policies: Sequence[Policy]) -> dict[str, HostInstance
             num_io_ops=io_ops,
             flavor_ids=flavors.get(host, frozenset()),
             image_properties=images.get(host, {}),
+            stats=stats.get(host, {}),
         )
         for host, io_ops, instances in counts
     }

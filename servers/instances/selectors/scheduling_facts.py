@@ -16,9 +16,11 @@ from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
 from scheduling.fleet.cache.host_loads import host_loads, load_source_register
+from scheduling.fleet.cache.host_metrics import EVERY, has_plugins, host_metrics, metrics_asked
 from scheduling.fleet.facts import NOTHING, FleetFacts, HostInstances
 from scheduling.weighers.image_properties import ImagePropertiesWeigher
 from servers.instances.domain.bodies import SpecBody
+from servers.instances.selectors.host_stats import asks_metrics, asks_stats, host_stats
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
 from servers.states import TaskState, VmState
 
@@ -94,24 +96,29 @@ def fleet_facts(asked: SpecBody | None, inputs: SchedulingInputs) -> FleetFacts:
     No query for most requests, however large the fleet: hosts are counted again only where `inputs` polled a change.
     Naming every instance of the fleet would cost as much as the fleet is large, so only those that a hint or the group
     names are listed. Flavors of instances are read only where the policy's TypeAffinityFilter looks at them, their
-    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it.
+    images only where its ImagePropertiesWeigher is on, trust only for a flavor that asks for it, metrics only where a
+    policy or the request looks at them, and counts by state, task, project and operating system likewise.
     """
     hosts, policy = host_loads().read(_loads), inputs.policies.policy()
+    policies = inputs.policies.policies()
     flavors = _flavors_by_host(_living()) if TYPE_AFFINITY in policy.filters else {}
     images = _image_properties_by_host(_living()) if _weighs_images(policy) else {}
     on_host = _named_by_host(asked) if asked else {}
+    stats = host_stats() if any(map(has_plugins, policies)) or (asked and asks_stats(asked)) else {}
     hosts_with_facts = {
         host: replace(
             hosts.get(host, NOTHING),
             instance_uuids=on_host.get(host, frozenset()),
             flavor_ids=flavors.get(host, frozenset()),
             image_properties=images.get(host, {}),
+            stats=stats.get(host, {}),
         )
-        for host in {*on_host, *flavors, *images}
+        for host in {*on_host, *flavors, *images, *stats}
     }
     return FleetFacts(
         hosts={**hosts, **hosts_with_facts} if hosts_with_facts else hosts,
         trust_levels=trust_levels() if asked and _asks_trust(asked) else {},
+        metrics=host_metrics().of(EVERY if asked and asks_metrics(asked) else metrics_asked(policies)),
     )
 
 
@@ -131,7 +138,8 @@ def may_share_facts(policy: Policy) -> bool:
 
 def names_no_instances(asked: SpecBody) -> bool:
     """Whether nothing that is asked for depends on who else is where, or on what only its own facts tell."""
-    return not (asked.group_id or "same_host" in asked.hints or "different_host" in asked.hints or _asks_trust(asked))
+    own = _asks_trust(asked) or asks_metrics(asked) or asks_stats(asked)
+    return not (own or asked.group_id or "same_host" in asked.hints or "different_host" in asked.hints)
 
 
 def _asks_trust(asked: SpecBody) -> bool:

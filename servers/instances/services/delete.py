@@ -41,6 +41,7 @@ from servers.instances.services.state import action_require, instance_deleted_se
 from servers.models import (
     BuildRequest,
     ConsoleLog,
+    GuestCounterChunk,
     Instance,
     InstanceMapping,
     InstanceTag,
@@ -181,5 +182,5 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
 
 def _traces_remove(instance_id: uuid.UUID) -> None:
     """Remove all that points to a living instance. Its row, actions and faults stay as history."""
-    for model in (InstanceMapping, RequestSpec, ServerGroupMember, Port, ConsoleLog):
+    for model in (InstanceMapping, RequestSpec, ServerGroupMember, Port, ConsoleLog, GuestCounterChunk):
         model._default_manager.filter(instance_uuid=instance_id).delete()

@@ -12,6 +12,7 @@ from servers.models import (
     AttemptRecord,
     BuildRequest,
     ConsoleLog,
+    GuestCounterChunk,
     Image,
     Instance,
     InstanceAction,
@@ -32,6 +33,7 @@ OF_AN_INSTANCE: tuple[type[Model], ...] = (
     ServerGroupMember,
     Port,
     ConsoleLog,
+    GuestCounterChunk,
 )
 """Rows that name their instance without a foreign key. Steps go with their actions, tags with the row itself."""
 ENDED_BY: tuple[tuple[type[Model], str], ...] = (

@@ -195,3 +195,12 @@ def test_reopened_driver_finds_the_guest_running(hypervisor: Hypervisor) -> None
     facts = hypervisor.driver.facts(guest.uuid)
     assert facts is not None
     assert facts.power_state is PowerState.RUNNING
+
+
+def test_what_guests_use_is_counted_while_they_run(hypervisor: Hypervisor) -> None:
+    guest = hypervisor.build(hypervisor.guest())
+    counted = hypervisor.driver.guest_counters()
+    # A simulated host counts nothing; whatever counts speaks of this guest alone.
+    assert set(counted) <= {guest.uuid}
+    hypervisor.driver.stop(guest.uuid, grace_s=0)
+    assert hypervisor.driver.guest_counters() == {}

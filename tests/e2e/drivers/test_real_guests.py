@@ -277,3 +277,14 @@ def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, m
     guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
 
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_counters_of_a_running_guest_are_qemus_own(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+    counted = qemu.driver.guest_counters()[guest.uuid]
+    assert counted.cpu_ns > 0
+    assert counted.memory_actual_kib == guest.memory_mib * 1024
+    assert counted.memory_rss_kib > 0
+    assert counted.disk_read_bytes >= 512  # its boot sector at least
+    assert counted.disk_read_requests > 0

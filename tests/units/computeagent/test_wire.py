@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from computeagent.protocol.hosts import HostVersions
 from computeagent.protocol.wire import (
     ENROL,
     PROTOCOL_VERSION,
@@ -70,3 +71,22 @@ def test_missing_arguments_are_named(verb: str) -> None:
 def test_one_release_apart_is_compatible(version: str, *, answer: bool) -> None:
     assert PROTOCOL_VERSION == 1
     assert is_compatible(version) is answer
+
+
+def test_registration_of_an_agent_that_reports_less_is_understood() -> None:
+    sizes = {"hypervisor_hostname": "n", "hypervisor_type": "QEMU", "hypervisor_version": 1, "vcpus": 1}
+    body = encode({"host": "hv", "report": {**sizes, "memory_mib": 1, "disk_gib": 1}})
+    report = verbs()["register"].arguments_of(body)["report"]
+    assert (report.versions, report.clock_skew, report.metrics) == (HostVersions(), None, {})
+
+
+def test_heartbeat_of_a_control_plane_that_tells_no_time_is_understood() -> None:
+    answer = {
+        "service_id": "s",
+        "compute_node_uuid": "n",
+        "disabled": False,
+        "report_interval_s": 10.0,
+        "lease_s": 30.0,
+    }
+    registration = verbs()["heartbeat"].answer_of(encode(answer))
+    assert (registration.time_s, registration.version) == (0.0, "")

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from computeagent.protocol.guests import GuestCounters
 from computeagent.protocol.hosts import HostUsage
 from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
 from computeagent.protocol.wire import PROTOCOL_VERSION, VERSION_HEADER, verbs
 from computeagent.protocol.work import AgentLease, WorkContext, WorkKind
 from servers.agent_api.credentials import credential_revoke
 from servers.agent_door.views import MAX_BODY_BYTES
-from servers.models import ConsoleLog, Instance, InstanceActionEvent
+from servers.models import ConsoleLog, GuestCounterChunk, Instance, InstanceActionEvent
 from tests.worlds import agents
 from tests.worlds import cloud as world
 
@@ -89,6 +90,7 @@ def host_verbs(host: str, instance: uuid.UUID) -> dict[str, dict[str, Any]]:
         "instances_on_host": {"host": host},
         "power_states": {"host": host, "facts": {key: world.OFF}},
         "console_outputs": {"host": host, "outputs": {key: "stolen"}},
+        "guest_counters": {"host": host, "counters": {key: GuestCounters(cpu_ns=1)}},
         "orphan_guests": {"host": host, "guests": []},
         "release_guest": {"host": host, "guest_uuid": key},
         "guests_returned": {"host": host, "returns": []},
@@ -104,7 +106,8 @@ def untouched(instance: Instance) -> bool:
     now = Instance.objects.get(pk=instance.pk)
     same = all(getattr(now, field.name) == getattr(instance, field.name) for field in Instance._meta.concrete_fields)
     events = InstanceActionEvent.objects.filter(action__instance_uuid=instance.pk)
-    return same and not ConsoleLog.objects.filter(pk=instance.pk).exists() and not events.exclude(result="").exists()
+    written = (ConsoleLog.objects.filter(pk=instance.pk), GuestCounterChunk.objects.filter(instance_uuid=instance.pk))
+    return same and not any(rows.exists() for rows in (*written, events.exclude(result="")))
 
 
 @pytest.mark.parametrize("verb", sorted(host_verbs("h2", uuid.uuid4())))
@@ -197,7 +200,7 @@ def test_ids_of_another_host_s_instances_have_no_effect(who: world.People) -> No
     world.finish_builds()
     victim.refresh_from_db()
     thief = agents.door_agent("h1")
-    for verb in ("power_states", "console_outputs", "release_guest"):
+    for verb in ("power_states", "console_outputs", "guest_counters", "release_guest"):
         answer = thief.ask(verb, **host_verbs("h1", victim.pk)[verb])
         assert answer.status_code == 200
     assert thief.tell("release_guest", host="h1", guest_uuid=str(victim.pk)) is False
@@ -205,6 +208,7 @@ def test_ids_of_another_host_s_instances_have_no_effect(who: world.People) -> No
     now = Instance.objects.get(pk=victim.pk)
     assert (now.generation, now.power_state) == (victim.generation, victim.power_state)
     assert not ConsoleLog.objects.exists()
+    assert not GuestCounterChunk.objects.exists()
 
 
 def test_work_of_another_host_cannot_be_taken(who: world.People) -> None:

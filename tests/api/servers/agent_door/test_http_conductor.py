@@ -1,5 +1,6 @@
 """The agent's end of the door over real sockets: enrolment, errors as exceptions, cuts, rotation, versions."""
 
+import dataclasses
 import hashlib
 import io
 import os
@@ -16,15 +17,16 @@ import pytest
 
 from computeagent.daemon.program import conductor_of_arguments
 from computeagent.protocol.conductor import Conductor
-from computeagent.protocol.wire import secret_digest
+from computeagent.protocol.guests import GuestCounters
+from computeagent.protocol.wire import secret_digest, verbs
 from computeagent.transport.address import ControlPlaneAddress
-from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, enrol, http_conductor
+from computeagent.transport.http_conductor import ROTATE_AFTER_S, DoorRefused, HttpConductor, enrol, http_conductor
 from computeagent.transport.secret_file import SecretFile
 from controlplane.kernel.errors import Conflict, Fenced, Forbidden, Invalid, NotFound, Unavailable
 from servers.agent_api.credentials import credential_revoke, enrolment_create
 from servers.images.downloads import agent_downloads
 from servers.images.services.image_store import image_upload
-from servers.models import AgentCredential, AgentEnrolment, Image, Instance
+from servers.models import AgentCredential, AgentEnrolment, GuestCounterChunk, Image, Instance
 from tests.fixtures.servers import wait_until
 from tests.worlds import cloud as world
 
@@ -323,3 +325,19 @@ def test_nobody_there_is_unavailable(secret: SecretFile) -> None:
 def test_addresses_that_are_none_are_refused(url: str) -> None:
     with pytest.raises(Invalid):
         ControlPlaneAddress(url)
+
+
+def test_verb_that_an_older_control_plane_lacks_is_not_found(conductor: Conductor) -> None:
+    newer = dataclasses.replace(verbs()["guest_counters"], name="verb_of_a_later_release")
+    assert isinstance(conductor, HttpConductor)
+    with pytest.raises(NotFound, match="There is no verb 'verb_of_a_later_release' here"):
+        conductor.ask(newer, b'{"host": "h1", "counters": {}}', timeout_s=5.0)
+
+
+def test_counters_come_through_the_door(who: world.People, conductor: Conductor) -> None:
+    instance = world.active(who.member)
+    stranger = uuid.uuid4()
+    conductor.guest_counters(
+        host="h1", counters={str(instance.pk): GuestCounters(cpu_ns=1), str(stranger): GuestCounters(cpu_ns=1)}
+    )
+    assert set(GuestCounterChunk.objects.values_list("instance_uuid", flat=True)) == {instance.pk}

@@ -3,15 +3,22 @@
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from computeagent.protocol.conductor import GroupVerdict
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn, GuestSpec, InstanceOnHost
+from computeagent.protocol.guests import (
+    GuestCounters,
+    GuestFacts,
+    GuestOnHypervisor,
+    GuestReturn,
+    GuestSpec,
+    InstanceOnHost,
+)
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import BuildFailure, StepEnd
 from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
-from controlplane.kernel.errors import Conflict, Fenced, Unavailable
+from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
 
 
 @dataclass
@@ -78,6 +85,10 @@ class ConductorDouble:
         self.lost_answers_of_take = 0
         self.writes = 0
         self.reported: list[dict[str, GuestFacts]] = []
+        self.counters: list[dict[str, GuestCounters]] = []
+        self.knows_counters = True
+        self.version = "1"
+        self.time_ahead_s = 0.0
         self.consoles: list[dict[str, str]] = []
         self.image = b"image bytes"
         self.image_cuts: list[tuple[int, Unavailable]] = []
@@ -294,6 +305,15 @@ class ConductorDouble:
                     self.instances[uuid].power_state = known.power_state
             self.changed.notify_all()
 
+    def guest_counters(self, *, host: str, counters: dict[str, GuestCounters]) -> None:
+        """See Conductor. `knows_counters`: without, this is a control plane of an earlier release."""
+        with self.changed:
+            self._reach()
+            self.counters.append(counters)
+            if not self.knows_counters:
+                raise NotFound("There is no verb 'guest_counters' here.")
+            self.changed.notify_all()
+
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """See Conductor."""
         with self.changed:
@@ -349,8 +369,16 @@ class ConductorDouble:
             raise Conflict(self.refusal)
 
     def _registration(self, host: str) -> Registration:
-        said = Registration(f"service-{host}", self.node_uuid, False, self.report_interval_s, self.lease_s)
-        return replace(said, forced_down=self.forced_down)
+        return Registration(
+            f"service-{host}",
+            self.node_uuid,
+            False,
+            self.report_interval_s,
+            self.lease_s,
+            forced_down=self.forced_down,
+            time_s=time.time() + self.time_ahead_s,
+            version=self.version,
+        )
 
     def _open_of(self, instance_uuid: str) -> list[WorkRow]:
         return [

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from computeagent.drivers.base import DriverError, ImageSource
-from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import HostTopology
@@ -20,6 +20,7 @@ class MemoryDriver:
         self.disks: set[str] = set()
         self.logs: dict[str, bytes] = {}
         self.verbs: list[str] = []
+        self.counter_reads = 0
         self.grace_s: list[float] = []
         self.images: list[bytes] = []
         self.failures: dict[str, list[Exception]] = {}
@@ -143,6 +144,11 @@ class MemoryDriver:
             raise waiting.pop(0)
         running = [(uuid, state) for uuid, state in list(self.running.items()) if uuid not in self.unlisted]
         return [GuestOnHypervisor(uuid, uuid, state) for uuid, state in running]
+
+    def guest_counters(self) -> dict[str, GuestCounters]:
+        """See Driver."""
+        self.counter_reads += 1
+        return {uuid: GuestCounters(cpu_ns=1) for uuid, state in self.running.items() if state is PowerState.RUNNING}
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """See Driver."""

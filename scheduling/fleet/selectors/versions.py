@@ -1,0 +1,101 @@
+"""What runs on the hosts: how many have which version of each component, and who is behind in an upgrade."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import BooleanField, Case, Count, Value, When
+
+from scheduling.fleet.domain.versions import newest_version, version_order
+from scheduling.models import ComputeNode
+from scheduling.models.liveness import up_condition
+
+COMPONENTS = {
+    "agent": "agent_version",
+    "protocol": "protocol_version",
+    "service": "service__version",
+    "hypervisor": "hypervisor_version",
+    "libvirt": "libvirt_version",
+    "kernel": "kernel_version",
+    "os": "os_name",
+}
+"""Component, and the column that has its version."""
+INCOMPARABLE = frozenset({"kernel", "os"})
+"""Distributions count their own way: a larger number is not a newer one."""
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCount:
+    """Hosts with one version: that are up, and those whose agent is silent. `value` is the column's."""
+
+    version: str
+    value: str
+    up: int
+    silent: int
+    is_newest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentVersions:
+    """Newest first; `behind` counts hosts that are up with another version. None: they cannot be compared."""
+
+    component: str
+    column: str
+    versions: tuple[VersionCount, ...]
+    behind: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetVersions:
+    """All components over all hosts."""
+
+    up: int
+    silent: int
+    components: tuple[ComponentVersions, ...]
+
+
+def fleet_versions() -> FleetVersions:
+    """One query, whose answer has a row for each combination of versions that exists, not for each host."""
+    is_up = Case(When(up_condition("service__"), then=Value(True)), default=Value(False), output_field=BooleanField())
+    rows = ComputeNode.objects.order_by().annotate(is_alive=is_up)
+    columns = (*COMPONENTS.values(), "hypervisor_type", "is_alive")
+    counts: dict[str, dict[tuple[str, str], list[int]]] = {name: defaultdict(lambda: [0, 0]) for name in COMPONENTS}
+    totals = [0, 0]
+    for *values, hypervisor, alive, many in rows.values_list(*columns).annotate(many=Count("pk")):
+        side = 0 if alive else 1
+        totals[side] += many
+        for name, value in zip(COMPONENTS, values, strict=True):
+            shown = _shown(name, value, hypervisor)
+            counts[name][shown, str(value)][side] += many
+    made = tuple(_component(name, COMPONENTS[name], found) for name, found in counts.items())
+    return FleetVersions(totals[0], totals[1], made)
+
+
+def hypervisor_version_text(number: int) -> str:
+    """`8.2.0` of libvirt's 8002000; "" of 0."""
+    return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}" if number else ""
+
+
+def _shown(name: str, value: object, hypervisor: str) -> str:
+    if name == "hypervisor":
+        return f"{hypervisor} {hypervisor_version_text(int(str(value)))}".strip()
+    return str(value or "")
+
+
+def _newest(shown: Iterable[str]) -> set[str]:
+    """Of each kind of hypervisor, which stands before the version; else there is one kind."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for one in shown:
+        kinds[one.rpartition(" ")[0]].append(one)
+    return {newest_version(versions) for versions in kinds.values()} - {""}
+
+
+def _component(name: str, column: str, counts: Mapping[tuple[str, str], list[int]]) -> ComponentVersions:
+    newest = set() if name in INCOMPARABLE else _newest(shown for shown, _ in counts)
+    ranked = sorted(counts.items(), key=lambda item: (item[0][0] != "", version_order(item[0][0])), reverse=True)
+    versions = tuple(
+        VersionCount(shown or UNKNOWN, value, up, silent, shown in newest) for (shown, value), (up, silent) in ranked
+    )
+    behind = sum(one.up for one in versions if not one.is_newest) if newest else None
+    return ComponentVersions(name, column, versions, behind)

@@ -1,0 +1,144 @@
+"""What a host reports beside its sizes: metrics with their time, versions, its clock."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.db.models.functions import Now
+
+from computeagent.protocol.hosts import ClockSkew, HostVersions
+from controlplane.infra.db import db_now
+from controlplane.kernel.version import VERSION
+from scheduling.domain.policy import Policy, PolicyOptions, WeigherSetting
+from scheduling.fleet.cache.host_metrics import EVERY, HostMetricsCache, metrics_asked
+from scheduling.fleet.services.hosts import host_register, service_heartbeat
+from scheduling.models import ComputeNode, FleetChange, Service
+from tests.services.scheduling.fleet.fleet_world import fleet, report
+
+pytestmark = pytest.mark.django_db
+
+METRICS: dict[str, object] = {"cpu.percent": 12.5, "memory.percent": 40.0}
+
+
+def node_of(host: str) -> ComputeNode:
+    return ComputeNode.objects.get(host=host)
+
+
+def silent(host: str, seconds: float) -> None:
+    ComputeNode.objects.filter(host=host).update(metrics_at=Now() - timedelta(seconds=seconds))
+
+
+def test_metrics_are_stored_with_the_databases_time() -> None:
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    node = node_of("cmp-1")
+    assert node.metrics == METRICS
+    assert node.metrics_at is not None
+    assert abs((db_now() - node.metrics_at).total_seconds()) < 5
+
+
+def test_same_metrics_again_are_younger() -> None:
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    silent("cmp-1", 500)
+    before = node_of("cmp-1").metrics_at
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    after = node_of("cmp-1").metrics_at
+    assert before is not None
+    assert after is not None
+    assert after > before
+
+
+def test_report_without_metrics_leaves_those_of_before_to_age() -> None:
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    before = node_of("cmp-1").metrics_at
+    host_register(host="cmp-1", report=report())
+    assert (node_of("cmp-1").metrics, node_of("cmp-1").metrics_at) == (METRICS, before)
+
+
+@pytest.mark.parametrize("value", ["12", None, True, [1], {"a": 1}, float("nan"), float("inf"), 10**400])
+def test_what_is_no_number_is_left_out(value: Any) -> None:
+    host_register(host="cmp-1", report=report(metrics={"cpu.percent": 1.0, "odd": value, "": 1.0, "x" * 65: 1.0}))
+    assert node_of("cmp-1").metrics == {"cpu.percent": 1.0}
+
+
+def test_a_host_has_a_bounded_number_of_metrics() -> None:
+    host_register(host="cmp-1", report=report(metrics={f"m{number:05}": 1.0 for number in range(5000)}))
+    assert len(node_of("cmp-1").metrics) == 100
+
+
+def test_metrics_are_no_change_of_the_fleet() -> None:
+    host_register(host="cmp-1", report=report(metrics=METRICS))
+    FleetChange.objects.all().delete()
+    host_register(host="cmp-1", report=report(metrics={"cpu.percent": 99.0}, clock_skew=ClockSkew(1.0, 0.1)))
+    assert node_of("cmp-1").metrics == {"cpu.percent": 99.0}
+    assert not FleetChange.objects.exists()
+
+
+def test_versions_are_stored_and_a_service_version_is_a_change() -> None:
+    host_register(host="cmp-1", report=report())
+    FleetChange.objects.all().delete()
+    versions = HostVersions(
+        agent="1.2", protocol=3, service=73, libvirt="9.0.0", kernel="6.1", os="Debian\n12" + "x" * 200
+    )
+    host_register(host="cmp-1", report=report(versions=versions))
+    node = node_of("cmp-1")
+    assert (node.agent_version, node.protocol_version, node.libvirt_version) == ("1.2", 3, "9.0.0")
+    assert (node.kernel_version, node.os_name[:10], len(node.os_name)) == ("6.1", "Debian12xx", 128)
+    assert Service.objects.get().version == 73
+    assert {change.kind for change in FleetChange.objects.all()} == {"service"}
+
+
+@pytest.mark.parametrize("number", [-1, 2**31, 2**70])
+def test_version_that_no_column_holds_is_none(number: int) -> None:
+    host_register(host="cmp-1", report=report(versions=HostVersions(service=number, protocol=number)))
+    assert (Service.objects.get().version, node_of("cmp-1").protocol_version) == (0, 0)
+
+
+def test_clock_is_stored_and_nonsense_is_not() -> None:
+    host_register(host="cmp-1", report=report(clock_skew=ClockSkew(-2.5, 0.01)))
+    assert (node_of("cmp-1").clock_skew_s, node_of("cmp-1").clock_error_s) == (-2.5, 0.01)
+    for skew in (ClockSkew(float("nan"), 0.1), ClockSkew(float("inf"), 0.1), ClockSkew(1.0, -1.0)):
+        host_register(host="cmp-1", report=report(clock_skew=skew))
+    assert node_of("cmp-1").clock_skew_s == -2.5
+
+
+def test_heartbeat_is_answered_with_the_databases_clock_and_our_version() -> None:
+    host_register(host="cmp-1", report=report())
+    answer = service_heartbeat(host="cmp-1")
+    assert abs(db_now().timestamp() - answer.time_s) < 5
+    assert answer.version == VERSION
+
+
+def test_metrics_of_a_silent_host_are_not_believed() -> None:
+    for host in fleet(3, metrics=METRICS):
+        assert node_of(host).metrics
+    silent("cmp-01", 170)
+    silent("cmp-02", 190)
+    found = HostMetricsCache().of(frozenset({"cpu.percent"}))
+    assert found == {"node-00": {"cpu.percent": 12.5}, "node-01": {"cpu.percent": 12.5}}
+
+
+def test_only_what_is_asked_for_is_read_and_cached_for_a_moment(django_assert_num_queries: Any) -> None:
+    fleet(2, metrics=METRICS)
+    now = [0.0]
+    cache = HostMetricsCache(lambda: now[0])
+    with django_assert_num_queries(0):
+        assert cache.of(frozenset()) == {}
+    with django_assert_num_queries(1):
+        first = cache.of(frozenset({"cpu.percent", "gpu.percent"}))
+        assert cache.of(frozenset({"cpu.percent", "gpu.percent"})) is first
+    assert first["node-00"] == {"cpu.percent": 12.5}
+    ComputeNode.objects.update(metrics={"cpu.percent": 1.0}, metrics_at=F("metrics_at"))
+    now[0] = 6.0
+    assert cache.of(EVERY) == {"node-00": {"cpu.percent": 1.0}, "node-01": {"cpu.percent": 1.0}}
+
+
+def test_metrics_are_asked_for_by_policies_that_weigh_by_them() -> None:
+    options = PolicyOptions(metrics_weight_setting={"cpu.percent": -1.0})
+    weighing = Policy(options=options)
+    silent_weigher = Policy(options=options, weighers=(WeigherSetting("MetricsWeigher", 0.0),))
+    assert metrics_asked([Policy()]) == frozenset()
+    assert metrics_asked([Policy(), weighing]) == {"cpu.percent"}
+    assert metrics_asked([silent_weigher]) == frozenset()
+    assert metrics_asked([Policy(filters=("MetricsFilter",), weighers=(), options=options)]) == {"cpu.percent"}
+    assert metrics_asked([Policy(filters=("mine.Filter",))]) is EVERY
