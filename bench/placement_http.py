@@ -164,15 +164,16 @@ def claims_per_second(url: str, token: str, choose: Callable[[random.Random], st
     )
 
 
-def compare(urls: Sequence[str], token: str, count: int, times: int) -> None:
+def compare(urls: Sequence[str], tokens: Sequence[str], count: int, times: int) -> None:
     """Every case on both servers."""
-    servers = [Server(url, token) for url in urls]
+    asked = list(zip(urls, tokens, strict=True))
+    servers = [Server(url, token) for url, token in asked]
     for case, path in READS.items():
         first, second = read_both(servers, path.format(first=provider_uuid(0)), times)
         print(f"{count} providers  {case:34} {first:9.2f} ms {second:9.2f} ms   {first / second:6.1f} times faster")
     spread = lambda rng: provider_uuid(rng.randrange(count))  # noqa: E731
     for case, choose in (("claims, spread", spread), ("claims, one provider", lambda _: HOT)):
-        (slow, lost), (fast, missed) = (claims_per_second(url, token, choose, times) for url in urls)
+        (slow, lost), (fast, missed) = (claims_per_second(*one, choose, times) for one in asked)
         rates = f"{slow:9.0f} /s ({lost} no) {fast:9.0f} /s ({missed} no)"
         print(f"{count} providers  {case:34} {rates}   {fast / slow:6.1f} times more")
 
@@ -184,13 +185,16 @@ def main() -> None:
     parser.add_argument("urls", nargs="+")
     parser.add_argument("--providers", type=int, default=1000)
     parser.add_argument("--times", type=int, default=60, help="requests of each case; claims of each process")
-    parser.add_argument("--token", default="admin")
+    parser.add_argument("--token", nargs="+", default=["admin"], help="one for all servers, or one for each")
     given = parser.parse_args()
+    tokens = given.token * len(given.urls) if len(given.token) == 1 else given.token
+    if len(tokens) != len(given.urls):
+        parser.error("give one token, or one for each URL")
     if given.what == "load":
-        for url in given.urls:
-            load(url, given.token, given.providers)
+        for url, token in zip(given.urls, tokens, strict=True):
+            load(url, token, given.providers)
     elif len(given.urls) == 2:
-        compare(given.urls, given.token, given.providers, given.times)
+        compare(given.urls, tokens, given.providers, given.times)
     else:
         parser.error("compare takes two URLs")
 
