@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.agent.complaints import Complaints
+from computeagent.agent.guest_events import GuestEvents
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_mutex import InstanceMutex
@@ -83,6 +84,7 @@ class AgentContext:
     clock: Callable[[], float]
     pause: Callable[[float], object]
     retry: Retry
+    guest_events: GuestEvents
     held_leases: HeldLeases = field(default_factory=HeldLeases)
     instance_mutex: InstanceMutex = field(default_factory=InstanceMutex)
     inbox: Inbox = field(default_factory=Inbox)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from computeagent.drivers.base import Driver, DriverError, ImageSource
+from computeagent.drivers.base import Driver, DriverError, GuestNotice, ImageSource
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from controlplane.kernel.errors import KilonovaError
@@ -68,6 +68,10 @@ class GuardedDriver:
         """See Driver."""
         if self._opened is not None:
             guarded(self._opened.close)
+
+    def watch(self, notice: GuestNotice) -> None:
+        """See Driver."""
+        guarded(lambda: self._driver.watch(notice))
 
     def host_report(self) -> HostReport:
         """See Driver."""

@@ -13,13 +13,14 @@ from computeagent.agent.console import ConsoleShipper
 from computeagent.agent.context import AgentContext
 from computeagent.agent.counters import CountersReporter
 from computeagent.agent.driver_guard import GuardedDriver
+from computeagent.agent.guest_events import GuestEvents
 from computeagent.agent.handover import give_all_back
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_lock import AgentAlreadyRunning, host_lock
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.orphans import NOT_REMOVED_BY_DOUBT, NOT_REMOVED_BY_OPTION, Orphans, node_is_known
 from computeagent.agent.ownership import HostOwnershipLost, HostRefused, agent_id, host_name_keep
-from computeagent.agent.periodic import Periodic
+from computeagent.agent.periodic import SETTLE_S, Periodic
 from computeagent.agent.power_sync import PowerSync
 from computeagent.agent.recovery import recover
 from computeagent.agent.retry import Retry
@@ -37,6 +38,8 @@ WORK_PREFIX = "work-"
 POLL_EVERY_S = 0.1
 CLOSE_S = 2.0
 WATCHDOG_EVERY_S = 1.0
+EVENTS_SETTLE_S = 0.1
+"""How long the first event of a burst waits for the others."""
 OWNER_SEPARATOR = ":"
 
 
@@ -82,6 +85,7 @@ class Agent:
             clock=clock,
             pause=pause,
             retry=Retry(stopping=self._stopping.is_set, pause=pause),
+            guest_events=GuestEvents(clock),
         )
         self._request_scope = request_scope
         self._thread_group = ThreadGroup(self._stopping)
@@ -206,7 +210,9 @@ class Agent:
         options, upkeep = self._context.options, self._upkeep
         self._periodic("wakeups", upkeep.wait_for_wakeups, lambda: 0.0, max_s=options.wakeup_wait_s)
         self._periodic("own-work", upkeep.poll_for_work, lambda: options.reconcile_interval_s)
-        self._periodic("power", PowerSync(self._context).tick, lambda: options.power_sync_interval_s)
+        events, power = self._context.guest_events, PowerSync(self._context)
+        self._context.driver.watch(events.note)
+        self._periodic("power", power.tick, power.rest_s, wake=events.happened, settle_s=EVENTS_SETTLE_S)
         self._periodic("console", ConsoleShipper(self._context).tick, lambda: options.console_interval_s)
         self._periodic("resources", lambda: upkeep.report_resources(orphans), lambda: options.resource_interval_s)
         wake = self._context.changes.happened
@@ -227,6 +233,7 @@ class Agent:
         *,
         max_s: float = 0.0,
         wake: threading.Event | None = None,
+        settle_s: float = SETTLE_S,
     ) -> None:
         periodic = Periodic(
             self._context,
@@ -237,6 +244,7 @@ class Agent:
             stopping=self._stopping,
             heartbeats=self._heartbeats,
             wake=wake,
+            settle_s=settle_s,
         )
         self._thread_group.start(name, periodic.run)
 
@@ -249,7 +257,8 @@ class Agent:
         options = self._context.options
         died = self._thread_group.died.is_set()
         self._stopping.set()
-        self._context.changes.happened.set()
+        for event in (self._context.changes.happened, self._context.guest_events.happened):
+            event.set()
         self._context.inbox.close(readers=max(options.max_concurrent_builds, options.concurrent_actions))
         if died:
             log.critical("the agent ends: %s", self._thread_group.cause)

@@ -13,7 +13,8 @@ class AgentOptions:
     wakeup_wait_s: float = 45.0
     reconcile_interval_s: float = 30.0
     resource_interval_s: float = 60.0
-    power_sync_interval_s: float = 5.0
+    power_sync_interval_s: float = 15.0
+    """How often all guests are looked at. One that the hypervisor tells a change of is looked at then."""
     console_interval_s: float = 1.0
     console_max_interval_s: float = 30.0
     """How seldom a log is shipped that changes each time it is read; one that is quiet once comes at once again."""

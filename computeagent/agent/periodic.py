@@ -18,7 +18,7 @@ SETTLE_S = 1.0
 
 
 class Periodic:
-    """Calls `tick` every `interval_s()` seconds until stopped, sooner when `wake` is set.
+    """Calls `tick` every `interval_s()` seconds until stopped, sooner (`settle_s` later) when `wake` is set.
 
     A tick may take `tick_takes_s`.
     Expected failures are logged and counted, and the next tick comes; anything else is a defect and ends the
@@ -36,6 +36,7 @@ class Periodic:
         heartbeats: ThreadHeartbeats,
         tick_takes_s: float = 0.0,
         wake: threading.Event | None = None,
+        settle_s: float = SETTLE_S,
     ) -> None:
         self._context = context
         self._name = name
@@ -45,6 +46,7 @@ class Periodic:
         self._heartbeats = heartbeats
         self._tick_takes_s = tick_takes_s
         self._wake = wake
+        self._settle_s = settle_s
         self._failures = 0
 
     def run(self) -> None:
@@ -80,5 +82,5 @@ class Periodic:
             self._context.pause(seconds)
             return
         if self._wake.wait(seconds):
-            self._context.pause(min(SETTLE_S, seconds))
+            self._context.pause(min(self._settle_s, seconds))
         self._wake.clear()

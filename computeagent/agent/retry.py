@@ -15,9 +15,13 @@ AWAY = "the control plane is away"
 """One line a minute for all that is tried again, whatever each try says of itself: addresses in memory differ."""
 
 
+JITTER = 0.25
+"""By which part a time that is spread may be shorter or longer."""
+
+
 def jittered_s(seconds: float) -> float:
     """`seconds`, give or take a quarter, so that a thousand agents do not ask at the same moment."""
-    return seconds * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load, guards nothing
+    return seconds * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - spreads load, guards nothing
 
 
 def backoff_s(failures: int, *, first_s: float = 0.2, max_s: float = 10.0) -> float:

@@ -12,6 +12,7 @@ from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.steps import FailureClass
 
 ImageSource = Callable[[], Iterator[bytes]]
+GuestNotice = Callable[[str | None], None]
 ProgressCallback = Callable[[str], None]
 
 
@@ -24,6 +25,10 @@ class DriverError(Exception):
         self.failure_class = failure_class
 
 
+class ForeignGuest(DriverError):
+    """The hypervisor has a guest of this uuid that is not ours."""
+
+
 class Driver(Protocol):
     """One hypervisor. Verbs may be called from several threads; a verb on one guest is called by one at a time."""
 
@@ -32,6 +37,15 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Let go of the connection. Guests keep running."""
+
+    def watch(self, notice: GuestNotice) -> None:
+        """From now on call `notice` with the uuid of each guest whose power state may have changed, ours or not, and
+        with None when any may have (a connection that was lost and is back). Called after `open`; only
+        the last `notice` counts.
+
+        `notice` is called by threads of the driver, also for what its own verbs do: it returns at once and calls no
+        verb. Events are a service, not a promise: who needs the truth looks at the guests now and then.
+        """
 
     def host_report(self) -> HostReport:
         """What this hypervisor is and has now."""

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.base import DriverError, GuestNotice, ImageSource
 from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.fake_hardware import FakeSizes, fake_cells, fake_devices
 from computeagent.drivers.fake_journal import GuestJournal
@@ -81,6 +81,7 @@ class FakeDriver:
         self._guests: dict[str, FakeGuest] = {}
         self._images: set[str] = set()
         self._began_at = time.monotonic()
+        self._notice: GuestNotice = lambda _guest_uuid: None
 
     def open(self) -> None:
         """Load the guests that an earlier driver left in the state file."""
@@ -93,6 +94,16 @@ class FakeDriver:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def watch(self, notice: GuestNotice) -> None:
+        """Tell of each change of a guest."""
+        self._notice = notice
+
+    def happen(self, guest_uuid: str, state: PowerState) -> None:
+        """The guest gets into this state by itself, as one does that is shut down from within, or crashes."""
+        with self._lock:
+            self._guests[guest_uuid] = replace(self._guests[guest_uuid], power_state=state.value)
+            self._save(guest_uuid)
 
     def host_report(self) -> HostReport:
         """The sizes given to the constructor, and what the guests take of them."""
@@ -287,6 +298,7 @@ class FakeDriver:
 
     def _save(self, guest_uuid: str) -> None:
         """Called with the lock held, after each change of a guest."""
+        self._notice(guest_uuid)
         if self._journal is None:
             return
         guest = self._guests.get(guest_uuid)

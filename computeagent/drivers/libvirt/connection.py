@@ -2,9 +2,10 @@
 
 import logging
 import threading
+from contextlib import suppress
 from typing import Any
 
-from computeagent.drivers.base import DriverError
+from computeagent.drivers.base import DriverError, GuestNotice
 from computeagent.drivers.libvirt.binding import (
     LibvirtError,
     error_text,
@@ -26,6 +27,8 @@ class Connection:
         self._uri = uri
         self._lock = threading.Lock()
         self._handle: Any = None
+        self._notice: GuestNotice | None = None
+        self._lifecycle_callback: int | None = None
         self._closed = True
 
     def open(self) -> None:
@@ -36,6 +39,16 @@ class Connection:
             self._closed = False
             if self._handle is None:
                 self._handle = self._connected()
+
+    def watch(self, notice: GuestNotice) -> None:
+        """Call `notice` on each lifecycle event of a domain, from libvirt's event loop: in it libvirt cannot be asked.
+
+        After a reconnection events are heard again, and `notice(None)` says that some were not.
+        """
+        with self._lock:
+            self._notice = notice
+            if self._handle is not None and self._lifecycle_callback is None:
+                self._listen(self._handle)
 
     def close(self) -> None:
         """Let go; guests keep running. Closing twice is fine."""
@@ -53,6 +66,9 @@ class Connection:
                 self._drop()
             if self._handle is None:
                 self._handle = self._connected()
+                if self._notice is not None:
+                    self._listen(self._handle)
+                    self._notice(None)
             return self._handle
 
     def _is_alive(self) -> bool:
@@ -65,10 +81,38 @@ class Connection:
         handle, self._handle = self._handle, None
         if handle is None:
             return
+        callback, self._lifecycle_callback = self._lifecycle_callback, None
+        if callback is not None:
+            for forget in (handle.unregisterCloseCallback, lambda: handle.domainEventDeregisterAny(callback)):
+                with suppress(LibvirtError):  # a dead connection has forgotten them
+                    forget()
         try:
             handle.close()
         except LibvirtError as error:
             logger.info("closing %s: %s", self._uri, error_text(error))
+
+    def _listen(self, handle: Any) -> None:
+        """Without events there is still whoever looks now and then, so a refusal is no failure.
+
+        Lifecycle events cover what a guest's watchdog, a panic or an error of its disk does to its power state.
+        """
+
+        def on_lifecycle(_handle: Any, domain: Any, event: int, _detail: int, _opaque: None) -> None:
+            if event != libvirt.VIR_DOMAIN_EVENT_DEFINED:
+                self._tell(domain.UUIDString())
+
+        try:
+            self._lifecycle_callback = handle.domainEventRegisterAny(
+                None, libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, on_lifecycle, None
+            )
+            handle.registerCloseCallback(lambda _handle, _reason, _opaque: self._tell(None), None)
+        except LibvirtError as error:
+            logger.warning("%s tells no events: %s", self._uri, error_text(error))
+
+    def _tell(self, guest_uuid: str | None) -> None:
+        """Without the lock: whoever holds it may be waiting for libvirt's event loop, which is here."""
+        if self._notice is not None:
+            self._notice(guest_uuid)
 
     def _connected(self) -> Any:
         try:

@@ -4,17 +4,19 @@ import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from computeagent.drivers.base import DriverError
+from computeagent.drivers.base import DriverError, ForeignGuest
 from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
 from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.power import PowerState
 
 STOP_POLL_S = 0.2
+# libvirt sends a QEMU SIGTERM, after 10 s SIGKILL, and gives up 5 s later.
+GOING_OFF_S = 20.0
 
 
 def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
-    """Our domain of this uuid, or None. Raises DriverError when somebody else's domain has it."""
+    """Our domain of this uuid, or None. Raises ForeignGuest when somebody else's domain has it."""
     try:
         domain = conn.lookupByUUIDString(canonical_uuid(guest_uuid))
     except LibvirtError as error:
@@ -24,7 +26,7 @@ def domain_lookup(conn: Any, guest_uuid: str) -> Any | None:
     if metadata_of(domain) is None:
         if is_gone(domain):
             return None
-        raise DriverError(f"the hypervisor has a domain {guest_uuid} that is not ours")
+        raise ForeignGuest(f"the hypervisor has a domain {guest_uuid} that is not ours")
     return domain
 
 
@@ -124,9 +126,16 @@ def domain_save(domain: Any) -> None:
 
 
 def is_running(domain: Any) -> bool:
-    """Whether it is active, once libvirt knows."""
+    """Whether it is active, once libvirt knows. A guest that powered itself off is active until its QEMU has ended;
+    that is waited for. Raises DriverError when it does not end.
+    """
     settle(domain)
+    deadline = time.monotonic() + GOING_OFF_S
     try:
+        while domain.state()[0] == libvirt.VIR_DOMAIN_SHUTDOWN:
+            if time.monotonic() > deadline:
+                raise DriverError(f"guest {domain.name()} is off, and its QEMU has not ended for {GOING_OFF_S:.0f} s")
+            time.sleep(STOP_POLL_S)
         return bool(domain.isActive())
     except LibvirtError as error:
         if is_no_domain(error):

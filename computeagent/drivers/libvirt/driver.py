@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.base import DriverError, GuestNotice, ImageSource
 from computeagent.drivers.device_spec import devices_chosen
 from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
@@ -93,6 +93,10 @@ class LibvirtDriver:
     def close(self) -> None:
         """Let go of the connection; guests keep running."""
         self._connection.close()
+
+    def watch(self, notice: GuestNotice) -> None:
+        """Pass on libvirt's lifecycle events, from the thread of its event loop."""
+        self._connection.watch(notice)
 
     def host_report(self) -> HostReport:
         """What this hypervisor is and has now. Memory and vCPUs used are those of our running guests."""

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.base import DriverError, ForeignGuest, GuestNotice, ImageSource
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
 from computeagent.protocol.power import PowerState
@@ -28,6 +28,8 @@ class MemoryDriver:
         self.entered: dict[str, threading.Event] = {}
         self.sick: set[str] = set()
         self.unlisted: set[str] = set()
+        self.foreign: set[str] = set()
+        self.notice: GuestNotice = lambda _guest_uuid: None
         self.on_destroy: Callable[[], None] = lambda: None
 
     def gate(self, verb: str) -> threading.Event:
@@ -59,6 +61,15 @@ class MemoryDriver:
     def close(self) -> None:
         """See Driver."""
         self._begin("close")
+
+    def watch(self, notice: GuestNotice) -> None:
+        """See Driver."""
+        self.notice = notice
+
+    def happen(self, guest_uuid: str, state: PowerState) -> None:
+        """The guest gets into this state by itself, and the hypervisor says so."""
+        self.running[guest_uuid] = state
+        self.notice(guest_uuid)
 
     def host_report(self) -> HostReport:
         """See Driver."""
@@ -133,7 +144,11 @@ class MemoryDriver:
         return self._facts(guest_uuid)
 
     def facts(self, guest_uuid: str) -> GuestFacts | None:
-        """See Driver. `sick` guests cannot be read; `unlisted` ones are there, and no listing names them."""
+        """See Driver. `sick` guests cannot be read, `foreign` ones are not ours; `unlisted` ones are there, and no
+        listing names them.
+        """
+        if guest_uuid in self.foreign:
+            raise ForeignGuest("not ours")
         if guest_uuid in self.sick:
             raise DriverError(f"cannot acquire the state change lock of {guest_uuid}")
         return self._facts(guest_uuid) if guest_uuid in self.running else None
