@@ -38,6 +38,7 @@ from servers.instances.selectors.guest_counters import CountersSpan, guest_count
 from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
+    instance_details,
     instance_get,
     instances_visible,
     latest_faults,
@@ -161,9 +162,12 @@ def _gone(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
     instance = instance_get(caller=caller, instance_id=instance_id)
+    details = instance_details(instance)
     records = journey_records(instance_id=instance.pk, reservation_id=instance.reservation_id)
     return {
         "instance": instance,
+        "tags": details.tags,
+        "metadata": sorted(details.metadata.items()),
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
         "actions": verbs_allowed(instance, caller),

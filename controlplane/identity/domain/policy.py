@@ -24,6 +24,7 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "instances:create:zero_disk_flavor": Role.ADMIN,
         "instances:delete": Role.MEMBER,
         "instances:act": Role.MEMBER,
+        "instances:update": Role.MEMBER,
         "instances:lock": Role.MEMBER,
         "instances:unlock": Role.MEMBER,
         "instances:unlock:override": Role.ADMIN,

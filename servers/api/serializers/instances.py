@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
 from servers.instances.actions.table import VERBS
+from servers.instances.selectors.instances import instance_details
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
 
@@ -68,6 +69,26 @@ class InstanceActionInput(StrictInput):
         return fields
 
 
+class InstanceUpdateInput(StrictInput):
+    """The body of a change; what is left out stays. Values are checked by the service, as those of a create."""
+
+    name = serializers.CharField(required=False, trim_whitespace=False, max_length=100_000)
+    description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False, max_length=10_000)
+    metadata = serializers.DictField(required=False, help_text="All of it: keys that are not here go.")
+    tags = serializers.ListField(required=False, help_text="All of them: tags that are not here go.")
+    etag = serializers.CharField(
+        required=False,
+        max_length=100,
+        help_text="As it was read with the instance. 409 once name, description, metadata or tags were changed since.",
+    )
+
+
+class MetadataItemInput(StrictInput):
+    """The value of one metadata item."""
+
+    value = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=10_000)
+
+
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):
     """Why it failed. `details` is for admins."""
 
@@ -101,6 +122,7 @@ class InstanceOutput(serializers.Serializer[Instance]):
     addresses = serializers.JSONField()
     metadata = serializers.JSONField()
     tags = serializers.SerializerMethodField()
+    etag = serializers.SerializerMethodField()
     key_name = serializers.CharField()
     project_id = serializers.UUIDField()
     user_id = serializers.UUIDField()
@@ -139,6 +161,10 @@ class InstanceOutput(serializers.Serializer[Instance]):
         if instance.is_pending:
             return sorted(instance.pending_tags)
         return sorted(row.tag for row in instance.tags.all())
+
+    def get_etag(self, instance: Instance) -> str:
+        """Of name, description, metadata and tags: differs as soon as one of them does."""
+        return instance_details(instance).etag
 
     def get_fault(self, instance: Instance) -> dict[str, Any] | None:
         """The newest fault, while the instance is in ERROR (Nova's rule)."""

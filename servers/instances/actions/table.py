@@ -355,6 +355,15 @@ UNLOCK = ActionRule(
     bulk=BulkAction("unlock", "Unlock the chosen instances"),
 )
 
+UPDATE = ActionRule(
+    name="update",
+    title="Edit",
+    doing="Being changed",
+    policy="instances:update",
+    guard="update",
+    notification="update",
+)
+
 ACTIONS: dict[str, ActionRule] = {
     rule.name: rule
     for rule in (
@@ -370,6 +379,7 @@ ACTIONS: dict[str, ActionRule] = {
         RESUME,
         LOCK,
         UNLOCK,
+        UPDATE,
         DELETE,
     )
 }
@@ -378,7 +388,7 @@ ACTIONS: dict[str, ActionRule] = {
 VERBS: dict[str, ActionRule] = {name: rule for name, rule in ACTIONS.items() if rule.is_verb}
 """Those that are asked for by name."""
 
-AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is not None)
+AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is not None or rule is UPDATE)
 """Those that are done when they are asked for, whatever else is under way."""
 
 ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
