@@ -38,6 +38,7 @@ urlpatterns = [
     path("instances/<uuid:instance_id>/act/", instances.instance_act_view, name="instance-act"),
     path("instances/<uuid:instance_id>/edit/", edit.instance_edit, name="instance-edit"),
     path("instances/<uuid:instance_id>/again/", instances.instance_again_view, name="instance-again"),
+    path("instances/<uuid:instance_id>/reset/", instances.instance_reset_view, name="instance-reset"),
     path("instances/<uuid:instance_id>/delete/", instances.instance_delete_view, name="instance-delete"),
     path("instances/<uuid:instance_id>/console/", instances.instance_console, name="instance-console"),
     path("instances/<uuid:instance_id>/counters/", instances.instance_usage, name="instance-usage"),

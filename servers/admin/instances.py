@@ -11,11 +11,14 @@ from controlplane.identity.api.callers import caller_of
 from controlplane.identity.policy import require
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
-from servers.instances.actions.table import ACTIONS, ActionRule, BulkAction
+from servers.instances.actions.rule import ActionRule, BulkAction
+from servers.instances.actions.table import ACTIONS
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import STATES as RESET_STATES
+from servers.instances.services.reset_state import instance_reset_state
 from servers.models import AttemptRecord, ConsoleLog, GuestCounterChunk, Instance, InstanceFault, InstanceTag, Port
-from servers.states import api_status
+from servers.states import VmState, api_status
 
 
 def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateResponse | None]:
@@ -38,6 +41,19 @@ def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateRe
     return admin.action(description=bulk.description, permissions=["operate"])(run)
 
 
+def _reset_action(state: VmState) -> Callable[..., TemplateResponse | None]:
+    def run(model_admin: "InstanceAdmin", request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        def service(instance: Instance) -> None:
+            instance_reset_state(caller=caller_of(request), instance_id=instance.pk, state=state)
+
+        run_on_each(model_admin, request, queryset, service)
+
+    run.__name__ = f"reset_to_{state.value}"
+    question = f"These instances are {state.value} from now on, whatever their guests are; open work is not cancelled."
+    description = f"Reset the state of the chosen instances to {state.value}"
+    return destructive(description=description, permissions=["operate"], question=question)(run)
+
+
 class TagInline(ReadOnlyInline):
     """Its tags. They are set by the API."""
 
@@ -55,7 +71,10 @@ class InstanceAdmin(ReadOnlyAdmin):
     inlines = [TagInline]
     exclude = ["user_data"]
 
-    actions = [_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk]
+    actions = [
+        *(_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk),
+        *(_reset_action(state) for state in RESET_STATES),
+    ]
 
     @admin.display(description="Status")
     def status(self, instance: Instance) -> str:

@@ -25,6 +25,7 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "instances:delete": Role.MEMBER,
         "instances:act": Role.MEMBER,
         "instances:update": Role.MEMBER,
+        "instances:reset_state": Role.ADMIN,
         "instances:lock": Role.MEMBER,
         "instances:unlock": Role.MEMBER,
         "instances:unlock:override": Role.ADMIN,

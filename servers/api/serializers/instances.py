@@ -89,6 +89,19 @@ class MetadataItemInput(StrictInput):
     value = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=10_000)
 
 
+class ResetStateInput(StrictInput):
+    """What an instance is reset to, and why."""
+
+    state = serializers.CharField(max_length=100, help_text="active or error")
+    reason = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=10_000,
+        help_text="For the journey; its owner reads it.",
+    )
+
+
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):
     """Why it failed. `details` is for admins."""
 

@@ -24,9 +24,10 @@ from servers.api.serializers.instances import (
     InstanceUpdateInput,
     JourneyOutput,
     MetadataItemInput,
+    ResetStateInput,
 )
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
-from servers.instances.actions.table import CREATE, DELETE, SCHEDULE_AGAIN, UPDATE
+from servers.instances.actions.table import CREATE, DELETE, RESET_STATE, SCHEDULE_AGAIN, UPDATE
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters, span_of
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -40,6 +41,7 @@ from servers.instances.selectors.instances import (
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import instance_reset_state
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.instances.services.update import (
     instance_update,
@@ -69,6 +71,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         "destroy": DELETE.policy,
         "actions": "instances:act",  # and what the action's own row says
         "schedule_again": SCHEDULE_AGAIN.policy,
+        "reset_state": RESET_STATE.policy,
         "console_log": "instances:read",
         "journey": "instances:read",
         "counters": "instances:read",
@@ -186,6 +189,16 @@ class InstanceViewSet(GenericViewSet[Instance]):
         instance_schedule_again(instance_id=instance_id, caller=caller)
         shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
         return Response(shown, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=ResetStateInput, responses=InstanceOutput)
+    @action(detail=True, methods=["post"], url_path="reset-state")
+    def reset_state(self, request: Request, pk: str) -> Response:
+        """Admins: it is `active` or `error` from now on, with no task. 409 while work for it is open."""
+        body = ResetStateInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        instance_id = uuid_in_path(pk, what="Instance")
+        changed = instance_reset_state(caller=caller_of(request), instance_id=instance_id, **body.validated_data)
+        return Response(_one(request, changed))
 
     @extend_schema(
         parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],

@@ -3,7 +3,8 @@
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from servers.instances.actions.guards import guard_refusal
-from servers.instances.actions.table import ACTIONS, UNLOCK, VERBS, ActionRule, Subject
+from servers.instances.actions.rule import ActionRule, Subject
+from servers.instances.actions.table import ACTIONS, UNLOCK, VERBS
 
 
 def action_refusal(action: str, instance: Subject, caller: Caller) -> str:

@@ -14,7 +14,8 @@ from controlplane.work.models import Work, WorkState
 from controlplane.work.work import NewWork, WorkLease, compute_queue, work_create, work_finish, work_history
 from scheduling.fleet.selectors.hosts import host_exists
 from servers.fields import Problems, refuse_if, text_reasons
-from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
+from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import ACTION_OF_WORK, VERBS
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut

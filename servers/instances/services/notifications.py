@@ -20,7 +20,7 @@ from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
 from scheduling.policies.selectors.policies import attempts_allowed
-from servers.instances.actions.table import ActionRule
+from servers.instances.actions.rule import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
     States,

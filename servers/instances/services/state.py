@@ -20,7 +20,7 @@ from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.host_ownership import Ownership, owned
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.refusal import action_refusal
-from servers.instances.actions.table import ActionRule
+from servers.instances.actions.rule import ActionRule
 from servers.instances.domain.transitions import FIRST_STATES, task_sources, vm_sources
 from servers.instances.services.hints import instance_changed
 from servers.instances.services.notifications import emit_state_changes
