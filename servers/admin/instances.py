@@ -12,7 +12,7 @@ from controlplane.identity.policy import require
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
 from servers.instances.actions.rule import ActionRule, BulkAction
-from servers.instances.actions.table import ACTIONS
+from servers.instances.actions.table import ACTIONS, FORCE_DELETE
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.reset_state import STATES as RESET_STATES
@@ -31,7 +31,7 @@ def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateRe
             if rule.is_verb:
                 instance_act(caller=caller, instance_id=instance.pk, action=rule.name)
             else:
-                instance_delete(caller=caller, instance_id=instance.pk)
+                instance_delete(caller=caller, instance_id=instance.pk, is_forced=rule is FORCE_DELETE)
 
         run_on_each(model_admin, request, queryset, service, word="accepted")
 

@@ -30,11 +30,13 @@ from servers.catalog.selectors.flavor import flavors_visible
 from servers.catalog.selectors.keypair import keypairs_of
 from servers.catalog.selectors.quota import quota_state
 from servers.catalog.selectors.server_group import server_groups_visible
+from servers.conf import server_options
 from servers.filtersets_instance import instance_filters
 from servers.images.selectors import images_visible
 from servers.instances.actions.refusal import verbs_allowed
 from servers.instances.actions.table import RESET_STATE, VERBS
 from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.domain.soft_delete import restorable_until
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -173,6 +175,8 @@ def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
         "actions": verbs_allowed(instance, caller),
+        "interval_s": server_options().reclaim_instance_interval_s,
+        "restorable_until": restorable_until(instance.soft_deleted_at, server_options().reclaim_instance_interval_s),
         "may_reset": allows(caller, RESET_STATE.policy) and not instance.is_pending,
         "may_again": not schedule_again_refusal(instance, caller),
         "sections": sections(instance, records, now=timezone.now(), is_admin=caller.is_admin),
@@ -251,9 +255,9 @@ def instance_reset_view(request: HttpRequest, caller: Caller, instance_id: uuid.
 @page("instances:delete")
 def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """Delete it; asks nothing more, the page asked already."""
-    name = instance_get(caller=caller, instance_id=instance_id).name
+    name, is_forced = instance_get(caller=caller, instance_id=instance_id).name, request.POST.get("force") == "1"
     try:
-        instance_delete(caller=caller, instance_id=instance_id)
+        instance_delete(caller=caller, instance_id=instance_id, is_forced=is_forced)
     except Conflict as error:
         messages.error(request, error.message, extra_tags="bad")
         return redirect("instance", instance_id=instance_id)

@@ -1,11 +1,14 @@
 """An instance on the wire, and what may be sent to make one."""
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.conf import server_options
 from servers.instances.actions.table import VERBS
+from servers.instances.domain.soft_delete import restorable_until
 from servers.instances.selectors.instances import instance_details
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
@@ -142,6 +145,7 @@ class InstanceOutput(serializers.Serializer[Instance]):
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     launched_at = serializers.DateTimeField(allow_null=True)
+    restorable_until = serializers.SerializerMethodField()
     locked = serializers.BooleanField()
     locked_by = serializers.CharField()
     locked_reason = serializers.CharField()
@@ -174,6 +178,10 @@ class InstanceOutput(serializers.Serializer[Instance]):
         if instance.is_pending:
             return sorted(instance.pending_tags)
         return sorted(row.tag for row in instance.tags.all())
+
+    def get_restorable_until(self, instance: Instance) -> datetime | None:
+        """Of one that is soft-deleted: until when `restore` brings it back. Null where nothing deletes it for good."""
+        return restorable_until(instance.soft_deleted_at, server_options().reclaim_instance_interval_s)
 
     def get_etag(self, instance: Instance) -> str:
         """Of name, description, metadata and tags: differs as soon as one of them does."""

@@ -15,6 +15,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
+from controlplane.kernel.booleans import is_boolean, is_true
 from controlplane.kernel.errors import Invalid
 from servers.api.serializers.counters import CountersOutput, counters_document
 from servers.api.serializers.instances import (
@@ -163,9 +164,14 @@ class InstanceViewSet(GenericViewSet[Instance]):
         tag_remove(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), tag=tag)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
+    @extend_schema(
+        parameters=[OpenApiParameter("force", OpenApiTypes.BOOL, description="For good and at once.")],
+        responses={204: None},
+    )
     def destroy(self, request: Request, pk: str) -> Response:
-        """Deletes it, in whatever state it is."""
-        instance_delete(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
+        """Deletes it, in whatever state it is; where so configured, it can be restored for a time."""
+        instance_id = uuid_in_path(pk, what="Instance")
+        instance_delete(caller=caller_of(request), instance_id=instance_id, is_forced=_force(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
@@ -247,3 +253,10 @@ def _lines(request: Request) -> int:
     if not raw.isdecimal() or not 0 < int(raw) <= 10_000:
         raise Invalid("lines must be a whole number from 1 to 10000.", field="lines")
     return int(raw)
+
+
+def _force(request: Request) -> bool:
+    raw = request.query_params.get("force", "no")
+    if not is_boolean(raw):
+        raise Invalid("force is yes or no.", field="force")
+    return is_true(raw)

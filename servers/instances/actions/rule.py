@@ -75,7 +75,8 @@ class ActionRule:
     `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name, with
     the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
     says which columns of the instance get which values (none: there is nothing to do). `passes_locks`: it is not
-    refused for an instance that was locked so (`Instance.locked_as`).
+    refused for an instance that was locked so (`Instance.locked_as`). `takes_quota`: until it begins, the instance
+    counts for no quota, so the quota is asked.
     """
 
     name: str
@@ -96,6 +97,7 @@ class ActionRule:
     arguments: tuple[Argument, ...] = ()
     changes: Callable[[Subject, Caller, Mapping[str, str]], Mapping[str, Any]] | None = None
     passes_locks: frozenset[str] = frozenset()
+    takes_quota: bool = False
     bulk: BulkAction | None = None
 
     @property

@@ -56,8 +56,49 @@ DELETE = ActionRule(
     bulk=BulkAction(
         "delete_instances",
         "Delete the chosen instances and their disks",
-        "These instances and their disks are deleted for good.",
+        "These instances and their disks are deleted: for good, unless RECLAIM_INSTANCE_INTERVAL_S is set; then they "
+        "can be restored for so long.",
     ),
+)
+FORCE_DELETE = ActionRule(
+    name="force_delete",
+    title="Delete for good",
+    doing="Being deleted",
+    policy="instances:delete",
+    guard="force_delete",
+    bulk=BulkAction(
+        "force_delete_instances",
+        "Delete the chosen instances and their disks for good, at once",
+        "These instances and their disks are deleted for good, also where they could be restored.",
+    ),
+)
+SOFT_DELETE = ActionRule(
+    name="soft_delete",
+    title="Delete",
+    doing="Being deleted",
+    policy="instances:delete",
+    guard="soft_delete",
+    work=WorkKind.SOFT_DELETE,
+    task=_T.SOFT_DELETING,
+    vm_state_after=_V.SOFT_DELETE,
+    power_state_wanted=PowerState.SHUTDOWN,
+    notification="soft_delete",
+    deadline_s=_POWER_DEADLINE_S,
+)
+RESTORE = ActionRule(
+    name="restore",
+    title="Restore",
+    doing="Being restored",
+    policy="instances:act",
+    guard="restore",
+    work=WorkKind.RESTORE,
+    task=_T.RESTORING,
+    vm_state_after=_V.ACTIVE,
+    notification="restore",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    takes_quota=True,
+    bulk=BulkAction("restore", "Restore the chosen instances"),
 )
 START = ActionRule(
     name="start",
@@ -277,11 +318,14 @@ ACTIONS: dict[str, ActionRule] = {
         UNPAUSE,
         SUSPEND,
         RESUME,
+        RESTORE,
         LOCK,
         UNLOCK,
         UPDATE,
         RESET_STATE,
+        SOFT_DELETE,
         DELETE,
+        FORCE_DELETE,
     )
 }
 """All of them by name, in the order in which buttons and menus show them."""
@@ -294,3 +338,8 @@ AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is no
 
 ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
 """By the kind of work that a host's agent does for it."""
+
+HOST_ACTIONS: dict[str, ActionRule] = {
+    kind: rule for kind, rule in ACTION_OF_WORK.items() if rule not in (CREATE, DELETE)
+}
+"""Of these, those that `servers.instances.services.act` ends; a build and a deletion end by services of their own."""
