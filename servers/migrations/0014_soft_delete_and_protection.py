@@ -12,6 +12,11 @@ class Migration(migrations.Migration):
                 blank=True, help_text="When it was deleted so that it can be restored.", null=True
             ),
         ),
+        migrations.AddField(
+            model_name="instance",
+            name="protected",
+            field=models.BooleanField(default=False, help_text="Nobody deletes it until it is unprotected."),
+        ),
         migrations.AddIndex(
             model_name="instance",
             index=models.Index(

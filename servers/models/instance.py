@@ -51,6 +51,7 @@ class Instance(UuidKeyed, Timestamped):
     )
     locked_by = models.CharField(max_length=255, blank=True, help_text="Name of the user who locked it.")
     locked_reason = models.CharField(max_length=255, blank=True)
+    protected = models.BooleanField(default=False, help_text="Nobody deletes it until it is unprotected.")
 
     flavor = models.JSONField(help_text="Snapshot of the flavor.")
     flavor_id = models.UUIDField(null=True, blank=True)

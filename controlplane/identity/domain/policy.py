@@ -26,6 +26,7 @@ POLICY: Mapping[str, Role] = MappingProxyType(
         "instances:act": Role.MEMBER,
         "instances:update": Role.MEMBER,
         "instances:reset_state": Role.ADMIN,
+        "instances:protect": Role.MEMBER,
         "instances:lock": Role.MEMBER,
         "instances:unlock": Role.MEMBER,
         "instances:unlock:override": Role.ADMIN,

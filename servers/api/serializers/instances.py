@@ -149,6 +149,7 @@ class InstanceOutput(serializers.Serializer[Instance]):
     locked = serializers.BooleanField()
     locked_by = serializers.CharField()
     locked_reason = serializers.CharField()
+    protected = serializers.BooleanField()
     fault = serializers.SerializerMethodField()
     decision = serializers.UUIDField(source="decision_id", allow_null=True)
     attempts = serializers.IntegerField()

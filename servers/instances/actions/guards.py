@@ -86,6 +86,9 @@ GUARDS: dict[str, Guard] = {
     "reset_state": _ANYTIME,
     "lock": _ANYTIME,
     "unlock": _ANYTIME,
+    # Not Nova's. What is deleted and can be restored counts for no quota, so nobody may hold on to it.
+    "protect": Guard(ANY_VM - {_V.DELETED, _V.SOFT_DELETE}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
+    "unprotect": _ANYTIME,
     # Nova renames in any state; what is being deleted is its owner's no more.
     "update": Guard(ANY_VM - {_V.DELETED}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
     # Not a request of Nova's API: the states in which a host may report the steps of a build.

@@ -34,6 +34,8 @@ class Subject(Protocol):
     def locked_by(self) -> str: ...
     @property
     def locked_reason(self) -> str: ...
+    @property
+    def protected(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class ActionRule:
     the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
     says which columns of the instance get which values (none: there is nothing to do). `passes_locks`: it is not
     refused for an instance that was locked so (`Instance.locked_as`). `takes_quota`: until it begins, the instance
-    counts for no quota, so the quota is asked.
+    counts for no quota, so the quota is asked. `is_deletion`: it is refused for what is protected.
     """
 
     name: str
@@ -98,6 +100,7 @@ class ActionRule:
     changes: Callable[[Subject, Caller, Mapping[str, str]], Mapping[str, Any]] | None = None
     passes_locks: frozenset[str] = frozenset()
     takes_quota: bool = False
+    is_deletion: bool = False
     bulk: BulkAction | None = None
 
     @property

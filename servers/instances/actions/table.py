@@ -46,6 +46,7 @@ DELETE = ActionRule(
     title="Delete",
     doing="Being deleted",
     policy="instances:delete",
+    is_deletion=True,
     guard="delete",
     work=WorkKind.DELETE,
     task=_T.DELETING,
@@ -65,6 +66,7 @@ FORCE_DELETE = ActionRule(
     title="Delete for good",
     doing="Being deleted",
     policy="instances:delete",
+    is_deletion=True,
     guard="force_delete",
     bulk=BulkAction(
         "force_delete_instances",
@@ -77,6 +79,7 @@ SOFT_DELETE = ActionRule(
     title="Delete",
     doing="Being deleted",
     policy="instances:delete",
+    is_deletion=True,
     guard="soft_delete",
     work=WorkKind.SOFT_DELETE,
     task=_T.SOFT_DELETING,
@@ -288,6 +291,29 @@ UNLOCK = ActionRule(
     bulk=BulkAction("unlock", "Unlock the chosen instances"),
 )
 
+PROTECT = ActionRule(
+    name="protect",
+    title="Protect",
+    doing="Being protected",
+    policy="instances:protect",
+    guard="protect",
+    notification="protect",
+    is_verb=True,
+    changes=lambda instance, _caller, _arguments: {} if instance.protected else {"protected": True},
+    bulk=BulkAction("protect", "Protect the chosen instances from deletion"),
+)
+UNPROTECT = ActionRule(
+    name="unprotect",
+    title="Unprotect",
+    doing="Being unprotected",
+    policy="instances:protect",
+    guard="unprotect",
+    notification="unprotect",
+    is_verb=True,
+    changes=lambda instance, _caller, _arguments: {"protected": False} if instance.protected else {},
+    bulk=BulkAction("unprotect", "Unprotect the chosen instances, so that they can be deleted"),
+)
+
 UPDATE = ActionRule(
     name="update",
     title="Edit",
@@ -321,6 +347,8 @@ ACTIONS: dict[str, ActionRule] = {
         RESTORE,
         LOCK,
         UNLOCK,
+        PROTECT,
+        UNPROTECT,
         UPDATE,
         RESET_STATE,
         SOFT_DELETE,

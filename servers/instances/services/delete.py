@@ -71,7 +71,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool =
     action_require(instance_get(caller=caller, instance_id=instance_id), rule.name, caller)
     with transaction.atomic():
         for _ in range(MAX_ROUNDS):
-            if _build_request_deleted(caller, instance_id):
+            if _build_request_deleted(instance_id, rule, caller):
                 return
             work_lock(subject=instance_id)
             # Scheduling again turns the row into a request under the lock that this one waits for.
@@ -82,10 +82,13 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool =
         raise Conflict("The instance changed again and again. Ask once more.")
 
 
-def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
+def _build_request_deleted(instance_id: uuid.UUID, rule: ActionRule, caller: Caller) -> bool:
     """Delete an instance that has no row yet: without its build request the conductor frees the claim and skips it."""
     request = BuildRequest.objects.select_for_update().filter(instance_uuid=instance_id).first()
-    if request is None or not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
+    if request is None:
+        return False
+    action_require(pending_instance(request), rule.name, caller)
+    if not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
         return False
     requests_changed([request])
     claims_free([instance_id])
