@@ -41,7 +41,7 @@ def test_page_says_for_how_long_and_then_until_when_it_can_be_restored(people: P
     assert 'value="start"' not in page
     listed = client.get("/instances/?status=SOFT_DELETED").text
     assert "SOFT_DELETED" in listed
-    assert "until <time" in listed
+    assert "can be restored until <time" in listed
     client.post(f"{url}act/", {"action": "restore"})
     assert instance_of(instance.pk).task_state == "restoring"
 
