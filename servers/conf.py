@@ -22,6 +22,12 @@ class ServerOptions:
         "Days for which a deleted instance, with all that happened to it, and the record of a deleted image are kept; "
         "0: for ever.",
     )
+    reclaim_instance_interval_s: float = setting(
+        0.0,
+        "Seconds for which a deleted instance is only powered off and can be restored, before it is deleted for good; "
+        "0: it is deleted at once, and what is soft-deleted then stays until it is restored or force-deleted.",
+        min_value=0,
+    )
     key_pairs_per_user: int = setting(100, "Key pairs a user may have.", env="QUOTA_KEY_PAIRS")
     server_groups_per_project: int = setting(10, "Server groups a project may have.", env="QUOTA_SERVER_GROUPS")
     server_group_members: int = setting(10, "Instances a server group may have.", env="QUOTA_SERVER_GROUP_MEMBERS")

@@ -12,12 +12,13 @@ from servers.conductor.build import schedule_and_build, schedule_and_build_overd
 from servers.conductor.reschedule import reschedule, reschedule_overdue
 from servers.images.services.image_store import image_files_sweep
 from servers.instances import work_kinds
-from servers.instances.actions.table import VERBS
+from servers.instances.actions.table import HOST_ACTIONS
 from servers.instances.services.act import action_overdue
 from servers.instances.services.build_outcome import build_overdue
 from servers.instances.services.delete import delete_overdue
 from servers.instances.services.guest_counters import guest_counters_prune
 from servers.instances.services.prune import deleted_images_prune, deleted_instances_prune
+from servers.instances.services.reclaim import soft_deleted_reclaim
 from servers.repair.services.claim_sweep import orphan_claims_free
 from servers.repair.services.drift import drift_check, drift_check_overdue, guest_drift_round, placement_drift_round
 from servers.repair.services.drift_sources import drift_sources_register
@@ -47,6 +48,6 @@ def kinds_register() -> None:
     periodic_task_register("old enrolments", every_s=86400.0, run=enrolments_prune)
     periodic_task_register("expired sessions", every_s=3600.0, run=sessions_prune)
     periodic_task_register("admin log", every_s=86400.0, run=admin_log_prune)
-    for rule in VERBS.values():
-        if rule.work is not None:
-            kind_register(rule.work, handler=None, overdue=action_overdue)
+    periodic_task_register("soft-deleted instances", every_s=30.0, run=soft_deleted_reclaim)
+    for kind in HOST_ACTIONS:
+        kind_register(kind, handler=None, overdue=action_overdue)

@@ -22,4 +22,6 @@ HANDLERS: Mapping[WorkKind, ActionHandler] = {
     WorkKind.UNPAUSE: power.unpause,
     WorkKind.SUSPEND: power.suspend,
     WorkKind.RESUME: power.resume,
+    WorkKind.SOFT_DELETE: power.soft_delete,
+    WorkKind.RESTORE: power.restore,
 }

@@ -58,6 +58,17 @@ def resume(context: AgentContext, held: HeldLease) -> None:
     _act(context, held, "resuming", lambda: context.driver.resume(held.guest))
 
 
+def soft_delete(context: AgentContext, held: HeldLease) -> None:
+    """Power off, and leave all that there is so that it can be restored. Raises Fenced."""
+    grace_s = context.options.stop_grace_s
+    _act(context, held, "soft-deleting", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s))
+
+
+def restore(context: AgentContext, held: HeldLease) -> None:
+    """Power on what was soft-deleted. Raises Fenced."""
+    _act(context, held, "restoring", lambda: context.driver.start(held.guest))
+
+
 def _act(context: AgentContext, held: HeldLease, step: str, verb: Callable[[], GuestFacts]) -> None:
     steps = StepRecorder(context, held)
     try:

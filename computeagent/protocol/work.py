@@ -20,6 +20,8 @@ class WorkKind(StrEnum):
     UNPAUSE = "unpause"
     SUSPEND = "suspend"
     RESUME = "resume"
+    SOFT_DELETE = "soft_delete"
+    RESTORE = "restore"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from controlplane.dashboard.events import views as events
 from controlplane.dashboard.hosts import enrolment, removal
 from controlplane.dashboard.hosts import versions as host_versions
 from controlplane.dashboard.hosts import views as hosts
+from controlplane.dashboard.instances import edit
 from controlplane.dashboard.instances import views as instances
 from controlplane.dashboard.overview import views as overview
 from controlplane.dashboard.policies import edit_views as policy_edit
@@ -35,7 +36,9 @@ urlpatterns = [
     path("instances/create/", instances.instance_create, name="instance-create"),
     path("instances/<uuid:instance_id>/", instances.instance_detail, name="instance"),
     path("instances/<uuid:instance_id>/act/", instances.instance_act_view, name="instance-act"),
+    path("instances/<uuid:instance_id>/edit/", edit.instance_edit, name="instance-edit"),
     path("instances/<uuid:instance_id>/again/", instances.instance_again_view, name="instance-again"),
+    path("instances/<uuid:instance_id>/reset/", instances.instance_reset_view, name="instance-reset"),
     path("instances/<uuid:instance_id>/delete/", instances.instance_delete_view, name="instance-delete"),
     path("instances/<uuid:instance_id>/console/", instances.instance_console, name="instance-console"),
     path("instances/<uuid:instance_id>/counters/", instances.instance_usage, name="instance-usage"),

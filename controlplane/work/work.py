@@ -296,6 +296,11 @@ def open_work_by_kind(*, queue: str) -> dict[str, int]:
     return dict(rows.values_list("kind").annotate(Count("id")))
 
 
+def open_work_of(*, subject: uuid.UUID) -> Work | None:
+    """The work of the subject that waits or runs, the oldest of them."""
+    return Work.objects.filter(subject=subject, state__in=OPEN_STATES).order_by("created_at", "pk").first()
+
+
 def untaken_work(*, queue: str) -> list[tuple[str, uuid.UUID]]:
     """(kind, id) of all open work of `queue` that nobody holds a valid lease on, oldest first."""
     free = Q(state=WorkState.WAITING) | Q(state=WorkState.RUNNING, lease_until__lt=Now())

@@ -11,11 +11,14 @@ from controlplane.identity.api.callers import caller_of
 from controlplane.identity.policy import require
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
-from servers.instances.actions.table import ACTIONS, ActionRule, BulkAction
+from servers.instances.actions.rule import ActionRule, BulkAction
+from servers.instances.actions.table import ACTIONS, FORCE_DELETE
 from servers.instances.services.act import instance_act
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import STATES as RESET_STATES
+from servers.instances.services.reset_state import instance_reset_state
 from servers.models import AttemptRecord, ConsoleLog, GuestCounterChunk, Instance, InstanceFault, InstanceTag, Port
-from servers.states import api_status
+from servers.states import VmState, api_status
 
 
 def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateResponse | None]:
@@ -28,7 +31,7 @@ def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateRe
             if rule.is_verb:
                 instance_act(caller=caller, instance_id=instance.pk, action=rule.name)
             else:
-                instance_delete(caller=caller, instance_id=instance.pk)
+                instance_delete(caller=caller, instance_id=instance.pk, is_forced=rule is FORCE_DELETE)
 
         run_on_each(model_admin, request, queryset, service, word="accepted")
 
@@ -36,6 +39,19 @@ def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateRe
     if bulk.question:
         return destructive(description=bulk.description, permissions=["operate"], question=bulk.question)(run)
     return admin.action(description=bulk.description, permissions=["operate"])(run)
+
+
+def _reset_action(state: VmState) -> Callable[..., TemplateResponse | None]:
+    def run(model_admin: "InstanceAdmin", request: HttpRequest, queryset: QuerySet[Instance]) -> None:
+        def service(instance: Instance) -> None:
+            instance_reset_state(caller=caller_of(request), instance_id=instance.pk, state=state)
+
+        run_on_each(model_admin, request, queryset, service)
+
+    run.__name__ = f"reset_to_{state.value}"
+    question = f"These instances are {state.value} from now on, whatever their guests are; open work is not cancelled."
+    description = f"Reset the state of the chosen instances to {state.value}"
+    return destructive(description=description, permissions=["operate"], question=question)(run)
 
 
 class TagInline(ReadOnlyInline):
@@ -55,7 +71,10 @@ class InstanceAdmin(ReadOnlyAdmin):
     inlines = [TagInline]
     exclude = ["user_data"]
 
-    actions = [_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk]
+    actions = [
+        *(_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk),
+        *(_reset_action(state) for state in RESET_STATES),
+    ]
 
     @admin.display(description="Status")
     def status(self, instance: Instance) -> str:

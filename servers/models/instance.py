@@ -51,6 +51,7 @@ class Instance(UuidKeyed, Timestamped):
     )
     locked_by = models.CharField(max_length=255, blank=True, help_text="Name of the user who locked it.")
     locked_reason = models.CharField(max_length=255, blank=True)
+    protected = models.BooleanField(default=False, help_text="Nobody deletes it until it is unprotected.")
 
     flavor = models.JSONField(help_text="Snapshot of the flavor.")
     flavor_id = models.UUIDField(null=True, blank=True)
@@ -79,6 +80,9 @@ class Instance(UuidKeyed, Timestamped):
 
     launched_at = models.DateTimeField(null=True, blank=True, help_text="When it first became active.")
     terminated_at = models.DateTimeField(null=True, blank=True)
+    soft_deleted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was deleted so that it can be restored."
+    )
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     # Of an unsaved instance that stands for its build request.
@@ -94,7 +98,12 @@ class Instance(UuidKeyed, Timestamped):
             models.Index(fields=["reservation_id"], name="instance_reservation"),
             # Whoever looks for tasks that stand too long looks only at the busy few.
             models.Index(fields=["task_since"], condition=~models.Q(task_state=""), name="instance_busy"),
-            # What is removed after a time.
+            # What is deleted for good after a time, and what is removed after a time.
+            models.Index(
+                fields=["soft_deleted_at"],
+                condition=models.Q(soft_deleted_at__isnull=False),
+                name="instance_soft_deleted",
+            ),
             models.Index(fields=["deleted_at"], condition=models.Q(deleted_at__isnull=False), name="instance_deleted"),
         ]
 

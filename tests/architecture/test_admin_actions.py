@@ -12,7 +12,7 @@ from controlplane.infra.admin.confirmation import asks_first
 
 autodiscover()
 LOOKING = {"view"}
-IRREVERSIBLE = re.compile(r"delete|remove|revoke|stop|reboot|pause|suspend|force|defaults")
+IRREVERSIBLE = re.compile(r"delete|remove|revoke|stop|reboot|pause|suspend|force|reset_to|defaults")
 UNDOES = {"force_down_end", "unpause"}
 
 

@@ -112,8 +112,13 @@ class InstanceForm(forms.Form):
             "key_name": data["key_name"],
             "hints": {"group": data["group"]} if data["group"] else {},
             "user_data": base64.b64encode(user_data.encode()).decode(),
-            "tags": [word.strip() for word in data["tags"].split(",") if word.strip()],
+            "tags": words_of(data["tags"]),
         }
+
+
+def words_of(text: str) -> list[str]:
+    """Words that a person separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _flavor_label(flavor: Any) -> str:

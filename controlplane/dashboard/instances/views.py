@@ -22,6 +22,7 @@ from controlplane.dashboard.instances.usage_charts import axis_labels, usage_cha
 from controlplane.dashboard.pages import is_htmx, page, show
 from controlplane.dashboard.simulate.trial import create_try, simulate_query
 from controlplane.identity.domain import Caller
+from controlplane.identity.policy import allows
 from controlplane.identity.selectors import projects_of_user
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
 from scheduling.fleet.selectors.zones import zone_list
@@ -29,15 +30,18 @@ from servers.catalog.selectors.flavor import flavors_visible
 from servers.catalog.selectors.keypair import keypairs_of
 from servers.catalog.selectors.quota import quota_state
 from servers.catalog.selectors.server_group import server_groups_visible
+from servers.conf import server_options
 from servers.filtersets_instance import instance_filters
 from servers.images.selectors import images_visible
 from servers.instances.actions.refusal import verbs_allowed
-from servers.instances.actions.table import VERBS
+from servers.instances.actions.table import RESET_STATE, VERBS
 from servers.instances.domain.schedule_again import schedule_again_refusal
+from servers.instances.domain.soft_delete import restorable_until
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters
 from servers.instances.selectors.instances import (
     PendingFirst,
     console_log_tail,
+    instance_details,
     instance_get,
     instances_visible,
     latest_faults,
@@ -47,6 +51,7 @@ from servers.instances.selectors.journey import journey_records
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import instance_reset_state
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.states import STATUSES, api_status
 
@@ -161,12 +166,18 @@ def _gone(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _detail(caller: Caller, instance_id: uuid.UUID) -> dict[str, Any]:
     instance = instance_get(caller=caller, instance_id=instance_id)
+    details = instance_details(instance)
     records = journey_records(instance_id=instance.pk, reservation_id=instance.reservation_id)
     return {
         "instance": instance,
+        "tags": details.tags,
+        "metadata": sorted(details.metadata.items()),
         "status": api_status(instance.vm_state, instance.task_state),
         "fault": latest_faults([instance.pk]).get(instance.pk) if instance.vm_state == "error" else None,
         "actions": verbs_allowed(instance, caller),
+        "interval_s": server_options().reclaim_instance_interval_s,
+        "restorable_until": restorable_until(instance.soft_deleted_at, server_options().reclaim_instance_interval_s),
+        "may_reset": allows(caller, RESET_STATE.policy) and not instance.is_pending,
         "may_again": not schedule_again_refusal(instance, caller),
         "sections": sections(instance, records, now=timezone.now(), is_admin=caller.is_admin),
         "later": later(instance, records, is_admin=caller.is_admin),
@@ -227,12 +238,26 @@ def instance_again_view(request: HttpRequest, caller: Caller, instance_id: uuid.
 
 
 @require_POST
+@page("instances:reset_state")
+def instance_reset_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
+    """Reset the state, as the page asked."""
+    state, reason = request.POST.get("state", ""), request.POST.get("reason", "").strip()
+    try:
+        instance_reset_state(caller=caller, instance_id=instance_id, state=state, reason=reason)
+    except NotFound:
+        raise
+    except KilonovaError as error:
+        messages.error(request, error.message, extra_tags="bad")
+    return redirect("instance", instance_id=instance_id)
+
+
+@require_POST
 @page("instances:delete")
 def instance_delete_view(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) -> HttpResponse:
     """Delete it; asks nothing more, the page asked already."""
-    name = instance_get(caller=caller, instance_id=instance_id).name
+    name, is_forced = instance_get(caller=caller, instance_id=instance_id).name, request.POST.get("force") == "1"
     try:
-        instance_delete(caller=caller, instance_id=instance_id)
+        instance_delete(caller=caller, instance_id=instance_id, is_forced=is_forced)
     except Conflict as error:
         messages.error(request, error.message, extra_tags="bad")
         return redirect("instance", instance_id=instance_id)

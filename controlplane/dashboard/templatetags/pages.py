@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from controlplane.dashboard.frame import frame
 from controlplane.dashboard.instances.journey import labels
+from servers.conf import server_options
+from servers.instances.domain.soft_delete import restorable_until
 from servers.states import api_status
 
 register = template.Library()
@@ -30,6 +32,12 @@ def status_pill(instance: Any) -> dict[str, str]:
     return {"status": api_status(instance.vm_state, instance.task_state), "task": task}
 
 
+@register.simple_tag
+def restorable(instance: Any) -> datetime | None:
+    """Until when one that is soft-deleted can be restored."""
+    return restorable_until(instance.soft_deleted_at, server_options().reclaim_instance_interval_s)
+
+
 @register.filter
 def action_label(name: str) -> str:
     """An action of an instance, as its button has it."""
@@ -46,12 +54,16 @@ def page_frame(context: template.RequestContext) -> dict[str, Any]:
 
 @register.filter
 def duration(seconds: float) -> str:
-    """'340 ms', '2.4 s', '3 min 5 s', '2 min'."""
+    """'340 ms', '2.4 s', '3 min 5 s', '2 min', '26 h', '7 d'."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 48 * 60:
+        return f"{minutes // 1440} d"
+    if minutes >= 120:
+        return f"{minutes // 60} h"
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 

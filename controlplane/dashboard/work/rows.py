@@ -12,7 +12,7 @@ from controlplane.work.control import CANCEL, RETRY, WorkStatus, host_of, work_s
 from controlplane.work.filtersets import OPEN, WorkFilterSet
 from controlplane.work.jobs import KINDS
 from controlplane.work.models import WorkState
-from servers.instances.actions.table import ACTION_OF_WORK
+from servers.instances.actions.table import HOST_ACTIONS
 from servers.instances.selectors.work_subjects import subject_names
 from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
@@ -77,7 +77,7 @@ class WorkRow:
     @property
     def is_verb(self) -> bool:
         """Whether it is an action that leaves its instance as it is when it fails."""
-        return self.work.kind in ACTION_OF_WORK and ACTION_OF_WORK[self.work.kind].is_verb
+        return self.work.kind in HOST_ACTIONS
 
     @property
     def error(self) -> str:

@@ -1,11 +1,15 @@
 """An instance on the wire, and what may be sent to make one."""
 
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
+from servers.conf import server_options
 from servers.instances.actions.table import VERBS
+from servers.instances.domain.soft_delete import restorable_until
+from servers.instances.selectors.instances import instance_details
 from servers.models import AttemptRecord, Instance, InstanceAction, InstanceActionEvent, InstanceFault
 from servers.states import api_status
 
@@ -68,6 +72,39 @@ class InstanceActionInput(StrictInput):
         return fields
 
 
+class InstanceUpdateInput(StrictInput):
+    """The body of a change; what is left out stays. Values are checked by the service, as those of a create."""
+
+    name = serializers.CharField(required=False, trim_whitespace=False, max_length=100_000)
+    description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False, max_length=10_000)
+    metadata = serializers.DictField(required=False, help_text="All of it: keys that are not here go.")
+    tags = serializers.ListField(required=False, help_text="All of them: tags that are not here go.")
+    etag = serializers.CharField(
+        required=False,
+        max_length=100,
+        help_text="As it was read with the instance. 409 once name, description, metadata or tags were changed since.",
+    )
+
+
+class MetadataItemInput(StrictInput):
+    """The value of one metadata item."""
+
+    value = serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=10_000)
+
+
+class ResetStateInput(StrictInput):
+    """What an instance is reset to, and why."""
+
+    state = serializers.CharField(max_length=100, help_text="active or error")
+    reason = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=10_000,
+        help_text="For the journey; its owner reads it.",
+    )
+
+
 class FaultOutput(serializers.ModelSerializer[InstanceFault]):
     """Why it failed. `details` is for admins."""
 
@@ -101,15 +138,18 @@ class InstanceOutput(serializers.Serializer[Instance]):
     addresses = serializers.JSONField()
     metadata = serializers.JSONField()
     tags = serializers.SerializerMethodField()
+    etag = serializers.SerializerMethodField()
     key_name = serializers.CharField()
     project_id = serializers.UUIDField()
     user_id = serializers.UUIDField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     launched_at = serializers.DateTimeField(allow_null=True)
+    restorable_until = serializers.SerializerMethodField()
     locked = serializers.BooleanField()
     locked_by = serializers.CharField()
     locked_reason = serializers.CharField()
+    protected = serializers.BooleanField()
     fault = serializers.SerializerMethodField()
     decision = serializers.UUIDField(source="decision_id", allow_null=True)
     attempts = serializers.IntegerField()
@@ -139,6 +179,14 @@ class InstanceOutput(serializers.Serializer[Instance]):
         if instance.is_pending:
             return sorted(instance.pending_tags)
         return sorted(row.tag for row in instance.tags.all())
+
+    def get_restorable_until(self, instance: Instance) -> datetime | None:
+        """Of one that is soft-deleted: until when `restore` brings it back. Null where nothing deletes it for good."""
+        return restorable_until(instance.soft_deleted_at, server_options().reclaim_instance_interval_s)
+
+    def get_etag(self, instance: Instance) -> str:
+        """Of name, description, metadata and tags: differs as soon as one of them does."""
+        return instance_details(instance).etag
 
     def get_fault(self, instance: Instance) -> dict[str, Any] | None:
         """The newest fault, while the instance is in ERROR (Nova's rule)."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
@@ -14,11 +15,20 @@ from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
+from controlplane.kernel.booleans import is_boolean, is_true
 from controlplane.kernel.errors import Invalid
 from servers.api.serializers.counters import CountersOutput, counters_document
-from servers.api.serializers.instances import InstanceActionInput, InstanceInput, InstanceOutput, JourneyOutput
+from servers.api.serializers.instances import (
+    InstanceActionInput,
+    InstanceInput,
+    InstanceOutput,
+    InstanceUpdateInput,
+    JourneyOutput,
+    MetadataItemInput,
+    ResetStateInput,
+)
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
-from servers.instances.actions.table import CREATE, DELETE, SCHEDULE_AGAIN
+from servers.instances.actions.table import CREATE, DELETE, RESET_STATE, SCHEDULE_AGAIN, UPDATE
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters, span_of
 from servers.instances.selectors.instances import (
     PendingFirst,
@@ -32,7 +42,15 @@ from servers.instances.selectors.instances import (
 from servers.instances.services.act import instance_act
 from servers.instances.services.create import InstanceCreate, instances_create
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.reset_state import instance_reset_state
 from servers.instances.services.schedule_again import instance_schedule_again
+from servers.instances.services.update import (
+    instance_update,
+    metadata_item_delete,
+    metadata_item_set,
+    tag_add,
+    tag_remove,
+)
 from servers.models import Instance
 
 ORDERINGS = ["created_at", "name", "vm_state", "launched_at"]
@@ -46,9 +64,15 @@ class InstanceViewSet(GenericViewSet[Instance]):
         "list": "instances:read",
         "retrieve": "instances:read",
         "create": CREATE.policy,
+        "partial_update": UPDATE.policy,
+        "metadata_item": UPDATE.policy,
+        "metadata_item_remove": UPDATE.policy,
+        "tag": UPDATE.policy,
+        "tag_remove": UPDATE.policy,
         "destroy": DELETE.policy,
         "actions": "instances:act",  # and what the action's own row says
         "schedule_again": SCHEDULE_AGAIN.policy,
+        "reset_state": RESET_STATE.policy,
         "console_log": "instances:read",
         "journey": "instances:read",
         "counters": "instances:read",
@@ -97,9 +121,57 @@ class InstanceViewSet(GenericViewSet[Instance]):
             {**shown[0], "instances": shown}, status=status.HTTP_202_ACCEPTED, headers={"Location": location}
         )
 
+    @extend_schema(request=InstanceUpdateInput, responses=InstanceOutput)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Changes name, description, metadata and tags; what the body does not have stays as it is."""
+        body = InstanceUpdateInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        changes = dict(body.validated_data)
+        etag = changes.pop("etag", None)
+        changed = instance_update(
+            caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), changes=changes, etag=etag
+        )
+        return Response(_one(request, changed))
+
+    @extend_schema(request=MetadataItemInput, responses=InstanceOutput)
+    @action(detail=True, methods=["put"], url_path="metadata/(?P<key>[^/]+)")
+    def metadata_item(self, request: Request, pk: str, key: str) -> Response:
+        """Sets one metadata item; the others stay."""
+        body = MetadataItemInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        caller, instance_id = caller_of(request), uuid_in_path(pk, what="Instance")
+        changed = metadata_item_set(caller=caller, instance_id=instance_id, key=key, value=body.validated_data["value"])
+        return Response(_one(request, changed))
+
+    @extend_schema(responses={204: None})
+    @metadata_item.mapping.delete
+    def metadata_item_remove(self, request: Request, pk: str, key: str) -> Response:
+        """Removes one metadata item; 404 where it has none of this key."""
+        metadata_item_delete(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), key=key)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=InstanceOutput)
+    @action(detail=True, methods=["put"], url_path="tags/(?P<tag>[^/]+)")
+    def tag(self, request: Request, pk: str, tag: str) -> Response:
+        """Puts a tag on it, once."""
+        changed = tag_add(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), tag=tag)
+        return Response(_one(request, changed))
+
+    @extend_schema(responses={204: None})
+    @tag.mapping.delete
+    def tag_remove(self, request: Request, pk: str, tag: str) -> Response:
+        """Takes a tag off; 404 where it has none such."""
+        tag_remove(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), tag=tag)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("force", OpenApiTypes.BOOL, description="For good and at once.")],
+        responses={204: None},
+    )
     def destroy(self, request: Request, pk: str) -> Response:
-        """Deletes it, in whatever state it is."""
-        instance_delete(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
+        """Deletes it, in whatever state it is; where so configured, it can be restored for a time."""
+        instance_id = uuid_in_path(pk, what="Instance")
+        instance_delete(caller=caller_of(request), instance_id=instance_id, is_forced=_force(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
@@ -123,6 +195,16 @@ class InstanceViewSet(GenericViewSet[Instance]):
         instance_schedule_again(instance_id=instance_id, caller=caller)
         shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
         return Response(shown, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=ResetStateInput, responses=InstanceOutput)
+    @action(detail=True, methods=["post"], url_path="reset-state")
+    def reset_state(self, request: Request, pk: str) -> Response:
+        """Admins: it is `active` or `error` from now on, with no task. 409 while work for it is open."""
+        body = ResetStateInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        instance_id = uuid_in_path(pk, what="Instance")
+        changed = instance_reset_state(caller=caller_of(request), instance_id=instance_id, **body.validated_data)
+        return Response(_one(request, changed))
 
     @extend_schema(
         parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],
@@ -160,6 +242,7 @@ def _one(request: Request, instance: Instance) -> dict[str, Any]:
 
 def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
     rows = list(instances)
+    prefetch_related_objects([row for row in rows if not row.is_pending], "tags")
     context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows if not row.is_pending])}
     output = InstanceOutput(rows, many=True, context=context)  # type: ignore[arg-type]  # many
     return list(output.data)
@@ -170,3 +253,10 @@ def _lines(request: Request) -> int:
     if not raw.isdecimal() or not 0 < int(raw) <= 10_000:
         raise Invalid("lines must be a whole number from 1 to 10000.", field="lines")
     return int(raw)
+
+
+def _force(request: Request) -> bool:
+    raw = request.query_params.get("force", "no")
+    if not is_boolean(raw):
+        raise Invalid("force is yes or no.", field="force")
+    return is_true(raw)

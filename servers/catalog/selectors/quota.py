@@ -11,13 +11,13 @@ from controlplane.infra.db import uuid_value
 from servers.catalog.domain.quota import UNLIMITED, ImageAmounts, QuotaAmounts
 from servers.images.domain.images import ImageStatus
 from servers.models import Image
-from servers.states import VmState
+from servers.states import TaskState, VmState
 
 # Asked for every create: one statement for both tables, where the ORM would need two and longer to write them.
 _USAGE = """
 SELECT count(*), COALESCE(SUM(vcpus), 0), COALESCE(SUM(memory_mib), 0)
   FROM (SELECT vcpus, memory_mib FROM servers_instance
-         WHERE project_id = %s AND deleted_at IS NULL AND vm_state <> %s
+         WHERE project_id = %s AND deleted_at IS NULL AND (vm_state <> %s OR task_state = %s)
         UNION ALL
         SELECT vcpus, memory_mib FROM servers_buildrequest AS request
          WHERE project_id = %s
@@ -26,10 +26,13 @@ SELECT count(*), COALESCE(SUM(vcpus), 0), COALESCE(SUM(memory_mib), 0)
 
 
 def quota_usage(*, project_id: uuid.UUID) -> QuotaAmounts:
-    """Instances that are not deleted, and build requests that have no instance yet. One query."""
+    """Instances that are not deleted, and build requests that have no instance yet. One query.
+
+    As in Nova, what is soft-deleted does not count; it does from the moment on at which it is being restored.
+    """
     project = uuid_value(project_id)
     with connection.cursor() as cursor:
-        cursor.execute(_USAGE, [project, VmState.SOFT_DELETE.value, project])
+        cursor.execute(_USAGE, [project, VmState.SOFT_DELETE.value, TaskState.RESTORING.value, project])
         instances, cores, ram_mib = cursor.fetchone()
     return QuotaAmounts(instances=int(instances), cores=int(cores), ram_mib=int(ram_mib))
 

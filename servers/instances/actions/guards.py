@@ -43,6 +43,8 @@ _HARD_REBOOT_TASKS = frozenset(
 _AT_REST = (_V.ACTIVE, _V.STOPPED, _V.PAUSED, _V.SUSPENDED)
 _VOLUME = (_V.ACTIVE, _V.PAUSED, _V.STOPPED, _V.RESIZED, _V.SOFT_DELETE, _V.SHELVED, _V.SHELVED_OFFLOADED)
 
+METADATA_WRITE = "metadata_write"
+
 GUARDS: dict[str, Guard] = {
     "delete": _ANYTIME,
     "force_delete": _ANYTIME,
@@ -78,12 +80,17 @@ GUARDS: dict[str, Guard] = {
     "swap_volume": _in(_V.ACTIVE, _V.PAUSED, _V.RESIZED),
     "attach_interface": _in(_V.ACTIVE, _V.PAUSED, _V.STOPPED),
     "detach_interface": _in(_V.ACTIVE, _V.PAUSED, _V.STOPPED),
-    "metadata_write": _in(*_AT_REST, tasks=ANY_TASK),
+    METADATA_WRITE: _in(*_AT_REST, tasks=ANY_TASK),
     "trigger_crash_dump": _in(_V.ACTIVE, _V.PAUSED, _V.RESCUED, _V.RESIZED, _V.ERROR),
     "console": Guard(ANY_VM, ANY_TASK - {_T.DELETING, _T.MIGRATING}),
     "reset_state": _ANYTIME,
     "lock": _ANYTIME,
     "unlock": _ANYTIME,
+    # Not Nova's. What is deleted and can be restored counts for no quota, so nobody may hold on to it.
+    "protect": Guard(ANY_VM - {_V.DELETED, _V.SOFT_DELETE}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
+    "unprotect": _ANYTIME,
+    # Nova renames in any state; what is being deleted is its owner's no more.
+    "update": Guard(ANY_VM - {_V.DELETED}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
     # Not a request of Nova's API: the states in which a host may report the steps of a build.
     "create": _in(_V.BUILDING, tasks=ANY_TASK - DELETING_TASKS, launched=False),
     # Not Nova's: see `servers.instances.domain.schedule_again`.

@@ -3,7 +3,8 @@
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import allows
 from servers.instances.actions.guards import guard_refusal
-from servers.instances.actions.table import ACTIONS, UNLOCK, VERBS, ActionRule, Subject
+from servers.instances.actions.rule import ActionRule, Subject
+from servers.instances.actions.table import ACTIONS, UNLOCK, VERBS
 
 
 def action_refusal(action: str, instance: Subject, caller: Caller) -> str:
@@ -14,6 +15,8 @@ def action_refusal(action: str, instance: Subject, caller: Caller) -> str:
     rule = ACTIONS[action]
     if refused := _lock_refusal(rule, instance, caller):
         return refused
+    if rule.is_deletion and instance.protected:
+        return "The instance is protected from deletion; unprotect it first."
     if rule.needs_host and not instance.host:
         return "The instance is on no host, so there is nothing to act on."
     is_launched = instance.launched_at is not None

@@ -1,124 +1,16 @@
 """The table of instance actions. A row says all that other modules have to know of an action; nobody repeats it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
-from uuid import UUID
+from collections.abc import Mapping
+from typing import Any
 
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
-from servers.instances.actions.guards import ANY_TASK, GUARDS, NO_TASK
+from servers.instances.actions.guards import NO_TASK
+from servers.instances.actions.rule import ActionRule, Argument, BulkAction, Step, Subject
 from servers.states import TaskState, VmState
 
 _T, _V = TaskState, VmState
-
-
-class Subject(Protocol):
-    """What the table reads of an instance, or of the build request that is not an instance yet."""
-
-    @property
-    def vm_state(self) -> str: ...
-    @property
-    def task_state(self) -> str: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def launched_at(self) -> datetime | None: ...
-    @property
-    def project_id(self) -> UUID: ...
-    @property
-    def locked(self) -> bool: ...
-    @property
-    def locked_as(self) -> str: ...
-    @property
-    def locked_by(self) -> str: ...
-    @property
-    def locked_reason(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step as the host's agent reports it. `task`: what the instance is busy with from then on, if that changes."""
-
-    name: str
-    title: str
-    task: TaskState | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """Text that may come with an action; empty where it does not."""
-
-    name: str
-    help: str
-    max_length: int = 255
-
-
-@dataclass(frozen=True, slots=True)
-class BulkAction:
-    """The action for chosen rows in the Django admin. `question` is asked first, of what cannot be undone."""
-
-    name: str
-    description: str
-    question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionRule:
-    """One action.
-
-    `title` is for buttons and journeys, `doing` while it is under way. `policy`: the action of the policy that a
-    caller needs. `guard`: the row of `GUARDS`; `only_during` leaves fewer tasks than that for it to replace. `work`:
-    what the host's agent is asked to do, within `deadline_s` seconds (0: by a setting). `task` begins with it, and
-    `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` and
-    `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of its events.
-    `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name, with
-    the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
-    says which columns of the instance get which values (none: there is nothing to do). `passes_locks`: it is not
-    refused for an instance that was locked so (`Instance.locked_as`).
-    """
-
-    name: str
-    title: str
-    doing: str
-    policy: str
-    guard: str
-    work: WorkKind | None = None
-    task: TaskState = TaskState.NONE
-    later_tasks: tuple[TaskState, ...] = ()
-    steps: tuple[Step, ...] = ()
-    only_during: frozenset[TaskState] = ANY_TASK
-    vm_state_after: VmState | None = None
-    power_state_wanted: PowerState = PowerState.RUNNING
-    notification: str = ""
-    deadline_s: float = 0.0
-    is_verb: bool = False
-    arguments: tuple[Argument, ...] = ()
-    changes: Callable[[Subject, Caller, Mapping[str, str]], Mapping[str, Any]] | None = None
-    passes_locks: frozenset[str] = frozenset()
-    bulk: BulkAction | None = None
-
-    @property
-    def vm_states(self) -> frozenset[VmState]:
-        """The stable states in which it may begin."""
-        return GUARDS[self.guard].vm_states
-
-    @property
-    def task_states(self) -> frozenset[TaskState]:
-        """The tasks that it may replace."""
-        return GUARDS[self.guard].task_states & self.only_during
-
-    @property
-    def needs_host(self) -> bool:
-        """Whether it is refused for an instance that is on no host."""
-        return self.is_verb and self.work is not None
-
-    def step_task(self, step: str) -> TaskState | None:
-        """The task that begins with a step of its agent; None where the task stays."""
-        return next((one.task for one in self.steps if one.name == step), None)
-
 
 _POWER_DEADLINE_S = 900.0
 _SAVE_DEADLINE_S = 3600.0  # the memory of a large guest goes to a disk, or comes from it
@@ -154,6 +46,7 @@ DELETE = ActionRule(
     title="Delete",
     doing="Being deleted",
     policy="instances:delete",
+    is_deletion=True,
     guard="delete",
     work=WorkKind.DELETE,
     task=_T.DELETING,
@@ -164,8 +57,51 @@ DELETE = ActionRule(
     bulk=BulkAction(
         "delete_instances",
         "Delete the chosen instances and their disks",
-        "These instances and their disks are deleted for good.",
+        "These instances and their disks are deleted: for good, unless RECLAIM_INSTANCE_INTERVAL_S is set; then they "
+        "can be restored for so long.",
     ),
+)
+FORCE_DELETE = ActionRule(
+    name="force_delete",
+    title="Delete for good",
+    doing="Being deleted",
+    policy="instances:delete",
+    is_deletion=True,
+    guard="force_delete",
+    bulk=BulkAction(
+        "force_delete_instances",
+        "Delete the chosen instances and their disks for good, at once",
+        "These instances and their disks are deleted for good, also where they could be restored.",
+    ),
+)
+SOFT_DELETE = ActionRule(
+    name="soft_delete",
+    title="Delete",
+    doing="Being deleted",
+    policy="instances:delete",
+    is_deletion=True,
+    guard="soft_delete",
+    work=WorkKind.SOFT_DELETE,
+    task=_T.SOFT_DELETING,
+    vm_state_after=_V.SOFT_DELETE,
+    power_state_wanted=PowerState.SHUTDOWN,
+    notification="soft_delete",
+    deadline_s=_POWER_DEADLINE_S,
+)
+RESTORE = ActionRule(
+    name="restore",
+    title="Restore",
+    doing="Being restored",
+    policy="instances:act",
+    guard="restore",
+    work=WorkKind.RESTORE,
+    task=_T.RESTORING,
+    vm_state_after=_V.ACTIVE,
+    notification="restore",
+    deadline_s=_POWER_DEADLINE_S,
+    is_verb=True,
+    takes_quota=True,
+    bulk=BulkAction("restore", "Restore the chosen instances"),
 )
 START = ActionRule(
     name="start",
@@ -355,6 +291,46 @@ UNLOCK = ActionRule(
     bulk=BulkAction("unlock", "Unlock the chosen instances"),
 )
 
+PROTECT = ActionRule(
+    name="protect",
+    title="Protect",
+    doing="Being protected",
+    policy="instances:protect",
+    guard="protect",
+    notification="protect",
+    is_verb=True,
+    changes=lambda instance, _caller, _arguments: {} if instance.protected else {"protected": True},
+    bulk=BulkAction("protect", "Protect the chosen instances from deletion"),
+)
+UNPROTECT = ActionRule(
+    name="unprotect",
+    title="Unprotect",
+    doing="Being unprotected",
+    policy="instances:protect",
+    guard="unprotect",
+    notification="unprotect",
+    is_verb=True,
+    changes=lambda instance, _caller, _arguments: {"protected": False} if instance.protected else {},
+    bulk=BulkAction("unprotect", "Unprotect the chosen instances, so that they can be deleted"),
+)
+
+UPDATE = ActionRule(
+    name="update",
+    title="Edit",
+    doing="Being changed",
+    policy="instances:update",
+    guard="update",
+    notification="update",
+)
+
+RESET_STATE = ActionRule(
+    name="reset_state",
+    title="Reset state",
+    doing="Being reset",
+    policy="instances:reset_state",
+    guard="reset_state",
+)
+
 ACTIONS: dict[str, ActionRule] = {
     rule.name: rule
     for rule in (
@@ -368,9 +344,16 @@ ACTIONS: dict[str, ActionRule] = {
         UNPAUSE,
         SUSPEND,
         RESUME,
+        RESTORE,
         LOCK,
         UNLOCK,
+        PROTECT,
+        UNPROTECT,
+        UPDATE,
+        RESET_STATE,
+        SOFT_DELETE,
         DELETE,
+        FORCE_DELETE,
     )
 }
 """All of them by name, in the order in which buttons and menus show them."""
@@ -378,8 +361,13 @@ ACTIONS: dict[str, ActionRule] = {
 VERBS: dict[str, ActionRule] = {name: rule for name, rule in ACTIONS.items() if rule.is_verb}
 """Those that are asked for by name."""
 
-AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is not None)
+AT_ONCE = frozenset(name for name, rule in ACTIONS.items() if rule.changes is not None or rule is UPDATE)
 """Those that are done when they are asked for, whatever else is under way."""
 
 ACTION_OF_WORK: dict[str, ActionRule] = {rule.work: rule for rule in ACTIONS.values() if rule.work is not None}
 """By the kind of work that a host's agent does for it."""
+
+HOST_ACTIONS: dict[str, ActionRule] = {
+    kind: rule for kind, rule in ACTION_OF_WORK.items() if rule not in (CREATE, DELETE)
+}
+"""Of these, those that `servers.instances.services.act` ends; a build and a deletion end by services of their own."""

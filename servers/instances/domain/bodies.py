@@ -103,6 +103,7 @@ class InstanceBody:
     locked_as: str = ""
     locked_by: str = ""
     locked_reason: str = ""
+    protected: bool = False
     attempts: int = 0
     decision_id: uuid.UUID | None = None
     created_at: datetime | None = None
@@ -140,7 +141,17 @@ class InstanceBody:
 
 IDS = frozenset({"id", "project_id", "user_id", "reservation_id", "flavor_id", "image_id", "decision_id"})
 OF_SCHEDULED_AGAIN = frozenset(
-    {"generation", "locked", "locked_as", "locked_by", "locked_reason", "attempts", "decision_id", "created_at"}
+    {
+        "generation",
+        "locked",
+        "locked_as",
+        "locked_by",
+        "locked_reason",
+        "protected",
+        "attempts",
+        "decision_id",
+        "created_at",
+    }
 )
 
 

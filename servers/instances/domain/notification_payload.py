@@ -77,8 +77,10 @@ def create_payload(facts: InstanceFacts, fault: FaultFacts | None) -> Payload:
     return nova_object("InstanceCreatePayload", "1.13", data)
 
 
-def update_payload(facts: InstanceFacts, *, before: States, after: States, now: datetime) -> Payload:
-    """InstanceUpdatePayload 2.1; its audit period is the month so far."""
+def update_payload(
+    facts: InstanceFacts, *, before: States, after: States, now: datetime, old_name: str | None = None
+) -> Payload:
+    """InstanceUpdatePayload 2.1; its audit period is the month so far. `old_name`: what a renamed one was called."""
     change = {
         "old_state": before.vm_state,
         "state": after.vm_state,
@@ -91,7 +93,7 @@ def update_payload(facts: InstanceFacts, *, before: States, after: States, now: 
         **_instance(facts),
         "state_update": nova_object("InstanceStateUpdatePayload", "1.0", change),
         "audit_period": nova_object("AuditPeriodPayload", "1.0", period),
-        "old_display_name": None,
+        "old_display_name": old_name,
         "tags": list(facts.tags),
     }
     return nova_object("InstanceUpdatePayload", "2.1", data)

@@ -2,7 +2,8 @@
 
 from controlplane.identity.domain import Caller
 from servers.instances.actions.refusal import action_refusal
-from servers.instances.actions.table import SCHEDULE_AGAIN, Subject
+from servers.instances.actions.rule import Subject
+from servers.instances.actions.table import SCHEDULE_AGAIN
 from servers.states import VmState
 
 

@@ -7,7 +7,8 @@ and its own deadline ends it. The rules here are for a task without open work, w
 from dataclasses import dataclass
 from enum import StrEnum
 
-from servers.instances.actions.table import ACTION_OF_WORK, REBOOT, REBOOT_SOFT, START, STOP, ActionRule
+from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import ACTION_OF_WORK, REBOOT, REBOOT_SOFT, START, STOP
 from servers.instances.work_kinds import RESCHEDULE
 from servers.states import TaskState, VmState
 

@@ -13,8 +13,10 @@ from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import NewWork, WorkLease, compute_queue, work_create, work_finish, work_history
 from scheduling.fleet.selectors.hosts import host_exists
+from servers.catalog.services.quota import quota_count_allowed, quota_lock
 from servers.fields import Problems, refuse_if, text_reasons
-from servers.instances.actions.table import ACTION_OF_WORK, VERBS, ActionRule
+from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import HOST_ACTIONS, VERBS
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import StepReport, action_close, action_open, fault_record, steps_cut
@@ -43,11 +45,24 @@ def instance_act(
             _at_once(instance, rule, caller, arguments)
         else:
             vm_in, task_in = rule.vm_states, rule.task_states
+            if rule.takes_quota:
+                _quota_take(instance)
             host_action_begin(
                 instance, rule, user_id=caller.user_id, vm_in=vm_in, task_in=task_in, arguments=dict(arguments)
             )
     instance.refresh_from_db()
     return instance
+
+
+def _quota_take(instance: Instance) -> None:
+    """Hold the project's quota and ask it for this instance, in the caller's transaction, which then changes it so that
+    it counts. Raises QuotaExceeded.
+    """
+    # Its row first, as everybody locks who needs both.
+    Instance.objects.select_for_update().filter(pk=instance.pk).first()
+    quota_lock(instance.project_id)
+    size = {"vcpus": instance.vcpus, "memory_mib": instance.memory_mib}
+    quota_count_allowed(project_id=instance.project_id, min_count=1, max_count=1, **size)
 
 
 def _argument_problems(rule: ActionRule, arguments: Mapping[str, str]) -> Problems:
@@ -150,7 +165,7 @@ def _record_failure(kind: str, subject: uuid.UUID, step: str, message: str, *, p
 
 def _verb(kind: str) -> ActionRule:
     """A build and a deletion end by services of their own, whatever an agent says of them here."""
-    rule = ACTION_OF_WORK.get(kind)
-    if rule is None or not rule.is_verb:
-        raise Invalid(f"{kind:.40} is no action that is asked for by name.")
+    rule = HOST_ACTIONS.get(kind)
+    if rule is None:
+        raise Invalid(f"{kind:.40} is no action that ends so.")
     return rule

@@ -21,10 +21,15 @@ from controlplane.work.work import (
 )
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.topology.services.claims import claims_free
-from servers.instances.actions.table import DELETE
+from servers.conf import server_options
+from servers.instances.actions.guards import ANY_TASK, ANY_VM
+from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import DELETE, FORCE_DELETE, SOFT_DELETE
+from servers.instances.domain.soft_delete import Deletion, deletion_asked
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
+from servers.instances.services.act import host_action_begin
 from servers.instances.services.hints import requests_changed
 from servers.instances.services.journal import (
     StepReport,
@@ -56,27 +61,34 @@ MAX_ROUNDS = 5
 CUT = "The instance was deleted."
 
 
-def instance_delete(*, caller: Caller, instance_id: uuid.UUID) -> None:
-    """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance."""
-    require(caller, DELETE.policy)
-    action_require(instance_get(caller=caller, instance_id=instance_id), DELETE.name, caller)
+def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool = False) -> None:
+    """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance.
+
+    With RECLAIM_INSTANCE_INTERVAL_S an instance that ran is only soft-deleted; `is_forced` deletes it for good.
+    """
+    rule = FORCE_DELETE if is_forced else DELETE
+    require(caller, rule.policy)
+    action_require(instance_get(caller=caller, instance_id=instance_id), rule.name, caller)
     with transaction.atomic():
         for _ in range(MAX_ROUNDS):
-            if _build_request_deleted(caller, instance_id):
+            if _build_request_deleted(instance_id, rule, caller):
                 return
             work_lock(subject=instance_id)
             # Scheduling again turns the row into a request under the lock that this one waits for.
             instance = Instance.objects.select_for_update().filter(pk=instance_id).first()
             if instance is not None:
-                _row_delete(instance, caller)
+                _row_delete(instance, rule, caller)
                 return
         raise Conflict("The instance changed again and again. Ask once more.")
 
 
-def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
+def _build_request_deleted(instance_id: uuid.UUID, rule: ActionRule, caller: Caller) -> bool:
     """Delete an instance that has no row yet: without its build request the conductor frees the claim and skips it."""
     request = BuildRequest.objects.select_for_update().filter(instance_uuid=instance_id).first()
-    if request is None or not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
+    if request is None:
+        return False
+    action_require(pending_instance(request), rule.name, caller)
+    if not BuildRequest.objects.filter(pk=request.pk).delete()[0]:
         return False
     requests_changed([request])
     claims_free([instance_id])
@@ -85,25 +97,51 @@ def _build_request_deleted(caller: Caller, instance_id: uuid.UUID) -> bool:
     return True
 
 
-def _row_delete(instance: Instance, caller: Caller) -> None:
-    if instance.deleted_at is not None or instance.task_state in DELETING_TASKS:
+def _row_delete(instance: Instance, rule: ActionRule, caller: Caller) -> None:
+    if instance.deleted_at is not None:
         return
-    action_require(instance, DELETE.name, caller)
+    asked = deletion_asked(
+        vm_state=instance.vm_state,
+        task_state=instance.task_state,
+        is_on_host=_is_on_host(instance),
+        is_launched=instance.launched_at is not None,
+        interval_s=server_options().reclaim_instance_interval_s,
+        is_forced=rule is FORCE_DELETE,
+    )
+    if asked is Deletion.NOTHING:
+        return
+    action_require(instance, rule.name, caller)
+    if asked is Deletion.FOR_GOOD:
+        delete_for_good(instance, user_id=caller.user_id)
+        return
+    _others_end(instance)
+    host_action_begin(instance, SOFT_DELETE, user_id=caller.user_id, vm_in=ANY_VM, task_in=ANY_TASK - DELETING_TASKS)
+
+
+def delete_for_good(instance: Instance, *, user_id: uuid.UUID | None) -> None:
+    """Begin or finish it, in the caller's transaction and lock, whatever is under way. `user_id`: None for nobody."""
+    _others_end(instance)
+    _begin(instance, user_id)
+
+
+def _is_on_host(instance: Instance) -> bool:
+    """Of a host that was removed there is nobody to ask, and nothing to wait for."""
+    return bool(instance.host) and host_exists(host=instance.host)
+
+
+def _others_end(instance: Instance) -> None:
     work_cancel(subject=instance.pk)
     actions_cancel(instance_id=instance.pk, message=CUT)
     steps_cut(instance_id=instance.pk, error=CUT)
     attempt_close(instance_id=instance.pk, outcome="cancelled", reason=CUT)
-    _begin(instance, caller)
 
 
-def _begin(instance: Instance, caller: Caller) -> None:
-    if not instance.host or not host_exists(
-        host=instance.host
-    ):  # removed: there is nobody to ask, and nothing to wait for
+def _begin(instance: Instance, user_id: uuid.UUID | None) -> None:
+    if not _is_on_host(instance):
         action_open(
             instance_id=instance.pk,
             action=DELETE.name,
-            user_id=caller.user_id,
+            user_id=user_id,
             project_id=instance.project_id,
             work=None,
         )
@@ -111,11 +149,11 @@ def _begin(instance: Instance, caller: Caller) -> None:
         _finish(instance.pk, binary=API)
         action_close(instance_id=instance.pk, actions=(DELETE.name,), result="success")
         return
-    state_set(instance.pk, task_state=DELETE.task)
+    state_set(instance.pk, task_in=ANY_TASK, task_state=DELETE.task)
     action_open(
         instance_id=instance.pk,
         action=DELETE.name,
-        user_id=caller.user_id,
+        user_id=user_id,
         project_id=instance.project_id,
         work=_host_work(instance),
     )

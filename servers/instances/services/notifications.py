@@ -20,7 +20,7 @@ from controlplane.notifications.outbox import events_wanted, events_write
 from controlplane.notifications.serializer import Event, publisher
 from scheduling.domain.notification_payload import Payload, request_spec_payload
 from scheduling.policies.selectors.policies import attempts_allowed
-from servers.instances.actions.table import ActionRule
+from servers.instances.actions.rule import ActionRule
 from servers.instances.domain.notification_payload import (
     FaultFacts,
     States,
@@ -100,6 +100,24 @@ def emit_state_changes(instance_ids: Collection[uuid.UUID]) -> Iterator[None]:
         yield
         after = Instance.objects.filter(pk__in=before)
         _updates_write([(row, before[row.pk]) for row in after if _states(row) != before[row.pk]])
+
+
+def emit_details_change(instance_id: uuid.UUID, caller: Caller, *, old_name: str | None) -> None:
+    """Emit `instance.update` for a change of name, description, metadata or tags; `old_name` where it was renamed."""
+    if not events_wanted((UPDATE,)):
+        return
+    now, rows = timezone.now(), list(Instance.objects.filter(pk=instance_id))
+    events_write(
+        [
+            _event(
+                UPDATE,
+                row,
+                update_payload(facts, before=_states(row), after=_states(row), now=now, old_name=old_name),
+                API,
+            )
+            for row, facts in instance_notification_facts(rows, caller=caller)
+        ]
+    )
 
 
 def emit_initial_states(instances: Sequence[Instance], *, before: States | None = None) -> None:

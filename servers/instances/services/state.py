@@ -20,7 +20,7 @@ from controlplane.kernel.errors import Conflict, NotFound
 from controlplane.work.host_ownership import Ownership, owned
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.refusal import action_refusal
-from servers.instances.actions.table import ActionRule
+from servers.instances.actions.rule import ActionRule
 from servers.instances.domain.transitions import FIRST_STATES, task_sources, vm_sources
 from servers.instances.services.hints import instance_changed
 from servers.instances.services.notifications import emit_state_changes
@@ -83,6 +83,9 @@ def _is_written(
     task_states = ANY_TASK - DELETING_TASKS if task_in is None else frozenset(map(TaskState, task_in))
     if "vm_state" in changes:
         vm_states &= vm_sources(VmState(changes["vm_state"]))
+        # Invariant: the time is there exactly in the state that it belongs to.
+        is_soft_deleted = changes["vm_state"] == VmState.SOFT_DELETE
+        changes["soft_deleted_at"] = Sql("COALESCE(soft_deleted_at, {now})") if is_soft_deleted else None
     if "task_state" in changes:
         task_states &= task_sources(TaskState(changes["task_state"]))
         changes["task_since"] = NOW if changes["task_state"] else None

@@ -6,7 +6,8 @@ from computeagent.protocol.guests import GuestFacts
 from controlplane.kernel.errors import Conflict, Forbidden, NotFound
 from controlplane.work.models import Work
 from servers.agent_api import conductor_connect
-from servers.instances.actions.table import VERBS, ActionRule
+from servers.instances.actions.rule import ActionRule
+from servers.instances.actions.table import VERBS
 from servers.instances.services.act import instance_act
 from servers.models import Instance, InstanceAction
 from servers.states import VmState

@@ -263,7 +263,7 @@ def test_time_of_its_making_is_kept_through_many_rounds() -> None:
 OF_THE_TRY_BEFORE = {
     *("host", "node", "launched_on", "compute_node_uuid", "alternates", "hosts_tried"),
     *("task_since", "power_state", "addresses", "console_socket"),
-    *("updated_at", "launched_at", "terminated_at", "deleted_at"),
+    *("updated_at", "launched_at", "terminated_at", "deleted_at", "soft_deleted_at"),
 }
 
 

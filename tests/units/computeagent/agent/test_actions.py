@@ -89,6 +89,21 @@ def test_pause_suspend_soft_reboot_and_back_are_asked_of_the_driver(world: World
     ]  # fmt: skip
 
 
+def test_soft_delete_powers_off_and_restore_powers_on_and_nothing_is_removed(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    seen = []
+    for kind in (WorkKind.SOFT_DELETE, WorkKind.RESTORE):
+        work = world.conductor.order(kind, guest)
+        eventually(lambda work=work: work.state == "done")
+        seen.append(row.power_state)
+    assert seen == ["shutdown", "running"]
+    assert [verb for verb in world.driver.verbs if verb not in {"open", "guests"}] == ["stop", "start"]
+    assert [step for step, end in row.steps if end == "finished"] == ["soft-deleting", "restoring"]
+
+
 def test_soft_reboot_gives_the_guest_its_time(world: World) -> None:
     guest = guest_spec()
     world.conductor.place(guest)

@@ -1,0 +1,82 @@
+"""Reset state: an administrator says what an instance is where its rows do not (Nova's `os-resetState`)."""
+
+import uuid
+
+from django.db import transaction
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
+from controlplane.kernel.errors import Conflict, InvalidFields
+from controlplane.work.work import open_work_of
+from scheduling.topology.services.claims import claims_free
+from servers.fields import refuse_if, text_reasons
+from servers.instances.actions.table import RESET_STATE
+from servers.instances.selectors.instances import instance_get
+from servers.instances.services.journal import (
+    action_close,
+    action_open,
+    actions_cancel,
+    attempt_close,
+    fault_record,
+    steps_cut,
+)
+from servers.instances.services.state import action_require, state_set
+from servers.models import Instance
+from servers.states import TaskState, VmState
+
+STATES = (VmState.ACTIVE, VmState.ERROR)
+"""What an instance can be reset to."""
+
+
+def instance_reset_state(*, caller: Caller, instance_id: uuid.UUID, state: str, reason: str = "") -> Instance:
+    """Set the state to `active` or `error` and end the task; the guest is left as it is, and the next look at its host
+    says whether it runs.
+
+    One piece of work per instance runs at a time: while one is open it alone says how the instance ends, and the reset
+    is refused with its id, so that it is cancelled first. Raises InvalidFields, Forbidden, NotFound, Conflict.
+    """
+    require(caller, RESET_STATE.policy)
+    if state not in STATES:
+        raise InvalidFields({"state": [f"Is {state!r:.40}; an instance is reset to {' or '.join(STATES)}."]})
+    refuse_if({"reason": text_reasons(reason, maximum=255)})
+    instance = instance_get(caller=caller, instance_id=instance_id)
+    if instance.is_pending:
+        raise Conflict("The instance waits to be scheduled and has no row to change yet.")
+    with transaction.atomic():
+        row = Instance.objects.select_for_update().filter(pk=instance.pk, deleted_at__isnull=True).first()
+        if row is None:
+            raise Conflict("The instance changed at this very moment. Look again.")
+        action_require(row, RESET_STATE.name, caller)
+        # Whoever writes work changes the instance's row first, so under its lock none can come.
+        if work := open_work_of(subject=row.pk):
+            raise Conflict(
+                f"Its work {work.kind} ({work.pk}) is {work.state}; cancel it first: that ends the task too.",
+                work=str(work.pk),
+            )
+        if state == VmState.ACTIVE and not row.host:
+            raise Conflict("The instance is on no host, so it cannot be active.")
+        if (row.vm_state, row.task_state) != (state, TaskState.NONE):
+            _reset(row, VmState(state), caller, reason)
+    row.refresh_from_db()
+    return row
+
+
+def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
+    task = f", task {row.task_state}" if row.task_state else ""
+    because = f": {reason}" if reason else "."
+    ended = f"An administrator reset the state to {state}{because}"
+    actions_cancel(instance_id=row.pk, message=ended)
+    steps_cut(instance_id=row.pk, error=ended)
+    attempt_close(instance_id=row.pk, outcome="cancelled", reason=ended)
+    if not row.host:
+        claims_free([row.pk])  # what nobody uses
+    if state is VmState.ERROR:
+        fault_record(instance_id=row.pk, message=ended, step=RESET_STATE.name, host=row.host)
+    action_open(
+        instance_id=row.pk, action=RESET_STATE.name, user_id=caller.user_id, project_id=row.project_id, work=None
+    )
+    words = f"From {row.vm_state}{task} to {state}{because}"
+    action_close(instance_id=row.pk, actions=(RESET_STATE.name,), result="success", message=words)
+    state_set(
+        row.pk, vm_in={row.vm_state}, task_in={row.task_state}, vm_state=state, task_state=TaskState.NONE
+    )  # last, for its event names who began the latest action

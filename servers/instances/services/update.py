@@ -1,0 +1,115 @@
+"""Name, description, metadata and tags of an instance are changed here, each change under the lock of its row."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.identity.domain import Caller
+from controlplane.identity.policy import require
+from controlplane.kernel.errors import Conflict, NotFound
+from servers.fields import refuse_if
+from servers.instances.actions.guards import METADATA_WRITE, guard_refusal
+from servers.instances.actions.table import UPDATE
+from servers.instances.domain.instance_details import (
+    InstanceDetails,
+    change_words,
+    details_problems,
+    needs_metadata_guard,
+)
+from servers.instances.selectors.instances import instance_details, instance_get
+from servers.instances.services.journal import action_close, action_open
+from servers.instances.services.notifications import emit_details_change
+from servers.instances.services.state import action_require, state_set
+from servers.models import Instance, InstanceTag
+
+Change = Callable[[InstanceDetails], Mapping[str, Any]]
+
+
+def instance_update(
+    *, caller: Caller, instance_id: uuid.UUID, changes: Mapping[str, Any], etag: str | None = None
+) -> Instance:
+    """Replace those of name, description, metadata and tags that `changes` has, each as a whole.
+
+    With the `etag` of what the caller read, it is refused once somebody else changed one of the four since. Raises
+    InvalidFields, Forbidden, NotFound, and Conflict for a wrong state, a lock, or a change of somebody else.
+    """
+    return _update(caller, instance_id, lambda _: changes, etag)
+
+
+def metadata_item_set(*, caller: Caller, instance_id: uuid.UUID, key: str, value: str) -> Instance:
+    """Set one key; the others stay, also those that somebody else sets at this moment. Raises as `instance_update`."""
+    return _update(caller, instance_id, lambda now: {"metadata": {**now.metadata, key: value}})
+
+
+def metadata_item_delete(*, caller: Caller, instance_id: uuid.UUID, key: str) -> Instance:
+    """Remove one key. Raises NotFound where there is none such, and as `instance_update`."""
+
+    def without(now: InstanceDetails) -> Mapping[str, Any]:
+        if key not in now.metadata:
+            raise NotFound(f"The instance has no metadata item {key!r:.80}.")
+        return {"metadata": {name: value for name, value in now.metadata.items() if name != key}}
+
+    return _update(caller, instance_id, without)
+
+
+def tag_add(*, caller: Caller, instance_id: uuid.UUID, tag: str) -> Instance:
+    """Put one tag on it; one that it has already stays. Raises as `instance_update`."""
+    return _update(caller, instance_id, lambda now: {"tags": [*now.tags, *({tag} - {*now.tags})]})
+
+
+def tag_remove(*, caller: Caller, instance_id: uuid.UUID, tag: str) -> Instance:
+    """Take one tag off. Raises NotFound where it has none such, and as `instance_update`."""
+
+    def without(now: InstanceDetails) -> Mapping[str, Any]:
+        if tag not in now.tags:
+            raise NotFound(f"The instance has no tag {tag!r:.80}.")
+        return {"tags": [one for one in now.tags if one != tag]}
+
+    return _update(caller, instance_id, without)
+
+
+def _update(caller: Caller, instance_id: uuid.UUID, change: Change, etag: str | None = None) -> Instance:
+    """Nothing is written, and nothing told, where the instance already is as it is asked to be."""
+    require(caller, UPDATE.policy)
+    seen = instance_get(caller=caller, instance_id=instance_id)
+    if seen.is_pending:
+        refuse_if(details_problems(change(instance_details(seen))))
+        raise Conflict("The instance waits to be scheduled and has no row to change yet. Ask once more.")
+    with transaction.atomic():
+        row = Instance.objects.select_for_update().filter(pk=seen.pk, deleted_at__isnull=True).first()
+        if row is None:
+            raise Conflict("The instance changed at this very moment. Look again.")
+        before = instance_details(row)
+        changes = change(before)
+        refuse_if(details_problems(changes))
+        action_require(row, UPDATE.name, caller)
+        if etag is not None and etag != before.etag:
+            raise Conflict("Somebody else changed it since it was read. Look at it again.", field="etag")
+        after = before.changed(changes)
+        if after != before:
+            _write(row, before, after, caller)
+    row.refresh_from_db()
+    return row
+
+
+def _write(row: Instance, before: InstanceDetails, after: InstanceDetails, caller: Caller) -> None:
+    if needs_metadata_guard(before, after):
+        states = {"vm_state": row.vm_state, "task_state": row.task_state}
+        if refused := guard_refusal(METADATA_WRITE, **states, is_launched=row.launched_at is not None):
+            raise Conflict(refused, vm_state=row.vm_state, task_state=row.task_state or None)
+    state_set(
+        row.pk,
+        vm_in={row.vm_state},
+        task_in={row.task_state},
+        name=after.name,
+        description=after.description,
+        metadata=dict(after.metadata),
+    )
+    InstanceTag.objects.filter(instance=row, tag__in={*before.tags} - {*after.tags}).delete()
+    InstanceTag.objects.bulk_create([InstanceTag(instance=row, tag=tag) for tag in {*after.tags} - {*before.tags}])
+    action_open(instance_id=row.pk, action=UPDATE.name, user_id=caller.user_id, project_id=row.project_id, work=None)
+    words = change_words(before, after)
+    action_close(instance_id=row.pk, actions=(UPDATE.name,), result="success", message=words)
+    emit_details_change(row.pk, caller, old_name=before.name if before.name != after.name else None)
