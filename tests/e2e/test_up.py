@@ -36,6 +36,7 @@ def test_ready_answer_has_no_reasons_left(running: Installation) -> None:
         assert b'"reasons": []' in answer.read()
 
 
+@pytest.mark.long
 @pytest.mark.libvirt
 def test_simulated_hosts_bring_their_instances_back_after_a_restart(processes: Processes, tmp_path: Path) -> None:
     here = Installation(processes, tmp_path / "state", driver="test", hypervisors=1).start()

@@ -133,6 +133,7 @@ def test_hosts_are_told(page: Page, site: Site) -> None:
     expect(hosts.locator("#rows")).not_to_contain_text("disabled", timeout=5000)
 
 
+@pytest.mark.long
 def test_burst_is_one_look_a_second(page: Page, site: Site) -> None:
     asked = settled(page, "/hosts/")
     site.acts("burst", "hosts", "4")
@@ -153,6 +154,7 @@ def test_hidden_page_asks_for_nothing_and_looks_when_it_is_seen(page: Page, site
     assert {url.rpartition("/hosts/")[1] or "/events/" for url in asked} == {"/hosts/", "/events/"}
 
 
+@pytest.mark.long
 def test_lost_connection_is_said_and_so_is_its_end(page: Page, site: Site) -> None:
     settled(page, "/hosts/")
     line = page.locator("#connection")

@@ -74,6 +74,7 @@ def test_racers_with_the_same_consumers_hold_and_give_back_each_once(track: Trac
     assert result["consumers"] == result["vcpus_allocated"] == 0
 
 
+@pytest.mark.long
 def test_hot_provider_refuses_nobody_for_want_of_retries(track: Track) -> None:
     result = track.race("hot", providers=1, slots=20)
 

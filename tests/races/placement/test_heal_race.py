@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 SECONDS = 4
 TIMEOUT_S = 120
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def raced(url: str, processes: int) -> tuple[int, int]:
     return made, int(said(run(url, "count", project)))
 
 
+@pytest.mark.long
 def test_processes_on_sqlite_end_exactly_at_the_quota(sqlite_file_url):
     assert raced(sqlite_file_url, 3) == (CORES, CORES)
 

@@ -32,7 +32,7 @@ def s3_store(server: S3Server, prefix: str) -> S3Store:
     return S3Store(place, 2**30)
 
 
-@pytest.fixture(params=["directory", pytest.param("s3", marks=pytest.mark.processes)])
+@pytest.fixture(params=["directory", pytest.param("s3", marks=[pytest.mark.processes, pytest.mark.long])])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ByteStore:
     if request.param == "directory":
         made: ByteStore = DirectoryStore(tmp_path / "images")
@@ -182,6 +182,7 @@ def test_closing_is_told_once(store: ByteStore) -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.long
 def test_objects_of_others_are_not_listed(s3_server: S3Server) -> None:
     store = s3_store(s3_server, f"{uuid.uuid4()}/")
     store.claim()

@@ -21,7 +21,7 @@ from servers.models import Image
 from tests.fixtures.s3_server import S3Server
 from tests.worlds.cloud import client_of, people
 
-pytestmark = [pytest.mark.django_db, pytest.mark.processes]
+pytestmark = [pytest.mark.django_db, pytest.mark.processes, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)
