@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,11 @@ from tests.fixtures.servers import free_port
 HEARTBEAT_S = 30.0
 WORK = "00000000-0000-0000-0000-00000000000a"
 OPTIONS = AgentOptions()
+
+
+def agent_id_of(host: str) -> str:
+    """The uuid of its state directory, which is of no other host."""
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, host))
 
 
 class Agent:
@@ -60,7 +66,7 @@ class Agent:
             verb = min(due, key=lambda name: due[name])
             await asyncio.sleep(max(0.0, began + due[verb] - time.monotonic()))
             if verb == "heartbeat":
-                await self._ask(link, "host_own", {"host": self.host, "agent_id": WORK, "guests": []})
+                await self._ask(link, "host_own", {"host": self.host, "agent_id": agent_id_of(self.host), "guests": []})
             await self._ask(link, verb, {"host": self.host})
             due[verb] += every[verb]
 
@@ -69,7 +75,8 @@ class Agent:
         data = json.dumps(body).encode()
         lines = (
             f"POST /agent/v1/{verb} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {secret_of(self.host)}",
-            f"{AGENT_HEADER}: {WORK}", f"{VERSION_HEADER}: {PROTOCOL_VERSION}", f"Content-Length: {len(data)}", "", "",
+            f"{AGENT_HEADER}: {agent_id_of(self.host)}", f"{VERSION_HEADER}: {PROTOCOL_VERSION}",
+            f"Content-Length: {len(data)}", "", "",
         )  # fmt: skip
         writer.write("\r\n".join(lines).encode() + data)
         head = await reader.readuntil(b"\r\n\r\n")
@@ -99,7 +106,7 @@ def fleet_make(agents: int) -> None:
         Service.objects.filter(pk=service.pk).update(host=host)
         service.compute_nodes.update(host=host)
         credential_set(host=host, secret_digest=secret_digest(secret_of(host)))
-        host_ownership_claim(host=host, agent_id=WORK, guests=())
+        host_ownership_claim(host=host, agent_id=agent_id_of(host), guests=())
 
 
 def spent(is_counted: Callable[[str], bool]) -> tuple[float, float]:

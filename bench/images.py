@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -76,7 +77,7 @@ def cloud_make(mib: int, port: int, state: Path) -> dict[str, Any]:
         secret = SecretFile(state / host)
         enrol(address, secret, host=host, token=enrolment_create(host=host).token)
         conductor = http_conductor(address, secret)
-        conductor.host_own(host=host, agent_id="00000000-0000-0000-0000-00000000000a", guests=[])
+        conductor.host_own(host=host, agent_id=str(uuid.uuid5(uuid.NAMESPACE_DNS, host)), guests=[])
         order = conductor.take(host=host, work_id=conductor.waiting_work(host=host)[0].work_id, owner=f"{host}:1")
         assert order is not None
         assert isinstance(conductor, HttpConductor)
