@@ -56,6 +56,6 @@ class Retry:
                 failures += wait_s is None
                 if self._stopping() or (wait_s is None and failures == tries):
                     raise
-                if self._complaints.is_due(AWAY):
+                if wait_s is None and self._complaints.is_due(AWAY):
                     log.warning("trying again, because the control plane is away: %s", error.message)
             self._pause(backoff_s(failures) if wait_s is None else jittered_s(wait_s))
