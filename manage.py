@@ -6,6 +6,8 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+from controlplane.audit_log.recording.commands import run_as_command
+
 
 def choose_state(arguments: list[str]) -> None:
     """`up --state DIR` decides where the settings look for everything, so it must be known before they load."""
@@ -16,4 +18,4 @@ def choose_state(arguments: list[str]) -> None:
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev")
     choose_state(sys.argv)
-    execute_from_command_line(sys.argv)
+    run_as_command((sys.argv[1:] or [""])[0], lambda: execute_from_command_line(sys.argv))

@@ -6,8 +6,10 @@ A private PostgreSQL (fsync on) and the web server as `manage.py up` runs it. Ea
 intervals of the real one: an open long poll, looks for its own work, heartbeats. Nothing of it computes, so nearly all
 CPU that is measured besides this program's is the control plane's. Printed:
 
+- connected: how long it took until each agent's first poll and message were taken;
 - idle: CPU of the web server and of PostgreSQL, in shares of one core, their memory, and database connections;
-- wakes: from the commit of a wake-up to the answer that the agent reads, median and 99th percentile.
+- wakes: from the commit of a wake-up to the answer that the agent reads, median, 99th percentile and the slowest. One
+  that came to nobody ends the run, which says what is left of it.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psycopg2
@@ -31,6 +33,8 @@ from tests.fixtures.processes import ROOT
 from tests.fixtures.servers import free_port
 
 HEARTBEAT_S = 30.0
+LOST_S = 240.0
+"""Later than this is lost: the hub looks at all queues long before."""
 WORK = "00000000-0000-0000-0000-00000000000a"
 OPTIONS = AgentOptions()
 
@@ -41,23 +45,29 @@ def agent_id_of(host: str) -> str:
 
 
 class Agent:
-    """The messages of one agent, on two connections that are kept."""
+    """The messages of one agent: its long polls on one connection, which is kept, the others on one each."""
 
     def __init__(self, port: int, number: int) -> None:
         self.host = f"h{number:05}"
         self._port = port
         self.heard: asyncio.Queue[float] = asyncio.Queue()
+        self.polls = 0
+        self.has_own_host = asyncio.Event()
 
     async def poll(self) -> None:
         """Wait for wake-ups for ever; remember when each came."""
+        await self.has_own_host.wait()  # so its first poll is not among thousands of first messages
         link = await asyncio.open_connection("127.0.0.1", self._port)
         while True:
+            self.polls += 1
             if await self._ask(link, "wakeups", {"host": self.host, "timeout_s": OPTIONS.wakeup_wait_s}) != []:
                 self.heard.put_nowait(time.time())
 
     async def upkeep(self) -> None:
         """Look for own work and send heartbeats, each at its interval, from a place of its own within it."""
         link = await asyncio.open_connection("127.0.0.1", self._port)
+        await self._ask(link, "heartbeat", {"host": self.host})
+        self.has_own_host.set()
         share = int(self.host[1:]) * 0.618 % 1
         due = {"waiting_work": share * OPTIONS.reconcile_interval_s, "heartbeat": share * HEARTBEAT_S}
         every = {"waiting_work": OPTIONS.reconcile_interval_s, "heartbeat": HEARTBEAT_S}
@@ -65,6 +75,8 @@ class Agent:
         while True:
             verb = min(due, key=lambda name: due[name])
             await asyncio.sleep(max(0.0, began + due[verb] - time.monotonic()))
+            link[1].close()  # on a busy machine it may be due later than the server keeps a silent connection
+            link = await asyncio.open_connection("127.0.0.1", self._port)
             if verb == "heartbeat":
                 await self._ask(link, "host_own", {"host": self.host, "agent_id": agent_id_of(self.host), "guests": []})
             await self._ask(link, verb, {"host": self.host})
@@ -94,19 +106,24 @@ def secret_of(host: str) -> str:
 
 def fleet_make(agents: int) -> None:
     """Rows of hosts whose agents are enrolled and own them."""
-    from bench.select_destinations_fleet import fleet_rows_make  # noqa: PLC0415 - needs Django
+    from django.db import transaction  # noqa: PLC0415 - needs Django
+
+    from bench.select_destinations_fleet import fleet_rows_make  # noqa: PLC0415
     from computeagent.protocol.wire import secret_digest  # noqa: PLC0415
+    from controlplane.infra.db import now_plus  # noqa: PLC0415
     from scheduling.models import Service  # noqa: PLC0415
     from servers.agent_api.credentials import credential_set  # noqa: PLC0415
     from servers.agent_api.host_ownership import host_ownership_claim  # noqa: PLC0415
 
     fleet_rows_make(agents)
-    for service, number in zip(Service.objects.order_by("host"), range(agents), strict=True):
-        host = f"h{number:05}"
-        Service.objects.filter(pk=service.pk).update(host=host)
-        service.compute_nodes.update(host=host)
-        credential_set(host=host, secret_digest=secret_digest(secret_of(host)))
-        host_ownership_claim(host=host, agent_id=agent_id_of(host), guests=())
+    with transaction.atomic():
+        for service, number in zip(Service.objects.order_by("host"), range(agents), strict=True):
+            host = f"h{number:05}"
+            # Silent until its agent comes: `alive` counts those that the web server wrote down.
+            Service.objects.filter(pk=service.pk).update(host=host, last_seen_up=now_plus(-3600.0))
+            service.compute_nodes.update(host=host)
+            credential_set(host=host, secret_digest=secret_digest(secret_of(host)))
+            host_ownership_claim(host=host, agent_id=agent_id_of(host), guests=())
 
 
 def spent(is_counted: Callable[[str], bool]) -> tuple[float, float]:
@@ -128,6 +145,9 @@ async def measure(port: int, options: argparse.Namespace, url: str) -> None:
     """Connect all, rest, and wake some."""
     agents = [Agent(port, number) for number in range(options.agents)]
     tasks = [asyncio.create_task(part) for agent in agents for part in (agent.poll(), agent.upkeep())]
+    began = time.monotonic()
+    await asyncio.gather(*(agent.has_own_host.wait() for agent in agents))
+    print(f"  connected: after {time.monotonic() - began:.1f} s", flush=True)
     await asyncio.sleep(15.0)
     kinds = {
         "web": lambda line: f":{port}" in line and "gunicorn" in line,
@@ -147,12 +167,20 @@ async def measure(port: int, options: argparse.Namespace, url: str) -> None:
     with psycopg2.connect(url) as link, link.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM scheduling_service WHERE last_seen_up > now() - interval '20 seconds'")
         print(f"  alive: {(cursor.fetchone() or (0,))[0]} of {options.agents}")
-    print(f"  {await wakes(agents, options.wakes, url)}")
+    ended_tell(tasks)
+    print(f"  {await wakes(agents, tasks, options.wakes, url)}")
     for task in tasks:
         task.cancel()
 
 
-async def wakes(agents: list[Agent], count: int, url: str) -> str:
+def ended_tell(tasks: Iterable["asyncio.Task[None]"]) -> None:
+    """Raise what ended an agent: one that lost its connection would wait in vain."""
+    for task in tasks:
+        if task.done():
+            task.result()
+
+
+async def wakes(agents: list[Agent], tasks: Iterable["asyncio.Task[None]"], count: int, url: str) -> str:
     """One agent at a time."""
     from controlplane.work.wakeups.channels import postgres_channel  # noqa: PLC0415 - needs Django
 
@@ -167,12 +195,21 @@ async def wakes(agents: list[Agent], count: int, url: str) -> str:
             )
             cursor.execute("SELECT pg_notify(%s, '')", [postgres_channel(queue)])
         committed = time.time()
-        took.append((await asyncio.wait_for(agent.heard.get(), 30.0) - committed) * 1000)
+        try:
+            took.append((await asyncio.wait_for(agent.heard.get(), LOST_S) - committed) * 1000)
+        except TimeoutError:
+            ended_tell(tasks)  # else a connection that was cut would look like a wake-up that was lost
+            with link, link.cursor() as cursor:
+                cursor.execute("SELECT count(*) FROM work_wakeup WHERE queue = %s", [queue])
+                (left,) = cursor.fetchone() or (0,)
+            where = "is in its table" if left else "was taken from its table"
+            raise SystemExit(f"the wake-up of {agent.host} {where} (wake {turn}, poll {agent.polls})") from None
         await asyncio.sleep(0.02)
     link.close()
     ranked = sorted(took)
     return (
-        f"commit to agent: median {statistics.median(ranked):.1f} ms, p99 {ranked[int(0.99 * len(ranked)) - 1]:.1f} ms"
+        f"commit to agent: median {statistics.median(ranked):.1f} ms, "
+        f"p99 {ranked[int(0.99 * len(ranked)) - 1]:.1f} ms, slowest {ranked[-1]:.0f} ms of {len(ranked)}"
     )
 
 

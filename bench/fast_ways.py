@@ -13,6 +13,8 @@ hosts:
   reports, but not the agent itself;
 - `put`: PUT /placement/allocations/{consumer} of a new consumer, from middleware to middleware;
 - `candidates`: GET /placement/allocation_candidates for ten, the same way;
+- `provider`: GET /placement/resource_providers/{uuid}, the same way;
+- `instance`: GET /api/instances/{id}/, the same way;
 - `idle`: one turn of a reconciler that has nothing to do.
 """
 

@@ -9,11 +9,13 @@ from unittest.mock import patch
 from uuid import uuid4
 
 from django.test import Client, override_settings
+from rest_framework.serializers import Serializer
 
 from bench.select_destinations_fleet import HELD, Requests
 from computeagent.protocol.steps import StepEnd
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.services import token_issue
+from controlplane.infra.api.lean_output import LeanOutput
 from controlplane.work import jobs, reconcile
 from controlplane.work.models import Work
 from controlplane.work.named_leases import lease_renew
@@ -22,6 +24,7 @@ from scheduling.fleet.cache.fleet_cache import FleetCache, FleetRead
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.instances.work_kinds import SCHEDULE_AND_BUILD
+from servers.models import Instance
 from tests.worlds import cloud as world
 
 Run = Callable[[], None]
@@ -92,13 +95,34 @@ def candidates(people: world.People) -> Run:
     return _request(people, "GET", lambda: path)
 
 
+def provider(people: world.People) -> Run:
+    """One provider."""
+    node = ComputeNode.objects.values_list("id", flat=True)[0]
+    return _request(people, "GET", lambda: f"/placement/resource_providers/{node}")
+
+
+def instance(people: world.People) -> Run:
+    """One instance that is ACTIVE."""
+    create(people)()
+    made = Instance.objects.order_by("-created_at")[0]
+    return _request(people, "GET", lambda: f"/api/instances/{made.pk}/")
+
+
 def idle(_: world.People) -> Run:
     """A turn with nothing to do."""
     reconcile.periodic_tasks_run()
     return lambda: reconcile.reconcile_round(owner="bench", seconds=60.0)
 
 
-OPERATIONS = {"select": select, "create": create, "put": put, "candidates": candidates, "idle": idle}
+OPERATIONS = {
+    "select": select,
+    "create": create,
+    "put": put,
+    "candidates": candidates,
+    "provider": provider,
+    "instance": instance,
+    "idle": idle,
+}
 
 
 def _plain_table(cache: FleetCache, view: Any, facts: Any) -> FleetRead:
@@ -127,5 +151,13 @@ WAYS: dict[str, tuple[tuple[str, ...], Plain]] = {
         lambda: [patch("scheduling.decisions.services.rows._written_shortly", lambda _: False)],
     ),
     "incremental host table": (("select", "create"), lambda: [patch.object(FleetCache, "table", _plain_table)]),
+    "prepared reads": (
+        ("provider", "candidates", "put", "instance"),
+        lambda: [patch("controlplane.infra.prepared._is_preparing", lambda _: False)],
+    ),
+    "fields once": (
+        ("instance",),
+        lambda: [patch.object(LeanOutput, "to_representation", Serializer.to_representation)],
+    ),
     "round in one statement": (("idle",), lambda: [patch.object(reconcile, "round_due", _plain_due)]),
 }

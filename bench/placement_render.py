@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from uuid import UUID, uuid5
 
+from placement.candidates.answers import AlikeCandidates
 from placement.candidates.facts import ProviderFacts
 from placement.candidates.query import AllocationCandidate, CandidateAnswer, CandidateQuery, RequestGroup
 from placement.domain import InventoryUsage
@@ -62,6 +63,8 @@ def _timed(work: Callable[[], bytes]) -> tuple[float, bytes]:
 def _answer(providers: int, per_candidate: int) -> CandidateAnswer:
     facts = [_facts(number) for number in range(providers)]
     groups = [facts[start : start + per_candidate] for start in range(0, providers, per_candidate)]
+    if per_candidate == 1:
+        return CandidateAnswer(AlikeCandidates([one.uuid for one in facts], AMOUNTS, ""), facts)
     return CandidateAnswer([_candidate([one.uuid for one in group]) for group in groups], facts)
 
 

@@ -20,8 +20,9 @@ from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol
 from controlplane.work.models import NamedLease, Work
 from controlplane.work.wakeups import waiter_open
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, work_create
+from servers.instances.domain.instance_create import InstanceCreate
 from servers.instances.services.act import instance_act
-from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.create import instances_create
 from servers.models import Instance
 from tests.fixtures.servers import wait_until
 

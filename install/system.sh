@@ -1,5 +1,5 @@
 #!/bin/sh
-# system.sh run|test [PYTHON]: have the Debian packages that running (or testing) Kilonova needs.
+# system.sh run|test|test-long [PYTHON]: have the Debian packages that running (or testing) Kilonova needs.
 #
 # Installs only what is missing, and waits while another program holds the package manager's lock. Where nothing can be
 # installed (no Debian, no root) it names what is missing and ends well: Kilonova then runs with simulated hypervisors.
@@ -11,7 +11,8 @@ purpose=$1
 python=${2:-python3}
 
 wanted=$(cat "$here/packages-run.txt")
-if [ "$purpose" = test ]; then wanted="$wanted $(cat "$here/packages-test.txt")"; fi
+if [ "$purpose" != run ]; then wanted="$wanted $(cat "$here/packages-test.txt")"; fi
+if [ "$purpose" = test-long ]; then wanted="$wanted $(cat "$here/packages-test-long.txt")"; fi
 
 say() { echo "install: $*" >&2; }
 
@@ -82,7 +83,7 @@ if [ -n "$missing" ]; then
     if ! { apt_get update -qq && apt_get install -y -qq --no-install-recommends $missing >&2; }; then
         say "apt-get failed; still missing:$(list_missing)"
         if [ "$was_locked" = 1 ]; then exit 1; fi
-        if [ "$purpose" = test ] && [ "${KILONOVA_SKIP_SERVICES:-}" != 1 ]; then exit 1; fi
+        if [ "$purpose" != run ] && [ "${KILONOVA_SKIP_SERVICES:-}" != 1 ]; then exit 1; fi
         exit 0
     fi
 fi

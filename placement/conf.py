@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from controlplane.infra.conf import options_now
 from controlplane.kernel.settings import setting
+from controlplane.kernel.texts import phrase as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,29 +13,29 @@ class PlacementOptions:
 
     test_identity: str = setting(
         "",
-        "For Placement's published test suite: believe any X-Auth-Token, under these rules. Refused in production.",
+        _("For Placement's published test suite: believe any X-Auth-Token, under these rules. Refused in production."),
         env="PLACEMENT_TEST_IDENTITY",
         choices=("", "legacy", "secure", "open"),
     )
     cors_origins: tuple[str, ...] = setting(
         (),
-        "Origins (https://name) whose pages may call the Placement API from a browser.",
+        _("Origins (https://name) whose pages may call the Placement API from a browser."),
         env="PLACEMENT_CORS_ORIGINS",
     )
     randomize_candidates: bool = setting(
         False,
-        "Whether a limited answer is a random sample of the candidates instead of the first ones.",
+        _("Whether a limited answer is a random sample of the candidates instead of the first ones."),
         env="RANDOMIZE_ALLOCATION_CANDIDATES",
     )
     max_candidates: int = setting(
         -1,
-        "Candidates made for one request at most; -1: no such cap.",
+        _("Candidates made for one request at most; -1: no such cap."),
         env="MAX_ALLOCATION_CANDIDATES",
         min_value=-1,
     )
     candidates_strategy: str = setting(
         "depth-first",
-        "Under that cap: all candidates of one tree after the other, or one of each tree in turn.",
+        _("Under that cap: all candidates of one tree after the other, or one of each tree in turn."),
         env="ALLOCATION_CANDIDATES_STRATEGY",
         choices=("depth-first", "breadth-first"),
     )

@@ -3,16 +3,22 @@
 from uuid import UUID
 
 import django_filters
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 
+from controlplane.infra.quick_search import QuickSearch
 from placement.domain import ProviderKind
-from placement.models import Allocation, ResourceClass, ResourceProvider, Trait
+from placement.models import Allocation, Inventory, ProviderTrait, ResourceClass, ResourceProvider, Trait
 
 
-class ProviderFilterSet(django_filters.FilterSet):
-    """?uuid=, ?name=, ?search=, ?kind=, ?in_tree= (uuid), ?trait= (repeatable: all of them), ?aggregate=, ?consumer="""
+class ProviderFilterSet(QuickSearch):
+    """?q= (any attribute), ?uuid=, ?name=, ?search=, ?kind=, ?in_tree= (uuid), ?trait= (repeatable: all of them),
+    ?resource_class=, ?roots=true, ?aggregate=, ?consumer=
+    """
+
+    search_fields = ("name", "kind", "root__name")
+    search_ids = ("uuid",)
 
     search = django_filters.CharFilter(field_name="name", lookup_expr="icontains", label="Part of the name.")
     kind = django_filters.ChoiceFilter(choices=[(kind.value, kind.value) for kind in ProviderKind])
@@ -26,6 +32,10 @@ class ProviderFilterSet(django_filters.FilterSet):
             label="Has all of these traits.",
         )
     )
+    resource_class = django_filters.CharFilter(
+        field_name="inventories__resource_class__name", label="Has an inventory of this class."
+    )
+    roots = django_filters.BooleanFilter(field_name="parent", lookup_expr="isnull", label="In no other provider.")
     aggregate = django_filters.UUIDFilter(field_name="aggregate_rows__aggregate__uuid", label="In this aggregate.")
     consumer = django_filters.UUIDFilter(
         field_name="allocations__consumer__uuid", distinct=True, label="Of which this consumer holds something."
@@ -34,6 +44,14 @@ class ProviderFilterSet(django_filters.FilterSet):
     class Meta:
         model = ResourceProvider
         fields = ["uuid", "name"]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by its traits, and by the classes of its inventories."""
+        traits = ProviderTrait.objects.filter(trait__name__icontains=word)
+        classes = Inventory.objects.filter(resource_class__name__icontains=word)
+        found = super().condition_of(word) | Q(pk__in=traits.values("provider_id"))
+        return found | Q(pk__in=classes.values("provider_id"))
 
     def by_tree(self, rows: "QuerySet[ResourceProvider]", _name: str, value: UUID) -> "QuerySet[ResourceProvider]":
         """All providers with the same root."""

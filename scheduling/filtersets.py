@@ -1,8 +1,11 @@
 """Filters of lists: one class serves API, pages and admin."""
 
 import django_filters
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.db.models.lookups import IContains
 
+from controlplane.infra.quick_search import QuickSearch
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.versions import newest_version
 from scheduling.models import (
@@ -64,8 +67,13 @@ VERSION_FIELDS = [
 ]  # fmt: skip
 
 
-class HostFilterSet(django_filters.FilterSet):
-    """?search= (part of host or node), ?zone=, ?aggregate= (uuid or name), ?cell= (uuid), ?up=, ?disabled=, ..."""
+class HostFilterSet(QuickSearch):
+    """?q= (any attribute), ?search= (part of host or node), ?zone=, ?aggregate= (name), ?cell= (uuid), ?up=, ..."""
+
+    search_fields = (
+        "host", "hypervisor_hostname", "hypervisor_type", "virt_type", "arch", "host_ip", "agent_version",
+        "os_name", "kernel_version", "service__disabled_reason",
+    )  # fmt: skip
 
     search = django_filters.CharFilter(method="by_search", label="Part of the host's or the hypervisor's name.")
     up = django_filters.BooleanFilter(method="by_up", label="Up now, by the database's clock.")
@@ -80,6 +88,12 @@ class HostFilterSet(django_filters.FilterSet):
     class Meta:
         model = ComputeNode
         fields = ["host", "hypervisor_hostname", "hypervisor_type", "virt_type", "arch", *VERSION_FIELDS]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by the names of its aggregates and of its zone."""
+        named = Aggregate.objects.filter(Q(name__icontains=word) | Q(**{f"metadata__{ZONE_KEY}__icontains": word}))
+        return super().condition_of(word) | Q(host__in=_member_hosts(aggregate__in=named.values("pk")))
 
     def by_search(self, rows: QuerySet[ComputeNode], _name: str, value: str) -> QuerySet[ComputeNode]:
         """Either name, whatever the case."""
@@ -116,8 +130,10 @@ class HostFilterSet(django_filters.FilterSet):
         return rows.filter(host__in=HostMapping.objects.filter(cell_id=value).values("host"))
 
 
-class AggregateFilterSet(django_filters.FilterSet):
-    """?name=, ?host= (a member), ?availability_zone="""
+class AggregateFilterSet(QuickSearch):
+    """?q= (any attribute), ?name=, ?host= (a member), ?availability_zone="""
+
+    search_fields = ("name",)
 
     host = django_filters.CharFilter(field_name="members__host")
     availability_zone = django_filters.CharFilter(field_name=f"metadata__{ZONE_KEY}")
@@ -126,15 +142,32 @@ class AggregateFilterSet(django_filters.FilterSet):
         model = Aggregate
         fields = ["name"]
 
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by its metadata, its zone among it, and by its hosts."""
+        metadata = Q(IContains(Cast("metadata", TextField()), word))
+        members = AggregateHost.objects.filter(host__icontains=word)
+        return super().condition_of(word) | metadata | Q(pk__in=members.values("aggregate_id"))
 
-class PolicyFilterSet(django_filters.FilterSet):
-    """?name=, ?version=, ?state= (several), ?shadow="""
+
+class PolicyFilterSet(QuickSearch):
+    """?q= (any attribute; a version also as decisions name it), ?name=, ?version=, ?state= (several), ?shadow="""
+
+    search_fields = ("name", "comment", "author")
 
     state = django_filters.MultipleChoiceFilter(choices=[(each.value, each.name.title()) for each in PolicyState])
 
     class Meta:
         model = SchedulerPolicy
         fields = ["name", "version", "shadow"]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also `default-v3`, which is no column."""
+        found = super().condition_of(word)
+        name, sign, number = word.rpartition("-v")
+        is_version = bool(sign) and number.isascii() and number.isdecimal() and len(number) < 10
+        return found | Q(name__iexact=name, version=int(number)) if is_version else found
 
 
 class ShadowResultFilterSet(django_filters.FilterSet):

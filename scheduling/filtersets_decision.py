@@ -3,8 +3,9 @@
 from typing import Any
 
 import django_filters
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from controlplane.infra.quick_search import QuickSearch, is_part_of_an_id
 from controlplane.kernel.reasons import RefusalReason
 from scheduling.models import DecisionInstance, DecisionOutcome, DecisionReason, SchedulingDecision
 from scheduling.models.host_name_search import decisions_refusing
@@ -13,11 +14,16 @@ REASONS = [(reason.value, reason.label) for reason in RefusalReason]
 Rows = QuerySet[SchedulingDecision]
 
 
-class DecisionFilterSet(django_filters.FilterSet):
+class DecisionFilterSet(QuickSearch):
     """?instance=, ?outcome=, ?reason= (several), ?stage= (a filter's name), ?policy_version=, times, and ids.
 
     `reason` and `stage` together: that stage refused hosts for that reason.
     """
+
+    # A tenant must not learn by searching what the sentence for operators says.
+    search_fields = ("verdict_redacted", "policy_version")
+    search_requests = ("request_id",)
+    search_ids = ("pk", "subject")
 
     instance = django_filters.UUIDFilter(method="by_instance", label="Uuid of an instance.")
     outcome = django_filters.MultipleChoiceFilter(choices=DecisionOutcome.choices)
@@ -44,6 +50,15 @@ class DecisionFilterSet(django_filters.FilterSet):
             return rows
         return rows.filter(id__in=DecisionReason.objects.filter(**wanted).values("decision_id"))
 
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by the beginning of an instance's id."""
+        found = super().condition_of(word)
+        if not is_part_of_an_id(word):
+            return found
+        about = DecisionInstance.objects.filter(instance_uuid__istartswith=word)
+        return found | Q(id__in=about.values("decision_id"))
+
     def by_instance(self, rows: Rows, _name: str, value: Any) -> Rows:
         """Decisions about one instance."""
         return rows.filter(id__in=DecisionInstance.objects.filter(instance_uuid=value).values("decision_id"))
@@ -56,11 +71,19 @@ class DecisionFilterSet(django_filters.FilterSet):
 class OperatorDecisionFilterSet(DecisionFilterSet):
     """The same, and what only operators may ask: ?host= (chosen), ?refused_host=, ?project_id="""
 
+    search_fields = ("verdict", "policy_version")
+
     host = django_filters.CharFilter(method="by_host", label="A host that was chosen.")
     refused_host = django_filters.CharFilter(method="by_refused_host", label="A host or node that was refused.")
 
     class Meta(DecisionFilterSet.Meta):
         fields = [*DecisionFilterSet.Meta.fields, "project_id"]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by a host that was chosen."""
+        chosen = DecisionInstance.objects.filter(host__icontains=word)
+        return super().condition_of(word) | Q(id__in=chosen.values("decision_id"))
 
     def by_host(self, rows: Rows, _name: str, value: str) -> Rows:
         """Decisions that gave an instance to this host."""

@@ -12,16 +12,29 @@ class ServersConfig(AppConfig):
 
     def ready(self) -> None:
         """Declare this app's kinds of work and its checks. Imported here: services need the models to be loaded."""
+        from controlplane.identity.services.project_removal import (  # noqa: PLC0415
+            ProjectContents,
+            project_contents_register,
+        )
         from scheduling.fleet.cache.host_details import instance_source_register  # noqa: PLC0415
         from scheduling.fleet.selectors.present_facts import facts_source_register  # noqa: PLC0415
+        from scheduling.fleet.services.providers import aggregate_source_register  # noqa: PLC0415
         from servers.checks import register_all  # noqa: PLC0415
         from servers.instances.selectors.host_instances import LivingInstances  # noqa: PLC0415
         from servers.instances.selectors.preview_facts import instance_preview_facts  # noqa: PLC0415
         from servers.instances.selectors.scheduling_facts import loads_watch  # noqa: PLC0415
+        from servers.instances.services.project_contents import (  # noqa: PLC0415
+            COUNTED,
+            project_contents_count,
+            project_purge,
+        )
         from servers.jobs import kinds_register  # noqa: PLC0415
+        from servers.volumes.selectors.pool_hosts import shared_pools_reached  # noqa: PLC0415
 
+        project_contents_register("servers", ProjectContents(project_purge, project_contents_count, COUNTED))
         register_all()
         kinds_register()
         loads_watch()
         facts_source_register(instance_preview_facts)
         instance_source_register(LivingInstances)
+        aggregate_source_register("volume pools", shared_pools_reached)

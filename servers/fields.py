@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from controlplane.kernel.errors import InvalidFields
+from controlplane.kernel.texts import phrase as _
 
 Reasons = list[str]
 Problems = dict[str, Reasons]
@@ -31,32 +32,32 @@ def is_storable(text: str) -> bool:
 def name_reasons(name: object, *, maximum: int = 255) -> Reasons:
     """1 to `maximum` printable characters that neither begin nor end with a space."""
     if not isinstance(name, str):
-        return [f"Must be text, not {type(name).__name__}."]
+        return [_("Must be text, not {name}.", name=type(name).__name__)]
     if not name.strip():
-        return ["Must not be blank."]
+        return [_("Must not be blank.")]
     reasons = []
     if len(name) > maximum:
-        reasons.append(f"Has {len(name)} characters; at most {maximum} are allowed.")
+        reasons.append(_("Has {count} characters; at most {maximum} are allowed.", count=len(name), maximum=maximum))
     if not name.isprintable():
-        reasons.append("Has characters that cannot be printed.")
+        reasons.append(_("Has characters that cannot be printed."))
     elif name != name.strip():
-        reasons.append("Must not begin or end with a space.")
+        reasons.append(_("Must not begin or end with a space."))
     return reasons
 
 
 def text_reasons(text: object, *, maximum: int) -> Reasons:
     """At most `maximum` characters of any text that can be stored."""
     if not isinstance(text, str):
-        return [f"Must be text, not {type(text).__name__}."]
+        return [_("Must be text, not {name}.", name=type(text).__name__)]
     if len(text) > maximum:
-        return [f"Has {len(text)} characters; at most {maximum} are allowed."]
-    return [] if is_storable(text) else ["Has characters that cannot be stored (NUL or a lone surrogate)."]
+        return [_("Has {count} characters; at most {maximum} are allowed.", count=len(text), maximum=maximum)]
+    return [] if is_storable(text) else [_("Has characters that cannot be stored (NUL or a lone surrogate).")]
 
 
 def whole_number_reasons(value: object, *, minimum: int, maximum: int = INTEGER_MAX) -> Reasons:
     """A whole number from `minimum` to `maximum`; a boolean is not a number."""
     if not isinstance(value, int) or isinstance(value, bool):
-        return [f"Must be a whole number, not {value!r:.40}."]
+        return [_("Must be a whole number, not {value!r:.40}.", value=value)]
     if value < minimum:
-        return [f"Is {value}; the least is {minimum}."]
-    return [f"Is {value}; the most is {maximum}."] if value > maximum else []
+        return [_("Is {value}; the least is {minimum}.", value=value, minimum=minimum)]
+    return [_("Is {value}; the most is {maximum}.", value=value, maximum=maximum)] if value > maximum else []

@@ -1,17 +1,37 @@
 """Filters of instance lists, for the API and the page."""
 
+import re
 from collections.abc import Mapping
+from typing import ClassVar
 
 import django_filters
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.identity.selectors.people import project_ids_like, user_ids_like
+from controlplane.infra.quick_search import MAX_WORDS, QUICK_SEARCH, REQUEST_START, QuickSearch
 from controlplane.kernel.ids import parse_uuid
-from servers.models import BuildRequest, Instance
+from controlplane.work.filtersets import WorkFilterSet
+from servers.fields import refuse_if
+from servers.models import BuildRequest, ConsoleSession, Flavor, Image, Instance, InstanceTag
+from servers.networks.selectors.address_search import addressed, instances_by_address, pattern_reasons
 from servers.states import status_states
 
+_PART_OF_AN_ADDRESS = re.compile(r"[0-9a-fA-F:.]{0,39}[.:][0-9a-fA-F:.]{0,39}")
 
-class InstanceFilterSet(django_filters.FilterSet):
-    """?name= (part of it), ?status=, ?vm_state=, ?flavor=, ?image=, ?tag=, ?created_after=, ..."""
+
+class InstanceFilterSet(QuickSearch):
+    """?q= (any attribute), ?name= (part of it), ?status=, ?vm_state=, ?flavor=, ?image=, ?tag=, ?created_after=, ..."""
+
+    search_fields: ClassVar[tuple[str, ...]] = (
+        "name",
+        "description",
+        "hostname",
+        "availability_zone",
+        "key_name",
+    )  # fmt: skip
+    search_json = ("metadata",)
+    search_requests = ("request_id",)
 
     name = django_filters.CharFilter(lookup_expr="icontains")
     status = django_filters.CharFilter(method="by_status")
@@ -21,9 +41,24 @@ class InstanceFilterSet(django_filters.FilterSet):
     created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
     created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
 
+    ip = django_filters.CharFilter(
+        method="by_ipv4", help_text=_("An IPv4 address, or a regular expression from its start.")
+    )
+    ip6 = django_filters.CharFilter(method="by_ipv6", help_text=_("The same of IPv6."))
+
     class Meta:
         model = Instance
         fields = ["vm_state", "task_state", "power_state", "availability_zone", "reservation_id", "request_id"]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by what hangs on it: its flavor, its image, its owner, its tags, its addresses."""
+        found = super().condition_of(word)
+        found |= Q(flavor_id__in=Flavor.objects.filter(name__icontains=word).values("pk"))
+        found |= Q(image_id__in=Image.objects.filter(name__icontains=word).values("pk"))
+        found |= Q(pk__in=InstanceTag.objects.filter(tag__icontains=word).values("instance_id"))
+        found |= Q(user_id__in=user_ids_like(word))
+        return found | addressed(word) if _PART_OF_AN_ADDRESS.fullmatch(word) else found
 
     def by_status(self, rows: QuerySet[Instance], _name: str, value: str) -> QuerySet[Instance]:
         """The API's status, asked as the pairs of states that show as it."""
@@ -31,6 +66,16 @@ class InstanceFilterSet(django_filters.FilterSet):
         for vm_state, task_state in status_states(value.upper()):
             wanted |= Q(vm_state=vm_state, task_state=task_state)
         return rows.filter(wanted)
+
+    def by_ipv4(self, rows: QuerySet[Instance], name: str, value: str) -> QuerySet[Instance]:
+        """Fixed and floating addresses. Raises InvalidFields."""
+        refuse_if({name: pattern_reasons(value)})
+        return instances_by_address(rows, value, version=4)
+
+    def by_ipv6(self, rows: QuerySet[Instance], name: str, value: str) -> QuerySet[Instance]:
+        """Fixed and floating addresses. Raises InvalidFields."""
+        refuse_if({name: pattern_reasons(value)})
+        return instances_by_address(rows, value, version=6)
 
     @classmethod
     def pending(cls, rows: QuerySet[BuildRequest], params: Mapping[str, str]) -> QuerySet[BuildRequest]:
@@ -40,7 +85,10 @@ class InstanceFilterSet(django_filters.FilterSet):
         """
         given = {key: value for key, value in params.items() if value and key in cls.base_filters}
         for key, value in given.items():
-            if key in _OF_A_BODY:
+            if key == QUICK_SEARCH:
+                for word in value.split()[:MAX_WORDS]:
+                    rows = rows.filter(_of_a_body(word))
+            elif key in _OF_A_BODY:
                 rows = rows.filter(**{f"instance_body__{_OF_A_BODY[key]}": value})
             elif key == "status":
                 wanted = Q(pk__in=[])
@@ -59,8 +107,15 @@ class InstanceFilterSet(django_filters.FilterSet):
 class OperatorInstanceFilterSet(InstanceFilterSet):
     """The same, and what only operators may ask: ?host="""
 
+    search_fields = (*InstanceFilterSet.search_fields, "host", "node")
+
     class Meta(InstanceFilterSet.Meta):
         fields = [*InstanceFilterSet.Meta.fields, "host"]
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Also by its project."""
+        return super().condition_of(word) | Q(project_id__in=project_ids_like(word))
 
 
 def instance_filters(*, is_admin: bool) -> type[InstanceFilterSet]:
@@ -74,3 +129,37 @@ _OF_A_BODY = {
     "flavor": "flavor__name__iexact",
     "image": "image_id__iexact",
 }
+
+
+def _of_a_body(word: str) -> Q:
+    """Where a word may stand in what was asked for."""
+    names = ("name", "description", "flavor__name", "image__name")
+    found = Q(request_id__istartswith=word) if word.lower().startswith(REQUEST_START) else Q()
+    for name in names:
+        found |= Q(**{f"instance_body__{name}__icontains": word})
+    return found
+
+
+class ConsoleSessionFilterSet(QuickSearch):
+    """Console sessions by any attribute, by instance, user, kind, and whether they are open."""
+
+    search_fields = ("instance_name", "user__username", "client_address", "kind", "ended_because")
+    search_ids = ("pk", "instance_uuid")
+
+    instance = django_filters.UUIDFilter(field_name="instance_uuid")
+    user = django_filters.UUIDFilter(field_name="user_id")
+    is_open = django_filters.BooleanFilter(field_name="ended_at", lookup_expr="isnull", label="Open now")
+
+    class Meta:
+        model = ConsoleSession
+        fields = ["kind", "is_read_only"]
+
+
+class InstanceWorkFilterSet(WorkFilterSet):
+    """Work, also found by the name of its instance."""
+
+    @classmethod
+    def condition_of(cls, word: str) -> Q:
+        """Whatever work is about is an instance or a batch of them."""
+        named = Instance.objects.filter(name__icontains=word)
+        return super().condition_of(word) | Q(subject__in=named.values("pk"))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 
+from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, text_reasons
 
 KEY = re.compile(r"[a-zA-Z0-9\-_:. ]{1,255}")
@@ -14,7 +15,7 @@ WHOLE = ""
 def keyed_problems(pairs: object, complaint: Callable[[str, str], str], *, max_chars: int) -> Problems:
     """{key: sentences that name it}; `complaint` judges a pair whose key and value are well-formed text."""
     if not isinstance(pairs, Mapping):
-        return {WHOLE: ["Must be an object of text values."]}
+        return {WHOLE: [_("Must be an object of text values.")]}
     found = {str(key)[:255]: _pair_reasons(key, value, complaint, max_chars) for key, value in pairs.items()}
     return {key: reasons for key, reasons in found.items() if reasons}
 
@@ -33,7 +34,7 @@ def under_field(field: str, problems: Problems) -> Problems:
 
 def _pair_reasons(key: object, value: object, complaint: Callable[[str, str], str], max_chars: int) -> list[str]:
     if not isinstance(key, str) or not KEY.fullmatch(key):
-        return [f"Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed."]
+        return [_("Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed.", key=key)]
     bad_text = text_reasons(value, maximum=max_chars)
     if bad_text or not isinstance(value, str):
         return [f"{key}: {reason}" for reason in bad_text]

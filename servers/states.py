@@ -1,8 +1,10 @@
 """States of an instance, spelled as Nova spells them, and the one status that its API derives from them."""
 
 from enum import StrEnum
+from functools import lru_cache
 
 from computeagent.protocol.power import PowerState
+from controlplane.kernel.texts import gettext_noop
 
 
 class VmState(StrEnum):
@@ -70,6 +72,9 @@ class TaskState(StrEnum):
     UNSHELVING = "unshelving"
 
 
+POWERED_ON = frozenset({PowerState.RUNNING, PowerState.PAUSED})
+"""A guest in one of these has a screen, a console and counters."""
+
 POWER_STATE_CODES: dict[PowerState, int] = {
     PowerState.NOSTATE: 0,
     PowerState.RUNNING: 1,
@@ -80,52 +85,104 @@ POWER_STATE_CODES: dict[PowerState, int] = {
 }
 """Nova's numbers for power states, which its API shows."""
 
+_POWER_WORDS: dict[str, str] = {
+    PowerState.NOSTATE: gettext_noop("none"),
+    PowerState.RUNNING: gettext_noop("running"),
+    PowerState.PAUSED: gettext_noop("paused"),
+    PowerState.SHUTDOWN: gettext_noop("shutdown"),
+    PowerState.CRASHED: gettext_noop("crashed"),
+    PowerState.SUSPENDED: gettext_noop("suspended"),
+}
+_TASK_WORDS: dict[str, str] = {
+    TaskState.SCHEDULING: gettext_noop("scheduling"),
+    TaskState.BLOCK_DEVICE_MAPPING: gettext_noop("block device mapping"),
+    TaskState.NETWORKING: gettext_noop("networking"),
+    TaskState.SPAWNING: gettext_noop("spawning"),
+    TaskState.IMAGE_SNAPSHOT: gettext_noop("image snapshot"),
+    TaskState.IMAGE_SNAPSHOT_PENDING: gettext_noop("image snapshot pending"),
+    TaskState.IMAGE_PENDING_UPLOAD: gettext_noop("image pending upload"),
+    TaskState.IMAGE_UPLOADING: gettext_noop("image uploading"),
+    TaskState.IMAGE_BACKUP: gettext_noop("image backup"),
+    TaskState.UPDATING_PASSWORD: gettext_noop("updating password"),
+    TaskState.RESIZE_PREP: gettext_noop("resize prep"),
+    TaskState.RESIZE_MIGRATING: gettext_noop("resize migrating"),
+    TaskState.RESIZE_MIGRATED: gettext_noop("resize migrated"),
+    TaskState.RESIZE_FINISH: gettext_noop("resize finish"),
+    TaskState.RESIZE_REVERTING: gettext_noop("resize reverting"),
+    TaskState.RESIZE_CONFIRMING: gettext_noop("resize confirming"),
+    TaskState.REBOOTING: gettext_noop("rebooting"),
+    TaskState.REBOOT_PENDING: gettext_noop("reboot pending"),
+    TaskState.REBOOT_STARTED: gettext_noop("reboot started"),
+    TaskState.REBOOTING_HARD: gettext_noop("rebooting hard"),
+    TaskState.REBOOT_PENDING_HARD: gettext_noop("reboot pending hard"),
+    TaskState.REBOOT_STARTED_HARD: gettext_noop("reboot started hard"),
+    TaskState.PAUSING: gettext_noop("pausing"),
+    TaskState.UNPAUSING: gettext_noop("unpausing"),
+    TaskState.SUSPENDING: gettext_noop("suspending"),
+    TaskState.RESUMING: gettext_noop("resuming"),
+    TaskState.POWERING_OFF: gettext_noop("powering off"),
+    TaskState.POWERING_ON: gettext_noop("powering on"),
+    TaskState.RESCUING: gettext_noop("rescuing"),
+    TaskState.UNRESCUING: gettext_noop("unrescuing"),
+    TaskState.REBUILDING: gettext_noop("rebuilding"),
+    TaskState.REBUILD_BLOCK_DEVICE_MAPPING: gettext_noop("rebuild block device mapping"),
+    TaskState.REBUILD_SPAWNING: gettext_noop("rebuild spawning"),
+    TaskState.MIGRATING: gettext_noop("migrating"),
+    TaskState.DELETING: gettext_noop("deleting"),
+    TaskState.SOFT_DELETING: gettext_noop("soft deleting"),
+    TaskState.RESTORING: gettext_noop("restoring"),
+    TaskState.SHELVING: gettext_noop("shelving"),
+    TaskState.SHELVING_IMAGE_PENDING_UPLOAD: gettext_noop("shelving image pending upload"),
+    TaskState.SHELVING_IMAGE_UPLOADING: gettext_noop("shelving image uploading"),
+    TaskState.SHELVING_OFFLOADING: gettext_noop("shelving offloading"),
+    TaskState.UNSHELVING: gettext_noop("unshelving"),
+}
+
 _T = TaskState
-_SOFT_REBOOT = {_T.REBOOTING, _T.REBOOT_PENDING, _T.REBOOT_STARTED}
-_HARD_REBOOT = {_T.REBOOTING_HARD, _T.REBOOT_PENDING_HARD, _T.REBOOT_STARTED_HARD}
-_REBUILD = {_T.REBUILDING, _T.REBUILD_BLOCK_DEVICE_MAPPING, _T.REBUILD_SPAWNING}
-_RESIZE = {_T.RESIZE_PREP, _T.RESIZE_MIGRATING, _T.RESIZE_MIGRATED, _T.RESIZE_FINISH}
 DELETING_TASKS = frozenset({_T.DELETING, _T.SOFT_DELETING})
 """Tasks that nothing but the end of the deletion may replace."""
 
+STATUS_DEFAULT: dict[VmState, str] = {
+    VmState.ACTIVE: gettext_noop("ACTIVE"),
+    VmState.BUILDING: gettext_noop("BUILD"),
+    VmState.PAUSED: gettext_noop("PAUSED"),
+    VmState.SUSPENDED: gettext_noop("SUSPENDED"),
+    VmState.STOPPED: gettext_noop("SHUTOFF"),
+    VmState.RESCUED: gettext_noop("RESCUE"),
+    VmState.RESIZED: gettext_noop("VERIFY_RESIZE"),
+    VmState.SOFT_DELETE: gettext_noop("SOFT_DELETED"),
+    VmState.DELETED: gettext_noop("DELETED"),
+    VmState.ERROR: gettext_noop("ERROR"),
+    VmState.SHELVED: gettext_noop("SHELVED"),
+    VmState.SHELVED_OFFLOADED: gettext_noop("SHELVED_OFFLOADED"),
+}
 
-def _named(status: str, tasks: set[TaskState]) -> dict[TaskState, str]:
+
+def _named(status: str, *tasks: TaskState) -> dict[TaskState, str]:
     return dict.fromkeys(tasks, status)
 
 
-STATUS_DEFAULT: dict[VmState, str] = {
-    VmState.ACTIVE: "ACTIVE",
-    VmState.BUILDING: "BUILD",
-    VmState.PAUSED: "PAUSED",
-    VmState.SUSPENDED: "SUSPENDED",
-    VmState.STOPPED: "SHUTOFF",
-    VmState.RESCUED: "RESCUE",
-    VmState.RESIZED: "VERIFY_RESIZE",
-    VmState.SOFT_DELETE: "SOFT_DELETED",
-    VmState.DELETED: "DELETED",
-    VmState.ERROR: "ERROR",
-    VmState.SHELVED: "SHELVED",
-    VmState.SHELVED_OFFLOADED: "SHELVED_OFFLOADED",
-}
+_SOFT_REBOOT = _named(gettext_noop("REBOOT"), _T.REBOOTING, _T.REBOOT_PENDING, _T.REBOOT_STARTED)
+_HARD_REBOOT = _named(gettext_noop("HARD_REBOOT"), _T.REBOOTING_HARD, _T.REBOOT_PENDING_HARD, _T.REBOOT_STARTED_HARD)
+_REBUILD = _named(gettext_noop("REBUILD"), _T.REBUILDING, _T.REBUILD_BLOCK_DEVICE_MAPPING, _T.REBUILD_SPAWNING)
+_RESIZE = _named(gettext_noop("RESIZE"), _T.RESIZE_PREP, _T.RESIZE_MIGRATING, _T.RESIZE_MIGRATED, _T.RESIZE_FINISH)
+_MIGRATING = _named(gettext_noop("MIGRATING"), _T.MIGRATING)
 
 STATUS_DURING_TASK: dict[VmState, dict[TaskState, str]] = {
     VmState.ACTIVE: {
-        **_named("REBOOT", _SOFT_REBOOT),
-        **_named("HARD_REBOOT", _HARD_REBOOT),
-        **_named("REBUILD", _REBUILD),
-        **_named("RESIZE", _RESIZE),
-        _T.UPDATING_PASSWORD: "PASSWORD",
-        _T.MIGRATING: "MIGRATING",
+        **_SOFT_REBOOT,
+        **_HARD_REBOOT,
+        **_REBUILD,
+        **_RESIZE,
+        _T.UPDATING_PASSWORD: gettext_noop("PASSWORD"),
+        **_MIGRATING,
     },
-    VmState.STOPPED: {
-        **_named("RESIZE", _RESIZE),
-        **_named("REBUILD", _REBUILD),
-        **_named("HARD_REBOOT", _HARD_REBOOT),
-    },
-    VmState.PAUSED: {_T.MIGRATING: "MIGRATING", **_named("HARD_REBOOT", _HARD_REBOOT)},
-    VmState.SUSPENDED: _named("HARD_REBOOT", _HARD_REBOOT),
-    VmState.RESIZED: {_T.RESIZE_REVERTING: "REVERT_RESIZE"},
-    VmState.ERROR: {**_named("REBUILD", _REBUILD), **_named("HARD_REBOOT", _HARD_REBOOT)},
+    VmState.STOPPED: {**_RESIZE, **_REBUILD, **_HARD_REBOOT},
+    VmState.PAUSED: {**_MIGRATING, **_HARD_REBOOT},
+    VmState.SUSPENDED: _HARD_REBOOT,
+    VmState.RESCUED: _HARD_REBOOT,
+    VmState.RESIZED: {_T.RESIZE_REVERTING: gettext_noop("REVERT_RESIZE")},
+    VmState.ERROR: {**_REBUILD, **_HARD_REBOOT},
 }
 
 STATUSES: tuple[str, ...] = tuple(
@@ -133,13 +190,14 @@ STATUSES: tuple[str, ...] = tuple(
         [
             *STATUS_DEFAULT.values(),
             *(status for row in STATUS_DURING_TASK.values() for status in row.values()),
-            "UNKNOWN",
+            gettext_noop("UNKNOWN"),
         ]
     )
 )
 """Every status that the API can show; UNKNOWN while an instance's cell does not answer."""
 
 
+@lru_cache(maxsize=512)
 def api_status(vm_state: str, task_state: str) -> str:
     """The status users see (Nova's `api/openstack/common.py`). An unknown `vm_state` gives UNKNOWN."""
     try:
@@ -153,3 +211,13 @@ def api_status(vm_state: str, task_state: str) -> str:
 def status_states(status: str) -> list[tuple[VmState, TaskState]]:
     """Every pair of states that shows as `status`: what a filter on status asks the rows for."""
     return [(vm, task) for vm in VmState for task in TaskState if api_status(vm, task) == status]
+
+
+def power_name(power_state: str) -> str:
+    """A power state as people read it: where there is no guest, it is none."""
+    return _POWER_WORDS.get(power_state, power_state)
+
+
+def task_name(task_state: str) -> str:
+    """A task as people read it."""
+    return _TASK_WORDS.get(task_state, task_state.replace("_", " ").replace("-", " "))

@@ -5,6 +5,7 @@ With DATABASE_URL=postgres://... the tests that use pytest-django's database run
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 pytest_plugins = [
-    "tests.fixtures.services",
     "tests.fixtures.processes",
+    "tests.fixtures.migrated",
+    "tests.fixtures.services",
     "tests.fixtures.races",
     "tests.fixtures.hypervisors",
     "tests.fixtures.receivers",
@@ -26,58 +28,28 @@ pytest_plugins = [
 
 # No deadline: on a small shared machine a slow example says nothing about the code.
 hypothesis_settings.register_profile("dev", deadline=None, max_examples=50)
-# The same few examples in every `make test`; `make test-long` asks for many more, and other ones each time.
+# The same few examples each time, for properties that stand in other folders; `make test-long` asks for many more.
 hypothesis_settings.register_profile(
     "ci", deadline=None, max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.register_profile(
-    "long", deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow]
+    "long", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.register_profile("thorough", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-# What can come out otherwise on another database: SQL of our own, locks, transactions that commit.
-DIFFERING = (
-    "tests/services/placement/",
-    "tests/services/work/",
-    "tests/services/notifications/",
-    "tests/services/identity/",
-    "tests/services/scheduling/decisions/",
-    "tests/services/scheduling/destinations/",
-    "tests/services/scheduling/fleet/",
-    "tests/services/scheduling/topology/",
-    "tests/services/servers/agent_api/",
-    "tests/services/servers/conductor/",
-    "tests/api/placement/openstack/",
-    "tests/api/infra/",
-)
+# As the Makefile looks for the files that it gives to the lanes of tests that wait.
+WAITING = ("processes", "qemu", "browser", "long")
+NAMED = re.compile(rf"mark\.({'|'.join(WAITING)})\b|_contract import")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--differing`: for a short run on another database than the usual one."""
-    parser.addoption("--differing", action="store_true", help="only tests that may end otherwise on another database")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what cannot differ, if so asked; keep tests that share a guest or an installation in one worker."""
-    for item in items:
-        if item.get_closest_marker("qemu"):
-            item.add_marker(pytest.mark.xdist_group("qemu"))
-        else:
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
-    if not config.getoption("--differing"):
-        return
-    left = [item for item in items if not _may_differ(item)]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if _may_differ(item)]
-
-
-def _may_differ(item: pytest.Item) -> bool:
-    if item.location[0].startswith(DIFFERING):
-        return True
-    database = item.get_closest_marker("django_db")
-    return database is not None and bool(database.kwargs.get("transaction"))
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that waits stands in a file that the Makefile finds."""
+    waiting = {item.path for item in items if any(item.get_closest_marker(name) for name in WAITING)}
+    if missed := sorted(str(path) for path in waiting if not NAMED.search(path.read_text())):
+        raise pytest.UsageError(f"The Makefile does not find the waiting tests of {', '.join(missed)}.")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,30 +5,30 @@ A second attempt runs the same steps: what is there is success, and a guest that
 
 import logging
 import re
-from collections.abc import Iterator
 
+from computeagent.agent.build_volumes import volumes_made
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import destroy_surely
 from computeagent.agent.failures import CleanupFailed, GroupPolicyViolated, NetworkRefused, StepFailed
+from computeagent.agent.first_boot import guest_with_first_boot
 from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.images import images_fetch
+from computeagent.agent.networking import is_tapped
 from computeagent.agent.steps import StepRecorder
-from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, GuestSpec
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.steps import BuildFailure, FailureClass
-from controlplane.kernel.errors import NotFound, Unavailable
+from computeagent.protocol.steps import BuildFailure
 
 log = logging.getLogger(__name__)
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
-IMAGE_TRIES = 5
 
 
 def build(context: AgentContext, held: HeldLease) -> None:
     """Make the guest and say so, or leave nothing of it and say why. Raises Fenced, CleanupFailed."""
     steps = StepRecorder(context, held)
     try:
-        facts = _make(context, held, steps)
+        facts = guest_make(context, held, steps)
     except StepFailed as failed:
         _undo(context, held, steps, failed.failure)
         return
@@ -36,7 +36,8 @@ def build(context: AgentContext, held: HeldLease) -> None:
     log.info("instance %s runs", held.guest.uuid)
 
 
-def _make(context: AgentContext, held: HeldLease, steps: StepRecorder) -> GuestFacts:
+def guest_make(context: AgentContext, held: HeldLease, steps: StepRecorder) -> GuestFacts:
+    """The steps of a build. Raises StepFailed, after which something may be left here; Fenced."""
     try:
         return _make_claimed(context, held, steps)
     except BaseException:
@@ -50,7 +51,7 @@ def _make_claimed(context: AgentContext, held: HeldLease, steps: StepRecorder) -
         context.tracker.claim(guest, context.reports.for_claim(guest), held.order.limits)
         runs = _runs_already(context, held)
     if not runs:
-        _prepare(context, held, steps)
+        guest = _prepare(context, held, steps)
     with steps.step("spawning"):
         facts = context.driver.spawn(guest)
     context.tracker.settle(guest.uuid)
@@ -58,19 +59,23 @@ def _make_claimed(context: AgentContext, held: HeldLease, steps: StepRecorder) -
     return facts
 
 
-def _prepare(context: AgentContext, held: HeldLease, steps: StepRecorder) -> None:
+def _prepare(context: AgentContext, held: HeldLease, steps: StepRecorder) -> GuestSpec:
+    """The guest, with what its ports are joined to, and where its new volumes are."""
     guest = held.guest
     if held.order.is_grouped:
         with steps.step("group_check", can_hang=False):
             verdict = context.retry.call(lambda: context.conductor.group_check(lease=held.lease))
             if not verdict.allowed:
                 raise GroupPolicyViolated(verdict.reason or "the server group does not allow this host")
-    with steps.step("networking", can_hang=False):
+    with steps.step("networking", can_hang=any(is_tapped(port) for port in guest.ports)):
         check_ports(guest)
+        guest = context.networking.plugged(guest)
     with steps.step("block_device_mapping"):
-        _fetch_image(context, held)
+        images_fetch(context, held)
+        guest = volumes_made(context, held, guest)
         held.check()
-        context.driver.prepare_disks(guest)
+        context.driver.prepare_disks(guest_with_first_boot(context, held))
+    return guest
 
 
 def _is_again(held: HeldLease) -> bool:
@@ -94,40 +99,6 @@ def check_ports(guest: GuestSpec) -> None:
         if MAC.fullmatch(mac) is None or mac in seen or not port.network:
             raise NetworkRefused(f"port with MAC {port.mac!r} on network {port.network!r} cannot be plugged")
         seen.add(mac)
-
-
-def _fetch_image(context: AgentContext, held: HeldLease) -> None:
-    """The image into the driver's cache. When the control plane goes away while it is read, it goes on where it was; a
-    control plane that sends too many images now is asked again until the build's time is over.
-    """
-
-    def chunks() -> Iterator[bytes]:
-        offset = asked_from = 0
-
-        def ask() -> Iterator[bytes]:
-            held.check()
-            return context.conductor.image_chunks(lease=held.lease, offset=offset)
-
-        while True:
-            # The first time it is asked again with the cache unlocked.
-            pieces = context.retry.call(ask, tries=IMAGE_TRIES) if offset else ask()
-            try:
-                for chunk in pieces:
-                    held.check()
-                    offset += len(chunk)
-                    yield chunk
-                return
-            except Unavailable:
-                if offset == asked_from:
-                    raise
-                asked_from = offset
-
-    try:
-        context.retry.call(lambda: context.driver.prepare_image(held.guest, chunks), tries=IMAGE_TRIES)
-    except Unavailable as error:
-        raise DriverError(f"image {held.guest.image_id} could not be read: {error.message}") from error
-    except NotFound as error:
-        raise DriverError(error.message, failure_class=FailureClass.USER) from error
 
 
 def _undo(context: AgentContext, held: HeldLease, steps: StepRecorder, failure: BuildFailure) -> None:

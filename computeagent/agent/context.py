@@ -11,9 +11,12 @@ from computeagent.agent.guest_events import GuestEvents
 from computeagent.agent.held_leases import HeldLeases
 from computeagent.agent.host_report import HostReports
 from computeagent.agent.instance_mutex import InstanceMutex
+from computeagent.agent.networking import Networking
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.resource_tracker import ResourceTracker
 from computeagent.agent.retry import Retry
+from computeagent.agent.safe_mode import SafeMode
+from computeagent.agent.volumes import HostVolumes
 from computeagent.agent.work_queues import Inbox
 from computeagent.drivers.base import Driver
 from computeagent.protocol.conductor import Conductor
@@ -85,10 +88,15 @@ class AgentContext:
     pause: Callable[[float], object]
     retry: Retry
     guest_events: GuestEvents
+    networking: Networking
+    volumes: HostVolumes
     held_leases: HeldLeases = field(default_factory=HeldLeases)
     instance_mutex: InstanceMutex = field(default_factory=InstanceMutex)
     inbox: Inbox = field(default_factory=Inbox)
     tracker: ResourceTracker = field(default_factory=ResourceTracker)
+    safe_mode: SafeMode = field(default_factory=SafeMode)
     changes: GuestChanges = field(default_factory=GuestChanges)
     counts: Counts = field(default_factory=Counts)
     complaints: Complaints = field(default_factory=Complaints)
+    consoles_wanted: threading.Event = field(default_factory=threading.Event)
+    volumes_wanted: threading.Event = field(default_factory=threading.Event)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from computeagent.agent import power
+from computeagent.agent import guest_volumes, interfaces, power, rescue, shelving, snapshots
 from computeagent.agent.build import build
 from computeagent.agent.context import AgentContext
 from computeagent.agent.delete import delete
 from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.screenshot import screenshot
 from computeagent.protocol.work import WorkKind
 
 ActionHandler = Callable[[AgentContext, HeldLease], None]
@@ -24,4 +25,18 @@ HANDLERS: Mapping[WorkKind, ActionHandler] = {
     WorkKind.RESUME: power.resume,
     WorkKind.SOFT_DELETE: power.soft_delete,
     WorkKind.RESTORE: power.restore,
+    WorkKind.SNAPSHOT: snapshots.snapshot,
+    WorkKind.BACKUP: snapshots.snapshot,
+    WorkKind.SHELVE: shelving.shelve,
+    WorkKind.SHELVE_OFFLOAD: shelving.shelve_offload,
+    WorkKind.UNSHELVE: shelving.unshelve,
+    WorkKind.REBUILD: rescue.rebuild,
+    WorkKind.RESCUE: rescue.rescue,
+    WorkKind.UNRESCUE: rescue.unrescue,
+    WorkKind.CHANGE_PASSWORD: rescue.change_password,
+    WorkKind.SCREENSHOT: screenshot,
+    WorkKind.ATTACH_INTERFACE: interfaces.attach_interface,
+    WorkKind.DETACH_INTERFACE: interfaces.detach_interface,
+    WorkKind.ATTACH_VOLUME: guest_volumes.attach_volume,
+    WorkKind.DETACH_VOLUME: guest_volumes.detach_volume,
 }

@@ -49,6 +49,13 @@ class NetworkRefused(Refused):
     failure_class = FailureClass.NETWORK
 
 
+class ImageRefused(Refused):
+    """The control plane does not take the image: it was deleted, is over quota, or too large."""
+
+    code = "image_refused"
+    failure_class = FailureClass.USER
+
+
 class StepFailed(KilonovaError):
     """A named step failed and its end is recorded; what remains is to clean up and to say so."""
 

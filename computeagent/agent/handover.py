@@ -3,7 +3,7 @@
 import logging
 
 from computeagent.agent.context import AgentContext
-from computeagent.agent.held_leases import HeldLease
+from computeagent.agent.held_leases import HeldWork
 from controlplane.kernel.errors import KilonovaError
 
 log = logging.getLogger(__name__)
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 REASON = "The agent was stopped before it was done."
 
 
-def give_back(context: AgentContext, held: HeldLease) -> None:
+def give_back(context: AgentContext, held: HeldWork) -> None:
     """Let the control plane have the work again. What cannot be given back is taken again when its lease is over."""
     if held.is_fenced:
         return
@@ -21,10 +21,10 @@ def give_back(context: AgentContext, held: HeldLease) -> None:
     try:
         context.conductor.give_back(lease=held.lease, reason=REASON)
     except KilonovaError as error:
-        log.warning("%s of %s is not given back: %s", held.order.kind, held.guest.uuid, error.message)
+        log.warning("%s is not given back: %s", held.about, error.message)
         return
     context.counts.add("given_back")
-    log.info("%s of %s is given back", held.order.kind, held.guest.uuid)
+    log.info("%s is given back", held.about)
 
 
 def give_all_back(context: AgentContext) -> None:

@@ -52,7 +52,7 @@ class HostMetrics:
         counters = {f"network.{name}": float(count) for name, count in now.network.items()}
         found: Metrics = {
             **times, **self._shares, **frequency(self._text("cpuinfo")), **load(self._text("loadavg")),
-            **memory(self._text("meminfo")), **self._disk_room(), **counters,
+            **memory(self._text("meminfo")), **self._disk_room(), **counters, **uptime(self._text("uptime")),
         }  # fmt: skip
         return {name: round(value, 2) for name, value in found.items()}
 
@@ -116,6 +116,12 @@ def load(loadavg: str) -> Metrics:
     if len(parts) < 3 or not all(part.replace(".", "", 1).isdecimal() for part in parts):
         return {}
     return {f"cpu.load.{minutes}m": float(part) for minutes, part in zip((1, 5, 15), parts, strict=True)}
+
+
+def uptime(said: str) -> Metrics:
+    """Seconds since the host was started, from /proc/uptime."""
+    first = said.split()[:1]
+    return {"uptime": float(first[0])} if first and first[0].replace(".", "", 1).isdecimal() else {}
 
 
 def memory(meminfo: str) -> Metrics:

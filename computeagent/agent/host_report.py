@@ -8,6 +8,8 @@ from computeagent.protocol.guests import GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport, HostUsage
 from computeagent.protocol.power import PowerState
 
+ACCELERATORS = "COMPUTE_ACCELERATORS"
+
 
 class HostReports:
     """What the driver says of the host. Reading it can be slow, so each reading is kept for what changes with the
@@ -30,6 +32,13 @@ class HostReports:
     def for_claim(self, guest: GuestSpec) -> HostReport:
         """What a claim of `guest` is checked against. Raises DriverError."""
         return self._last if self._last is not None and self.is_known_for(guest) else self.fresh()
+
+
+def with_accelerators(report: HostReport) -> HostReport:
+    """The report with the trait by which Placement finds hosts that have devices to give."""
+    if not report.pci_devices and not report.vgpus:
+        return report
+    return replace(report, traits=tuple(sorted({*report.traits, ACCELERATORS})))
 
 
 def usage_of_host(used: Usage, guests: list[GuestOnHypervisor]) -> HostUsage:

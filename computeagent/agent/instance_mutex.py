@@ -6,6 +6,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from computeagent.agent.held_leases import HeldLease
+from computeagent.protocol.work import WorkKind
+
+REPLACED_BY_REBOOT = frozenset(
+    {
+        WorkKind.REBOOT_SOFT,
+        WorkKind.REBOOT,
+        WorkKind.PAUSE,
+        WorkKind.UNPAUSE,
+        WorkKind.SUSPEND,
+        WorkKind.RESUME,
+    }
+)
+
+
+def _takes_place(held: HeldLease, other: HeldLease) -> bool:
+    is_other_work = held.lease.work_id != other.lease.work_id
+    return is_other_work and held.order.kind is WorkKind.REBOOT and other.order.kind in REPLACED_BY_REBOOT
 
 
 class InstanceMutex:
@@ -14,16 +31,24 @@ class InstanceMutex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._parked: dict[str, deque[HeldLease]] = {}
+        self._holders: dict[str, HeldLease] = {}
         self._entered: dict[str, int] = {}
         self._sequence = 0
 
     def enter_or_park(self, held: HeldLease) -> bool:
-        """True when it is this work's turn now; otherwise the hold comes back from somebody's `leave`."""
+        """True when it is this work's turn now; otherwise the hold comes back from somebody's `leave`.
+
+        A hard reboot is given out only once what it takes the place of is cancelled, so that has to wait for nothing.
+        """
         with self._lock:
             if (queue := self._parked.get(held.guest.uuid)) is not None:
+                for other in (self._holders.get(held.guest.uuid), *queue):
+                    if other is not None and _takes_place(held, other):
+                        other.fence()
                 queue.append(held)
                 return False
             self._begin(held.guest.uuid)
+            self._holders[held.guest.uuid] = held
             return True
 
     def try_enter(self, instance_uuid: str) -> bool:
@@ -37,6 +62,7 @@ class InstanceMutex:
     def leave(self, instance_uuid: str) -> list[HeldLease]:
         """End a turn. The holds that were parked meanwhile: they want to be served now."""
         with self._lock:
+            self._holders.pop(instance_uuid, None)
             return list(self._parked.pop(instance_uuid))
 
     def is_busy(self, instance_uuid: str) -> bool:

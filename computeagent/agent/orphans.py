@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 NODE_FILE = "compute_id"
 NOT_REMOVED_BY_OPTION = "The agent was started with --keep-orphans"
 NOT_REMOVED_BY_DOUBT = "The agent's state directory belongs to another compute node than this control plane's"
+NOT_REMOVED_BY_SAFE_MODE = "The host is in safe mode: its hypervisor's answers contradict each other"
 
 
 def node_is_known(state_dir: Path, compute_node_uuid: str, *, orphan_guests: int) -> bool:
@@ -69,8 +70,9 @@ class Orphans:
     def _report(self, orphan_guests: Iterable[GuestOnHypervisor]) -> list[str]:
         """Those that the control plane would have removed."""
         reported = list(orphan_guests)
+        because = self._not_removed_because or (NOT_REMOVED_BY_SAFE_MODE if self._context.safe_mode.reason else "")
         due = self._context.conductor.orphan_guests(
-            host=self._context.host, guests=reported, not_removed_because=self._not_removed_because
+            host=self._context.host, guests=reported, not_removed_because=because
         )
         self._reported = frozenset(guest.uuid for guest in reported)
         return due
@@ -78,6 +80,8 @@ class Orphans:
     def _remove(self, uuid: str) -> bool:
         """Under the guest's turn and lock, so that no build of the same instance is under way; False: it stays."""
         context = self._context
+        if context.safe_mode.reason:
+            return False
         with instance_mutex_try(context.instance_mutex, uuid, resume=context.inbox.put_back) as entered:
             if not entered:
                 return False

@@ -7,6 +7,7 @@ from computeagent.agent.context import AgentContext
 from computeagent.agent.failures import StepFailed
 from computeagent.agent.held_leases import HeldLease
 from computeagent.agent.steps import StepRecorder
+from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts
 
 log = logging.getLogger(__name__)
@@ -14,82 +15,111 @@ log = logging.getLogger(__name__)
 
 def start(context: AgentContext, held: HeldLease) -> None:
     """Power on. Raises Fenced."""
-    _act(context, held, "powering-on", lambda: context.driver.start(held.guest))
+    act_in_step(context, held, "powering-on", lambda: context.driver.start(held.guest))
 
 
 def stop(context: AgentContext, held: HeldLease) -> None:
     """Power off; the order's argument `grace_s` says how long the guest may take. Raises Fenced."""
     grace_s = _grace_s(held.order.arguments.get("grace_s", ""), context.options.stop_grace_s)
-    _act(context, held, "powering-off", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s))
+    act_in_step(
+        context, held, "powering-off", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s, check=held.check)
+    )
 
 
 def reboot(context: AgentContext, held: HeldLease) -> None:
     """Power off and on. Raises Fenced."""
-    _act(context, held, "rebooting_hard", lambda: context.driver.hard_reboot(held.guest))
+    act_in_step(context, held, "rebooting_hard", lambda: context.driver.hard_reboot(held.guest))
 
 
 def reboot_soft(context: AgentContext, held: HeldLease) -> None:
     """Ask the guest to power off, pull the plug when it does not in time, and power on, as Nova does. Raises Fenced."""
 
     def verb() -> GuestFacts:
-        context.driver.stop(held.guest.uuid, grace_s=context.options.soft_reboot_grace_s)
+        context.driver.stop(held.guest.uuid, grace_s=context.options.soft_reboot_grace_s, check=held.check)
+        held.check()
         return context.driver.start(held.guest)
 
-    _act(context, held, "rebooting", verb)
+    act_in_step(context, held, "rebooting", verb)
 
 
 def pause(context: AgentContext, held: HeldLease) -> None:
     """Let the guest stand still in memory. Raises Fenced."""
-    _act(context, held, "pausing", lambda: context.driver.pause(held.guest.uuid))
+    act_in_step(context, held, "pausing", lambda: context.driver.pause(held.guest.uuid))
 
 
 def unpause(context: AgentContext, held: HeldLease) -> None:
     """Let a paused guest run on. Raises Fenced."""
-    _act(context, held, "unpausing", lambda: context.driver.unpause(held.guest.uuid))
+    act_in_step(context, held, "unpausing", lambda: context.driver.unpause(held.guest.uuid))
 
 
 def suspend(context: AgentContext, held: HeldLease) -> None:
     """Save the guest's memory on the host's disk and power off. Raises Fenced."""
-    _act(context, held, "suspending", lambda: context.driver.suspend(held.guest.uuid))
+    act_in_step(context, held, "suspending", lambda: context.driver.suspend(held.guest.uuid))
 
 
 def resume(context: AgentContext, held: HeldLease) -> None:
     """Run on from the saved memory. Raises Fenced."""
-    _act(context, held, "resuming", lambda: context.driver.resume(held.guest))
+    act_in_step(context, held, "resuming", lambda: context.driver.resume(held.guest))
 
 
 def soft_delete(context: AgentContext, held: HeldLease) -> None:
     """Power off, and leave all that there is so that it can be restored. Raises Fenced."""
     grace_s = context.options.stop_grace_s
-    _act(context, held, "soft-deleting", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s))
+    act_in_step(
+        context, held, "soft-deleting", lambda: context.driver.stop(held.guest.uuid, grace_s=grace_s, check=held.check)
+    )
 
 
 def restore(context: AgentContext, held: HeldLease) -> None:
     """Power on what was soft-deleted. Raises Fenced."""
-    _act(context, held, "restoring", lambda: context.driver.start(held.guest))
+    act_in_step(context, held, "restoring", lambda: context.driver.start(held.guest))
 
 
-def _act(context: AgentContext, held: HeldLease, step: str, verb: Callable[[], GuestFacts]) -> None:
+def act_in_step(context: AgentContext, held: HeldLease, step: str, verb: Callable[[], GuestFacts]) -> None:
+    """Do it as this one step of the action, and tell how it ended. Raises Fenced."""
     steps = StepRecorder(context, held)
     try:
         with steps.step(step):
             facts = verb()
     except StepFailed as failed:
-        _report_failure(context, held, steps, failed)
+        report_failure(context, held, steps, failed)
         return
+    report_done(context, held, steps, facts)
+
+
+def report_done(context: AgentContext, held: HeldLease, steps: StepRecorder, facts: GuestFacts) -> None:
+    """Tell that the action is done, and what the guest is now. Raises Fenced."""
     context.changes.note(held.guest.uuid)
     steps.write(lambda ended: context.conductor.action_done(lease=held.lease, facts=facts, ended=ended))
-    log.info("instance %s: %s done, power state %s", held.guest.uuid, step, facts.power_state)
+    log.info("instance %s: %s done, power state %s", held.guest.uuid, held.order.kind, facts.power_state)
 
 
-def _report_failure(context: AgentContext, held: HeldLease, steps: StepRecorder, failed: StepFailed) -> None:
+def report_failure(context: AgentContext, held: HeldLease, steps: StepRecorder, failed: StepFailed) -> None:
+    """Tell that the action failed, at which step, and whether the guest is gone. Raises Fenced."""
     failure = failed.failure
     log.warning("instance %s: %s", held.guest.uuid, failed.message)
+    is_guest_gone = _is_gone(context, held.guest.uuid)
     steps.write(
         lambda ended: context.conductor.action_failed(
-            lease=held.lease, step=failure.step, message=failure.message, details=failure.details, ended=ended
+            lease=held.lease,
+            step=failure.step,
+            message=failure.message,
+            details=failure.details,
+            ended=ended,
+            failure_class=failure.failure_class,
+            is_guest_gone=is_guest_gone,
         )
     )
+
+
+def _is_gone(context: AgentContext, guest_uuid: str) -> bool:
+    """Whether the hypervisor says that it has no such guest; one that does not answer says nothing. Bringing it back is
+    work, and a host in safe mode takes none.
+    """
+    try:
+        return context.driver.facts(guest_uuid) is None
+    except DriverError:
+        return False
 
 
 def _grace_s(text: str, default_s: float) -> float:

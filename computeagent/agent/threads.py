@@ -20,19 +20,23 @@ class ThreadGroup:
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping
         self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        """Whoever waits for a thread finds it started."""
         self.died = threading.Event()
         self.cause = ""
 
     def start(self, name: str, body: Callable[[], None], *, may_end: bool = False) -> None:
         """Run `body` in a thread. `may_end`: returning (not failing) is no reason to end the process."""
         thread = threading.Thread(target=self._run, args=(name, body, may_end), name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        with self._lock:
+            self._threads.append(thread)
+            thread.start()
 
     def wait_for(self, prefix: str, *, seconds: float) -> bool:
         """Wait for the threads of this name to end; False when some did not in time."""
         end = time.monotonic() + seconds
-        mine = [thread for thread in list(self._threads) if thread.name.startswith(prefix)]
+        with self._lock:
+            mine = [thread for thread in self._threads if thread.name.startswith(prefix)]
         for thread in mine:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in mine)

@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from computeagent.agent.clock_skew import ClockWatch
 from computeagent.agent.context import AgentContext
 from computeagent.agent.host_metrics import HostMetrics
-from computeagent.agent.host_report import usage_of_host, with_usage
+from computeagent.agent.host_report import usage_of_host, with_accelerators, with_usage
 from computeagent.agent.orphans import Orphans
 from computeagent.agent.poll_wait import PollWait
 from computeagent.agent.versions import with_versions
@@ -16,12 +17,15 @@ from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestFacts, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
+from computeagent.protocol.work import HostWakeup, HostWakeupKind
 from controlplane.kernel.errors import Fenced, NotFound, Unavailable
 
 log = logging.getLogger(__name__)
 
 MAX_LOST_AT_ONCE = 3
 """Guests that vanish between two listings and are still believed to be gone."""
+MAX_NAMED = 5
+"""So many of them stand in the reason of safe mode."""
 
 
 class RegistrationState:
@@ -43,6 +47,12 @@ class RegistrationState:
             )
         if before is not None and before.forced_down and not registration.forced_down:
             log.info("this host is no longer forced down")
+
+    @property
+    def version(self) -> str | None:
+        """That of the control plane, as it said last; None before the first registration."""
+        with self._lock:
+            return None if self._registration is None else self._registration.version
 
     @property
     def registration(self) -> Registration:
@@ -69,7 +79,7 @@ class Upkeep:
     def register(self) -> None:
         """Report what this host is and has, how much of it is taken, how busy it is, and what runs on it."""
         context = self._context
-        report = self._with_measures(with_versions(context.reports.fresh()))
+        report = self._with_measures(with_accelerators(with_versions(context.reports.fresh())))
         with self._usage_lock:
             usage = self._usage()
             self._registration_state.set(
@@ -79,7 +89,9 @@ class Upkeep:
 
     def _with_measures(self, report: HostReport) -> HostReport:
         metrics: dict[str, object] = {**report.metrics, **self._metrics.measured()}
-        return replace(report, metrics=metrics, clock_skew=self._clock_watch.best())
+        reason = self._context.safe_mode.reason
+        report = self._context.volumes.in_report(self._context.networking.in_report(report))
+        return replace(report, metrics=metrics, clock_skew=self._clock_watch.best(), safe_mode=reason)
 
     def report_usage(self) -> None:
         """Tell how much is taken, if that is another amount than was told last."""
@@ -101,27 +113,45 @@ class Upkeep:
         here = {guest.uuid for guest in guests}
         placed = context.conductor.instances_on_host(host=context.host)
         context.tracker.rebuild(instance.guest for instance in placed)
+        self._judge(here, placed)
         orphans.report_and_remove(guests, [instance.uuid for instance in placed])
         self._report_missing([instance for instance in placed if instance.uuid not in here], checkpoint)
         self.register()
+
+    def contradicts(self, here: Collection[str], placed: Sequence[InstanceOnHost]) -> bool:
+        """At the start: whether safe mode of an earlier run goes on, for the listing is still what it was not believed
+        for. A listing that lost guests while no agent ran is believed: a host that was set up anew has none.
+        """
+        return bool(self._context.safe_mode.reason) and not self._judge(here, placed)
+
+    def _judge(self, here: Collection[str], placed: Sequence[InstanceOnHost]) -> bool:
+        """Whether the listing is believed. Where many guests are gone at once that nobody worked on, it is more likely
+        that it is wrong: safe mode begins, and ends with the first listing that has them again.
+        """
+        context = self._context
+        # Work that waits for the end of safe mode says nothing of where its guest is.
+        lost = sorted(one.uuid for one in _lost(placed, here, with_work=bool(context.safe_mode.reason)))
+        if len(lost) <= MAX_LOST_AT_ONCE:
+            context.safe_mode.leave("the hypervisor lists the guests again that it is to have")
+            return True
+        context.counts.add("listing_not_believed")
+        shown = ", ".join(lost[:MAX_NAMED]) + (", ..." if len(lost) > MAX_NAMED else "")
+        context.safe_mode.enter(
+            f"{len(lost)} of {len(placed)} guests are gone from the hypervisor's listing at once, which is not "
+            f"believed: {shown}."
+        )
+        return False
 
     def _report_missing(self, missing: list[InstanceOnHost], checkpoint: int) -> None:
         """Power states speak of guests that are there; one that vanished has to be named by its instance.
 
         What follows is that the guest is started again, so a listing alone is no evidence: the driver is asked for
-        each, and where many are gone at once, it is more likely that the listing is wrong, and nothing is said.
+        each.
         """
         context = self._context
-        lost = [one.uuid for one in missing if not one.has_open_work and one.power_state is not PowerState.NOSTATE]
-        if len(lost) > MAX_LOST_AT_ONCE:
-            context.counts.add("listing_not_believed")
-            log.error(
-                "%d guests are gone from the hypervisor's listing at once, which is not believed and not reported; "
-                "if they are gone, restart this agent to have them started again: %s",
-                len(lost),
-                ", ".join(sorted(lost)),
-            )
+        if context.safe_mode.reason:
             return
+        lost = [one.uuid for one in _lost(missing, ())]
         gone = [
             uuid for uuid in lost if self._is_gone(uuid) and context.instance_mutex.undisturbed_since(checkpoint, uuid)
         ]
@@ -151,23 +181,26 @@ class Upkeep:
             self.register()
 
     @property
-    def _is_forced_down(self) -> bool:
-        return self._registration_state.registration.forced_down
+    def _takes_no_work(self) -> bool:
+        return self._registration_state.registration.forced_down or bool(self._context.safe_mode.reason)
 
     def renew_leases(self) -> None:
         """Prolong every lease held; what is fenced stops at its next look."""
         for held in self._context.held_leases.all():
             if held.is_fenced:
                 continue
+            asked_at = self._context.clock()
             try:
                 self._context.conductor.renew(lease=held.lease)
             except Fenced as error:
                 held.fence()
                 if held in self._context.held_leases.all():  # else it has just ended
-                    log.warning("%s of %s is fenced: %s", held.order.kind, held.guest.uuid, error.message)
+                    log.warning("%s is fenced: %s", held.about, error.message)
+            else:
+                held.renewed(asked_at)
 
     def wait_for_wakeups(self) -> None:
-        """Wait for wake-ups, and pass them on. A host that is forced down takes no work."""
+        """Wait for wake-ups, and pass them on. A host that is forced down, or in safe mode, takes no work."""
         context = self._context
         began = context.clock()
         try:
@@ -177,13 +210,32 @@ class Upkeep:
             raise
         self._poll_wait.was_answered(context.clock() - began)
         for wakeup in wakeups:
-            if not self._is_forced_down:
+            if isinstance(wakeup, HostWakeup):
+                self._wake(wakeup.kind)
+            elif not self._takes_no_work:
                 context.inbox.put(wakeup)
+
+    def _wake(self, kind: HostWakeupKind) -> None:
+        context = self._context
+        {
+            HostWakeupKind.CONSOLES: context.consoles_wanted,
+            HostWakeupKind.NETWORKS: context.networking.changed,
+            HostWakeupKind.VOLUMES: context.volumes_wanted,
+        }[kind].set()
 
     def poll_for_work(self) -> None:
         """Ask for work that nobody holds: what a lost wake-up, a crash, or being forced down left behind."""
-        if self._is_forced_down:
+        if self._takes_no_work:
             return
         for wakeup in self._context.conductor.waiting_work(host=self._context.host):
             if self._context.inbox.put(wakeup):
                 self._context.counts.add("found")
+
+
+def _lost(placed: Sequence[InstanceOnHost], here: Collection[str], *, with_work: bool = False) -> list[InstanceOnHost]:
+    """Those that had a guest when it was last told of, on which nobody works, and that are not listed."""
+    return [
+        one
+        for one in placed
+        if one.uuid not in here and (with_work or not one.has_open_work) and one.power_state is not PowerState.NOSTATE
+    ]

@@ -9,15 +9,20 @@ from computeagent.protocol.work import WorkKind, WorkWakeup
 
 
 class WorkQueue(Enum):
-    """Builds are long and few at a time; nothing else waits behind them."""
+    """Builds, and copies of disks, are long and few at a time; nothing else waits behind them."""
 
     BUILDS = "builds"
     ACTIONS = "actions"
+    IMAGES = "images"
 
 
 def queue_of(kind: WorkKind) -> WorkQueue:
     """Which threads serve this kind of work."""
-    return WorkQueue.BUILDS if kind is WorkKind.BUILD else WorkQueue.ACTIONS
+    if kind in {WorkKind.BUILD, WorkKind.UNSHELVE}:
+        return WorkQueue.BUILDS
+    if kind in {WorkKind.SNAPSHOT, WorkKind.BACKUP, WorkKind.SHELVE}:
+        return WorkQueue.IMAGES
+    return WorkQueue.ACTIONS
 
 
 class Inbox:

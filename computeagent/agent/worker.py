@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 
 from computeagent.agent.context import AgentContext
 from computeagent.agent.dispatch import HANDLERS
@@ -24,6 +24,11 @@ TAKE_TRIES = 6
 RequestScope = Callable[[str], AbstractContextManager[object]]
 
 
+def no_scope(_request_id: str) -> AbstractContextManager[object]:
+    """No logging context around a piece of work."""
+    return nullcontext()
+
+
 class Worker:
     """Serves until the inbox closes. No failure of one item ends it: the work stays written down, to be found again."""
 
@@ -31,14 +36,22 @@ class Worker:
         self._context = context
         self._queue_name = queue_name
         self._request_scope = request_scope
+        self._began_at: float | None = None
+
+    def busy_s(self) -> float:
+        """For how many seconds it has been on the work of now; 0 while it waits for some."""
+        began_at = self._began_at
+        return 0.0 if began_at is None else self._context.clock() - began_at
 
     def run(self) -> None:
         """The thread's body."""
         while (item := self._context.inbox.next(self._queue_name)) is not None:
+            self._began_at = self._context.clock()
             if isinstance(item, HeldLease):
                 self._serve(item)
             else:
                 self._answer(item)
+            self._began_at = None
 
     def _answer(self, wakeup: WorkWakeup) -> None:
         order = self._take(wakeup)
@@ -50,6 +63,8 @@ class Worker:
     def _take(self, wakeup: WorkWakeup) -> WorkOrder | None:
         """By one token for all tries: what was taken by a try whose answer was lost is had by the next."""
         context, token = self._context, secrets.token_hex(8)
+        if context.safe_mode.reason:
+            return None  # it waits, and is asked for again
 
         def take() -> WorkOrder | None:
             return context.conductor.take(host=context.host, work_id=wakeup.work_id, owner=context.owner, token=token)

@@ -28,6 +28,9 @@ def agent_arguments_add(parser: ArgumentParser) -> None:
     parser.add_argument("--host-ip", default="127.0.0.1", help="Address of this host (default: 127.0.0.1).")
     parser.add_argument("--max-concurrent-builds", type=_positive, default=2, help="Builds at a time (default: 2).")
     parser.add_argument("--keep-orphans", action="store_true", help="Never remove guests that no instance explains.")
+    parser.add_argument(
+        "--trust-listing", action="store_true", help="Believe the hypervisor's list of guests: end safe mode."
+    )
     host_arguments_add(parser)
     door = parser.add_argument_group("control plane")
     url, token = os.environ.get("KILONOVA_URL", ""), os.environ.get("KILONOVA_ENROL_TOKEN", "")

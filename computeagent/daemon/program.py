@@ -5,42 +5,76 @@ import os
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from computeagent.agent.instance_lock import AgentAlreadyRunning
+from computeagent.agent.live_consoles import ConsoleDialer
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
 from computeagent.agent.ownership import HostRefused, host_name_require
 from computeagent.agent.retry import backoff_s
 from computeagent.conf import HostSettings
-from computeagent.daemon.host_settings import host_options
+from computeagent.daemon.host_settings import host_options, place_options, plug_maker, pools_of_host
 from computeagent.drivers.base import Driver, DriverError
 from computeagent.drivers.factory import driver_open
+from computeagent.networks.absent import NoPlug
+from computeagent.networks.base import HostPlug, NetworkError
+from computeagent.networks.memory import MemoryPlug
+from computeagent.networks.placed import PlacedPlug
+from computeagent.networks.places.names import PUBLIC
+from computeagent.networks.places.place import HypervisorPlace, OwnNamespace, place_of
 from computeagent.protocol.conductor import Conductor
 from computeagent.transport.address import ControlPlaneAddress
+from computeagent.transport.console_stream import console_dial
 from computeagent.transport.http_conductor import enrol, http_conductor
 from computeagent.transport.secret_file import SecretFile
+from computeagent.volumes.base import VolumeBackend
 from controlplane.kernel.errors import Forbidden, Invalid, Unavailable
 from controlplane.kernel.request_scope import request_id_scope
 
 log = logging.getLogger(__name__)
 ENROL_TRIES = 10
+SIMULATED = ("fake", "test")
 
 
 def agent_of_arguments(given: Namespace, settings: HostSettings, conductor: Conductor) -> Agent:
     """The agent that these options describe; `state` must be set. Raises Invalid."""
-    open_driver = driver_source(given, settings)
+    place, plug = host_networks(given, settings)
+    is_simulated = urlsplit(given.libvirt_uri).scheme in SIMULATED
+    pools = pools_of_host(vars(given), settings, given.state.absolute(), is_simulated=is_simulated)
+    open_driver = driver_source(given, settings, place, guest_directories=pools.directories)
     options = AgentOptions(
         max_concurrent_builds=given.max_concurrent_builds,
         reap_orphans=not given.keep_orphans,
+        trust_listing=given.trust_listing,
         counters_interval_s=settings.guest_counters_interval_s,
     )
-    return agent_make(given.host, given.state.absolute(), open_driver, options, conductor)
+    dial, state_dir = partial(console_dial, _address(given), SecretFile(given.state.absolute())), given.state.absolute()
+    return agent_make(
+        given.host,
+        state_dir,
+        open_driver,
+        options,
+        conductor,
+        plug=plug,
+        pools=pools.backends,
+        dial_console=dial,
+    )
 
 
 def agent_make(
-    host: str, state_dir: Path, open_driver: Callable[[], Driver], options: AgentOptions, conductor: Conductor
+    host: str,
+    state_dir: Path,
+    open_driver: Callable[[], Driver],
+    options: AgentOptions,
+    conductor: Conductor,
+    *,
+    plug: HostPlug | None = None,
+    pools: Mapping[str, VolumeBackend] | None = None,
+    dial_console: ConsoleDialer | None = None,
 ) -> Agent:
     """The agent of `host`, whose work is logged under the ids of the requests that it serves."""
     return Agent(
@@ -48,26 +82,66 @@ def agent_make(
         conductor=conductor,
         open_driver=open_driver,
         state_dir=state_dir,
+        plug=plug,
+        pools=pools,
         options=options,
         request_scope=request_id_scope,
+        dial_console=dial_console,
     )
 
 
-def driver_source(given: Namespace, settings: HostSettings) -> Callable[[], Driver]:
-    """Opens the driver when called; its files are apart from the agent's own. Raises Invalid."""
-    set_aside = host_options(vars(given), settings)
-    return lambda: driver_open(
-        given.libvirt_uri,
-        given.state.absolute() / "driver",
-        given.host,
-        vcpus=given.vcpus,
-        memory_mib=given.memory_mib,
-        disk_gib=given.disk_gib,
-        shared_dir=given.image_cache,
-        has_nat_network=given.nat_network,
-        host_ip=given.host_ip,
-        options=set_aside,
-    )
+def driver_source(
+    given: Namespace,
+    settings: HostSettings,
+    place: HypervisorPlace | None = None,
+    *,
+    guest_directories: tuple[Path, ...] = (),
+) -> Callable[[], Driver]:
+    """Opens the driver when called; its files are apart from the agent's own. `guest_directories` has more that guests
+    open. Raises Invalid.
+    """
+    set_aside = host_options(vars(given), settings, guest_directories=guest_directories)
+
+    def opened() -> Driver:
+        return driver_open(
+            given.libvirt_uri,
+            given.state.absolute() / "driver",
+            given.host,
+            vcpus=given.vcpus,
+            memory_mib=given.memory_mib,
+            disk_gib=given.disk_gib,
+            shared_dir=given.image_cache,
+            has_nat_network=given.nat_network,
+            host_ip=_host_ip(given.host_ip, place),
+            options=set_aside,
+            place=place,
+        )
+
+    return opened
+
+
+def host_networks(given: Namespace, settings: HostSettings) -> tuple[HypervisorPlace | None, HostPlug]:
+    """Where this hypervisor's networks are, None where it carries none, and what carries them. Raises Invalid."""
+    options, state_dir = place_options(vars(given), settings), given.state.absolute()
+    if options is None:
+        return None, NoPlug()
+    if urlsplit(given.libvirt_uri).scheme in SIMULATED:
+        return None, MemoryPlug(state_dir / "driver" / "networks.json", physical_networks=(PUBLIC,))
+    try:
+        place = place_of(given.libvirt_uri, given.host, options)
+    except NetworkError as error:
+        return None, NoPlug(str(error))
+    return place, PlacedPlug(place, plug_maker(vars(given), settings, state_dir))
+
+
+def _host_ip(given: str, place: HypervisorPlace | None) -> str:
+    """The address by which other hosts reach this one: that of its place, where it has one of its own."""
+    if not isinstance(place, OwnNamespace):
+        return given
+    try:
+        return place.ensure().underlay_address
+    except NetworkError as error:
+        raise DriverError(f"the networks of {place.host} have no place: {error}") from error
 
 
 def conductor_of_arguments(given: Namespace, pause: Callable[[float], object]) -> Conductor:

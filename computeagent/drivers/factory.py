@@ -9,6 +9,7 @@ from computeagent.drivers.fake_hardware import FakeSizes
 from computeagent.drivers.host_options import HostOptions
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.drivers.libvirt.host_profile import SizeOverrides
+from computeagent.networks.places.place import HypervisorPlace
 
 NO_OPTIONS = HostOptions()
 MAX_FAKE_PARTS = 64
@@ -27,10 +28,11 @@ def driver_open(
     has_nat_network: bool = False,
     host_ip: str = "127.0.0.1",
     options: HostOptions = NO_OPTIONS,
+    place: HypervisorPlace | None = None,
 ) -> Driver:
     """The opened driver of `uri`. Sizes given here are reported instead of the hypervisor's own;
     `shared_dir` is for the drivers of one machine to share base images and what they learnt of it; `options` are
-    what the operator sets aside of the machine.
+    what the operator sets aside of the machine, `place` is where a private hypervisor's networks are.
 
     `fake:///?latency_s=0.1&memory=1` is the in-memory driver; it keeps its guests in `state_dir` unless `memory=1`.
     `numa_cells`, `threads`, `gpus` and `nics` make its machine other than FakeSizes says.
@@ -53,6 +55,7 @@ def driver_open(
             has_nat_network=has_nat_network,
             host_ip=host_ip,
             options=options,
+            place=place,
         )
     driver.open()
     return driver
@@ -74,6 +77,7 @@ def _fake(uri: str, state_dir: Path, hostname: str, overrides: SizeOverrides, op
             numa_cells=_amount(uri, query, "numa_cells", sizes.numa_cells, minimum=0),
             threads=_amount(uri, query, "threads", sizes.threads, minimum=1),
             gpus=_amount(uri, query, "gpus", sizes.gpus, minimum=0),
+            vgpus=_amount(uri, query, "vgpus", sizes.vgpus, minimum=0),
             nics=_amount(uri, query, "nics", sizes.nics, minimum=0),
         ),
         latency_s=latency_s,

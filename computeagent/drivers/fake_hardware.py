@@ -27,6 +27,7 @@ class FakeSizes:
     threads: int = 2
     gpus: int = 2
     nics: int = 1
+    vgpus: int = 0
 
 
 def fake_cells(sizes: FakeSizes) -> MachineCells:

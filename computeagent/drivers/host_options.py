@@ -5,6 +5,8 @@ Source: Nova's options [compute]cpu_dedicated_set and cpu_shared_set, reserved_h
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.device_spec import DeviceSpec
@@ -12,7 +14,15 @@ from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
 
 _UNITS_KIB = {"": 1, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3}
+_TYPE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _SIZE = re.compile(r"(\d{1,12})\s*([kmgt]?)i?b?", re.IGNORECASE)
+
+
+class DriveFormat(StrEnum):
+    """Nova's option config_drive_format. A FAT file system is for guests that can do nothing with a disc."""
+
+    ISO9660 = "iso9660"
+    VFAT = "vfat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,9 @@ class ReservedPages:
 class HostOptions:
     """Without a CPU set every CPU is offered shared, and to be pinned to as well, as Nova's default is.
 
-    `device_specs` empty: guests get no PCI device. `unused_images_s`: after so many seconds without a use base images
-    go; 0: never.
+    `device_specs` empty: guests get no PCI device; `mdev_types` empty: no virtual GPU. `unused_images_s`: after so many
+    seconds without a use base images go; 0: never. `guest_directories`: where files are that guests open, beside the
+    driver's own.
     """
 
     cpu_dedicated_set: frozenset[int] = frozenset()
@@ -37,6 +48,9 @@ class HostOptions:
     reserved_pages: tuple[ReservedPages, ...] = ()
     device_specs: tuple[DeviceSpec, ...] = ()
     unused_images_s: float = 86400.0
+    mdev_types: tuple[str, ...] = ()
+    config_drive_format: DriveFormat = DriveFormat.ISO9660
+    guest_directories: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         both = self.cpu_dedicated_set & self.cpu_shared_set
@@ -77,6 +91,15 @@ def reserved_pages_parse(text: str) -> ReservedPages:
     if not size_kib:
         raise Invalid(f"{text[:80]!r}: a page has at least 1 KiB")
     return ReservedPages(int(pairs["node"]), size_kib, int(pairs["count"]))
+
+
+def mdev_types_parse(text: str) -> tuple[str, ...]:
+    """Names of types separated by commas, as Nova's [devices]enabled_mdev_types. Raises Invalid."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    wrong = next((name for name in names if _TYPE.fullmatch(name) is None), None)
+    if wrong is not None:
+        raise Invalid(f"{wrong[:80]!r} is no type of mediated devices, such as nvidia-35", field="mdev_types")
+    return names
 
 
 def _present(wanted: frozenset[int], online: frozenset[int], kind: str) -> frozenset[int]:

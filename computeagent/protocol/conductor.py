@@ -14,10 +14,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from computeagent.protocol.consoles import ConsoleOrder
+from computeagent.protocol.guest_config import FirstBoot
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestReturn, InstanceOnHost
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
-from computeagent.protocol.steps import BuildFailure, StepEnd
-from computeagent.protocol.work import AgentLease, WorkOrder, WorkWakeup
+from computeagent.protocol.images import CachedImage, CacheState, WantedImage
+from computeagent.protocol.metadata import GuestDocuments
+from computeagent.protocol.networks import HostNetworks, NetworksApplied
+from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
+from computeagent.protocol.uploads import UploadPlace
+from computeagent.protocol.volume_work import VolumeOrder
+from computeagent.protocol.volumes import VolumeFacts, VolumesOnHost
+from computeagent.protocol.work import AgentLease, Wakeup, WorkOrder, WorkWakeup
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Conductor(Protocol):
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """How much is taken now; between two registrations, and nothing else of a report. No node, no effect."""
 
-    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
+    def wakeups(self, *, host: str, timeout_s: float) -> list[Wakeup]:
         """Wait up to `timeout_s` for wake-ups of this host; empty when none came."""
 
     def waiting_work(self, *, host: str) -> list[WorkWakeup]:
@@ -75,8 +83,34 @@ class Conductor(Protocol):
     def group_check(self, *, lease: AgentLease) -> GroupVerdict:
         """Late server group check: may this instance be on this host?"""
 
-    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
-        """The bytes of the image of this work's instance, from `offset` on. Raises NotFound, Fenced."""
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0, image_id: str = "") -> Iterator[bytes]:
+        """The bytes of the image of this work's instance, from `offset` on; with `image_id` those of its kernel or
+        initial RAM disk, or of the image or backup that a volume is made of. Raises NotFound, Fenced.
+        """
+
+    def first_boot(self, *, lease: AgentLease) -> FirstBoot:
+        """What the config drive of this work's instance says besides the order. Raises Fenced, and Invalid where
+        somebody who must have a word to say does not answer.
+        """
+
+    def upload_begin(self, *, lease: AgentLease, size_bytes: int, sha256: str) -> UploadPlace:
+        """Begin to send the image or backup that this work makes, or go on with it: what was sent of the same bytes is
+        there.
+
+        Raises Invalid when the image is gone or is not taken, QuotaExceeded, Fenced.
+        """
+
+    def upload_piece(self, *, lease: AgentLease, offset: int, data: bytes) -> int:
+        """One piece; answers where the next begins. A piece may be sent again. Raises Invalid, Fenced."""
+
+    def upload_end(self, *, lease: AgentLease) -> None:
+        """All pieces are there: they are read back and compared, and the image can be used. Asked again, it is done.
+
+        Raises Invalid when they are not what was announced: the upload begins anew. Raises Fenced.
+        """
+
+    def step_progress(self, *, lease: AgentLease, step: str, done_bytes: int, total_bytes: int) -> None:
+        """How far this step is, which was begun by `record_steps`; told every few seconds at most. Raises Fenced."""
 
     def build_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """The guest runs: ACTIVE, launched_at, addresses. Raises Fenced."""
@@ -84,13 +118,29 @@ class Conductor(Protocol):
     def build_failed(self, *, lease: AgentLease, failure: BuildFailure, ended: Sequence[StepEnd] = ()) -> None:
         """The build failed and the host released everything: next alternate, or ERROR. Raises Fenced."""
 
+    def screenshot_done(self, *, lease: AgentLease, png: bytes, error: str = "") -> None:
+        """The picture of a guest's screen, a PNG of at most a MiB; or the error for operators why there is none."""
+
     def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """Start, stop or reboot is done and this is the power state now. Raises Fenced."""
 
     def action_failed(
-        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self,
+        *,
+        lease: AgentLease,
+        step: str,
+        message: str,
+        details: str = "",
+        ended: Sequence[StepEnd] = (),
+        failure_class: FailureClass = FailureClass.HOST,
+        is_guest_gone: bool = False,
     ) -> None:
-        """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced."""
+        """The action failed; the instance keeps what it had, or goes to ERROR. Raises Fenced.
+
+        Of class USER, the message is told to the owner: it speaks of the guest or image, and of nothing of the host.
+        `is_guest_gone`: the hypervisor says that it has no guest of this instance; a host that is to run one is asked
+        to bring it back.
+        """
 
     def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
         """Nothing of the guest is left on the host: allocations, mappings and rows may go. Raises Fenced."""
@@ -106,6 +156,50 @@ class Conductor(Protocol):
 
         A control plane of the release before has no such verb: it answers NotFound.
         """
+
+    def guest_documents(self, *, host: str, known: dict[str, str]) -> GuestDocuments:
+        """What this host lacks to answer its guests' metadata service; `known`: the digests of what it has, by guest.
+
+        Asked whenever something may have changed, until the answer is complete. A control plane of the release before
+        has no such verb: it answers NotFound.
+        """
+
+    def guest_password(self, *, host: str, instance_uuid: str, password: str) -> None:
+        """What a guest told of its own password; told again it is one. Raises NotFound for a guest that is not here,
+        Conflict where another one is kept, Invalid.
+        """
+
+    def images_cached(self, *, host: str, images: Sequence[CachedImage]) -> None:
+        """All base images that this host has, each time all of them."""
+
+    def images_wanted(self, *, host: str) -> list[WantedImage]:
+        """What this host was asked to have in its cache and has not told the end of. Asked now and then."""
+
+    def wanted_image_chunks(self, *, host: str, image_id: str, offset: int = 0) -> Iterator[bytes]:
+        """The bytes of such an image, from `offset` on. Raises NotFound for an image that is not wanted here."""
+
+    def image_cache_progress(
+        self, *, host: str, image_id: str, state: CacheState, done_bytes: int, message: str = ""
+    ) -> None:
+        """How far this host is with such an image, and how it ended. Raises NotFound as above."""
+
+    def networks_wanted(self, *, host: str, known_revision: int = -1) -> HostNetworks | None:
+        """All that this host is to have of networks; None while it is what it was at `known_revision`.
+
+        A control plane of the release before has no such verb: it answers NotFound.
+        """
+
+    def consoles_wanted(self, *, host: str) -> list[ConsoleOrder]:
+        """Sessions of consoles that wait for this host: for each it opens a WebSocket at `CONSOLE_PATH`.
+
+        A control plane of the release before has no such verb: it answers NotFound.
+        """
+
+    def networks_applied(self, *, host: str, applied: NetworksApplied) -> None:
+        """How far this host is with its networks. What was told of a later revision stays."""
+
+    def console_failed(self, *, host: str, session_id: str, message: str) -> None:
+        """This host cannot open one; the message is for operators."""
 
     def console_outputs(self, *, host: str, outputs: dict[str, str]) -> None:
         """The end of the serial logs that changed since last sent, by instance uuid. The API serves it from rows."""
@@ -127,3 +221,38 @@ class Conductor(Protocol):
 
     def guests_returned(self, *, host: str, returns: Sequence[GuestReturn]) -> None:
         """After a start: which guests that should run were not running, and what became of them."""
+
+    def volume_work(self, *, host: str) -> list[str]:
+        """Ids of all work on volumes of this host that nobody holds a valid lease on. Asked now and then, and when a
+        wake-up says so. A control plane of the release before has none of these verbs: it answers NotFound.
+        """
+
+    def volume_take(self, *, host: str, work_id: str, owner: str, token: str) -> VolumeOrder | None:
+        """As `take`. Its lease is renewed and given back as any other."""
+
+    def volume_progress(self, *, lease: AgentLease, done_bytes: int, total_bytes: int) -> None:
+        """How far it is; told every few seconds at most, and prolongs the lease. Raises Fenced."""
+
+    def volume_done(self, *, lease: AgentLease, facts: VolumeFacts) -> None:
+        """It is done, and this is what came of it. Raises Fenced."""
+
+    def volume_failed(self, *, lease: AgentLease, message: str, failure_class: FailureClass) -> None:
+        """It could not be done, and nothing half-made is left. Of class USER, the message is told to the owner, as in
+        `action_failed`. Raises Fenced.
+        """
+
+    def volume_made(self, *, lease: AgentLease, volume_id: str, facts: VolumeFacts) -> None:
+        """The build of an instance made a volume that it is to have; told again it is one. Raises Fenced."""
+
+    def volume_key(self, *, host: str, volume_id: str) -> str:
+        """The passphrase of an encrypted volume that an instance here has, or that work of this host is about. It is
+        in no log. Raises NotFound for any other.
+        """
+
+    def volumes_present(
+        self, *, host: str, pools: Sequence[VolumesOnHost], not_removed_because: str = ""
+    ) -> list[VolumesOnHost]:
+        """All that these pools have, each time all of it. The answer: what no row explains, and may be removed now.
+
+        `not_removed_because` says why this agent removes nothing, if so. A pool that cannot be read is left out.
+        """

@@ -2,17 +2,48 @@
 
 from dataclasses import dataclass, field
 
+from computeagent.protocol.guest_config import NO_FIRST_BOOT, DirectBoot, FirstBoot, GuestConfig
+from computeagent.protocol.networks import FixedAddress, NetworkBackendKind, SubnetSpec
 from computeagent.protocol.pci import GivenDevice
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import CpuTopology, GuestTopology
+from computeagent.protocol.volumes import GuestVolume, LocalDisk
 
 
 @dataclass(frozen=True, slots=True)
 class PortSpec:
-    """A network interface of the guest; `network` is the hypervisor's own network name."""
+    """A network interface of the guest. `kind` HYPERVISOR: `network` is the hypervisor's own network name. Other kinds
+    have the port's `id`, the network's id as `network`, and a tap that the host plugs.
+
+    `vnic_type` other than normal: the guest gets a device of its host, the one of `pci_devices` with this request id.
+    `subnets` and `addresses` are for the guest's config drive and for what the control plane shows. `tap` and
+    `has_offloads` are no part of an order: who plugs the port says what interface of the host it is joined to.
+    """
 
     mac: str
     network: str
+    id: str = ""
+    kind: NetworkBackendKind = NetworkBackendKind.HYPERVISOR
+    network_name: str = ""
+    mtu: int = 0
+    tag: str = ""
+    vnic_type: str = "normal"
+    pci_request_id: str = ""
+    addresses: tuple[FixedAddress, ...] = ()
+    subnets: tuple[SubnetSpec, ...] = ()
+    tap: str = ""
+    has_offloads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RescueImage:
+    """The image from which a guest in rescue boots. Its properties say how the rescue disk is attached."""
+
+    id: str
+    checksum: str
+    size_bytes: int
+    disk_format: str
+    properties: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +52,10 @@ class GuestSpec:
 
     `numa_topology` is the guest as it was placed: host cells, pinned CPUs, page sizes. `realtime_vcpus` is a CPU list.
     `fault` says why flavor and image contradict: nothing can be built. `launch_index` is the guest's place in the batch
-    that it was asked for with.
+    that it was asked for with. `has_default_network`: without ports it gets a card in the hypervisor's own default
+    network. `first_boot` is no part of an order: who makes a config drive asks for it. `rescue`: it
+    is in rescue, and boots from this image with its own disks beside. Without `has_local_root` it boots from one of its
+    `volumes`. `local_disks`: its ephemeral and swap disks where they were named one by one; None: one of each size.
     """
 
     uuid: str
@@ -44,22 +78,40 @@ class GuestSpec:
     public_key: str = ""
     availability_zone: str = ""
     ports: tuple[PortSpec, ...] = ()
+    has_default_network: bool = True
     numa_topology: GuestTopology | None = None
     pci_devices: tuple[GivenDevice, ...] = ()
     cpu_topology: CpuTopology | None = None
     realtime_vcpus: str = ""
     has_locked_memory: bool = False
+    vgpus: int = 0
     fault: str = ""
     launch_index: int = 0
+    config: GuestConfig = field(default_factory=GuestConfig)
+    first_boot: FirstBoot = NO_FIRST_BOOT
+    direct_boot: DirectBoot | None = None
+    rescue: RescueImage | None = None
+    volumes: tuple[GuestVolume, ...] = ()
+    has_local_root: bool = True
+    local_disks: tuple[LocalDisk, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GuestFacts:
-    """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host."""
+    """What is known of a guest once it runs. `vnc_socket` is the path of a UNIX socket on its host.
+
+    `reason` is a `StateReason` and `details` what is known beside it, both empty where somebody brought it into its
+    state. `watchdog_fired`: how often its watchdog did, since the agent began to count. `volumes`: which ones it really
+    has while it is on, by id; None where nobody looked.
+    """
 
     power_state: PowerState
     addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
     vnc_socket: str = ""
+    reason: str = ""
+    details: str = ""
+    watchdog_fired: int = 0
+    volumes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from computeagent.protocol.pci import PciDeviceRecord
 from computeagent.protocol.topology import HostTopology
+from computeagent.protocol.volumes import PoolReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,12 @@ class HostReport:
     """What a hypervisor is and has, as its driver sees it.
 
     `vcpus` counts the CPUs that floating vCPUs share, `dedicated_vcpus` those set aside to be pinned to.
+    `vgpus` counts the virtual GPUs of its cards, in use or free; None: it is not meant to have any.
     `numa_topology` has the cells without usage, None for a host that reports none. `pci_devices` are those that guests
     may have. `cpu_info` and `stats` are JSON objects of the driver's own choice, `metrics` numbers by name, measured on
-    the host just before. `clock_skew` is None while it was not measured.
+    the host just before. `clock_skew` is None while it was not measured. `safe_mode`: why nothing is destroyed or
+    started there now; empty when it is. `networks_lack`: what this host lacks to carry networks that it was meant to
+    carry, in a sentence; empty where it lacks nothing. `pools` are those in which its guests may have volumes.
     """
 
     hypervisor_hostname: str
@@ -60,8 +64,12 @@ class HostReport:
     numa_topology: HostTopology | None = None
     pci_devices: tuple[PciDeviceRecord, ...] = ()
     dedicated_vcpus: int = 0
+    vgpus: int | None = None
     versions: HostVersions = field(default_factory=HostVersions)
     clock_skew: ClockSkew | None = None
+    safe_mode: str = ""
+    networks_lack: str = ""
+    pools: tuple[PoolReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ each release that changes anything, and a side talks to those one version away.
 import hashlib
 import inspect
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -18,17 +18,31 @@ from typing import Any
 import msgspec
 
 from computeagent.protocol.conductor import Conductor
-from computeagent.protocol.work import WorkWakeup
+from computeagent.protocol.work import HostWakeup, Wakeup, WorkWakeup
 from controlplane.kernel.errors import Invalid
 
 PROTOCOL_VERSION = 1
 PREFIX = "/agent/v1/"
 VERSION_HEADER = "Kilonova-Agent-Protocol"
 AGENT_HEADER = "Kilonova-Agent-Id"
-STREAMED = frozenset({"image_chunks"})
+STREAMED = frozenset({"image_chunks", "wanted_image_chunks"})
 """Verbs whose answer is bytes, not JSON."""
+CARRYING = {"upload_piece": "data"}
+"""Verbs whose request carries bytes after the JSON of the other arguments and a line feed, and the argument that they
+are.
+"""
 
-_encoder = msgspec.json.Encoder()
+NUL, REPLACEMENT = b"\\u0000", b"\\ufffd"
+
+
+def _as_text(value: object) -> str:
+    """A text of a class of its own, as phrases of refusals are, which the encoder takes for no text."""
+    if isinstance(value, str):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} is no part of the protocol")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_as_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +55,24 @@ class Verb:
     is_leased: bool
     is_list_of_wakeups: bool = False
 
+    def body_of(self, arguments: Mapping[str, Any]) -> bytes:
+        """The body of a request with these arguments."""
+        carried = CARRYING.get(self.name)
+        if carried is None:
+            return encode(arguments)
+        others = {name: value for name, value in arguments.items() if name != carried}
+        return b"\n".join((encode(others), arguments[carried]))
+
     def arguments_of(self, body: bytes) -> dict[str, Any]:
         """The arguments that a body holds. Raises Invalid, which names the field."""
+        carried = CARRYING.get(self.name)
+        if carried is not None:
+            head, _, data = body.partition(b"\n")  # JSON of ours has no line feed
+            return {**self._decoded(head), carried: data}
+        # What guests and hypervisors say may hold NUL, which PostgreSQL stores in no text.
+        return self._decoded(body.replace(NUL, REPLACEMENT))
+
+    def _decoded(self, body: bytes) -> dict[str, Any]:
         try:
             request = self.request.decode(body or b"{}")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -55,7 +85,7 @@ class Verb:
             return None
         try:
             if self.is_list_of_wakeups:
-                return _known_wakeups(body)
+                return _known_wakeups(self.answer.decode(body))
             return self.answer.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise Invalid(f"The answer of {self.name} cannot be read: {error}") from error
@@ -78,23 +108,27 @@ def _verb(name: str) -> Verb:
     hints = typing.get_type_hints(function)
     fields: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name == "self":
+        if parameter.name in {"self", CARRYING.get(name)}:
             continue
         hint = hints[parameter.name]
         has_default = parameter.default is not inspect.Parameter.empty
         fields.append((parameter.name, hint, parameter.default) if has_default else (parameter.name, hint))
     request = msgspec.defstruct(f"{name}_request", fields, frozen=True, kw_only=True)
-    answer = None if name in STREAMED else msgspec.json.Decoder(hints["return"])
-    is_wakeups = hints["return"] == list[WorkWakeup]
+    is_wakeups = hints["return"] in (list[Wakeup], list[WorkWakeup])
+    answer_type = list[msgspec.Raw] if is_wakeups else hints["return"]
+    answer = None if name in STREAMED else msgspec.json.Decoder(answer_type)
     return Verb(name, msgspec.json.Decoder(request), answer, "lease" in hints, is_wakeups)
 
 
-def _known_wakeups(body: bytes) -> list[WorkWakeup]:
-    """A control plane of a newer release may ring for kinds of work that this agent does not know: they are left."""
-    known = []
-    for raw in msgspec.json.decode(body, type=list[msgspec.Raw]):
+def _known_wakeups(sent: Sequence[msgspec.Raw]) -> list[Wakeup]:
+    """A control plane of a newer release may ring for what this agent does not know: that is left."""
+    known: list[Wakeup] = []
+    for raw in sent:
         with suppress(msgspec.ValidationError):
             known.append(msgspec.json.decode(raw, type=WorkWakeup))
+            continue
+        with suppress(msgspec.ValidationError):
+            known.append(msgspec.json.decode(raw, type=HostWakeup))
     return known
 
 

@@ -22,6 +22,20 @@ class WorkKind(StrEnum):
     RESUME = "resume"
     SOFT_DELETE = "soft_delete"
     RESTORE = "restore"
+    SNAPSHOT = "snapshot"
+    BACKUP = "backup"
+    SHELVE = "shelve"
+    SHELVE_OFFLOAD = "shelve_offload"
+    UNSHELVE = "unshelve"
+    REBUILD = "rebuild"
+    RESCUE = "rescue"
+    UNRESCUE = "unrescue"
+    CHANGE_PASSWORD = "change_password"  # noqa: S105 - the name of the work
+    SCREENSHOT = "screenshot"
+    ATTACH_INTERFACE = "attach_interface"
+    DETACH_INTERFACE = "detach_interface"
+    ATTACH_VOLUME = "attach_volume"
+    DETACH_VOLUME = "detach_volume"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +46,32 @@ class WorkWakeup:
     work_id: str
 
 
+class HostWakeupKind(StrEnum):
+    """What a wake-up may be about that is no work."""
+
+    NETWORKS = "networks"
+    CONSOLES = "consoles"
+    VOLUMES = "volumes"
+
+
+@dataclass(frozen=True, slots=True)
+class HostWakeup:
+    """A wake-up: ask for what this host is to have of networks, which consoles wait for it, or which work on volumes.
+    May be late, lost or doubled as well.
+    """
+
+    kind: HostWakeupKind = HostWakeupKind.NETWORKS
+
+
+Wakeup = WorkWakeup | HostWakeup
+
+
 @dataclass(frozen=True, slots=True)
 class WorkContext:
     """What the control plane wrote on a lease so that no later write has to look it up. Agents hand it back unread.
 
-    `kind` and `instance_uuid` are compared with the work's row by every write. `number` counts the hosts that were
+    `kind` and `instance_uuid` are compared with the work's row by every write; of work on a volume, the latter is its
+    subject: a volume, snapshot or backup. `number` counts the hosts that were
     tried for the instance, `action_id` is the row that steps are written under (0: none is open). `seal` proves to a
     door that it wrote all this, for this host and attempt.
     """
@@ -47,6 +82,8 @@ class WorkContext:
     number: int = 1
     action_id: int = 0
     has_devices: bool = False
+    has_first_boot: bool = False
+    has_block_devices: bool = False
     seal: str = ""
 
 

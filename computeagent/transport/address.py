@@ -48,10 +48,11 @@ class ControlPlaneAddress:
             "cert_file": self.cert_file or None,
             "key_file": self.key_file or None,
         }
-        proxy = self._proxy()
+        proxy = self.proxy()
         return urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
 
-    def _proxy(self) -> str:
+    def proxy(self) -> str:
+        """The URL of the proxy on the way; empty without one."""
         parts = urlsplit(self.url)
         if proxy_bypass(parts.netloc):
             return ""

@@ -97,7 +97,7 @@ class HttpConductor:
     def _call(self, verb: Verb, **arguments: Any) -> Any:
         # A long poll is answered when its time is over at the latest.
         wait_s = float(arguments.get("timeout_s", 0.0))
-        return verb.answer_of(self.ask(verb, encode(arguments), wait_s=wait_s).data)
+        return verb.answer_of(self.ask(verb, verb.body_of(arguments), wait_s=wait_s).data)
 
     def _stream(self, verb: Verb, *, offset: int = 0, **arguments: Any) -> Iterator[bytes]:
         """The bytes, begun again where they were cut. Errors of the verb itself come at once, as with others."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from django import forms
 
-from controlplane.kernel.errors import InvalidFields, KilonovaError
+from controlplane.infra.reader_texts import refusal_reasons
+from controlplane.kernel.errors import KilonovaError
 
 
 def errors_add(form: forms.Form, error: KilonovaError, names: Mapping[str, str]) -> None:
@@ -22,5 +23,5 @@ def errors_add(form: forms.Form, error: KilonovaError, names: Mapping[str, str])
 
 
 def reasons_by_field(error: KilonovaError) -> dict[str, list[str]]:
-    """Every reason of a refusal; the field is empty where none is named."""
-    return error.errors if isinstance(error, InvalidFields) else {error.field or "": [error.message]}
+    """Every reason of a refusal, in the reader's language; the field is empty where none is named."""
+    return refusal_reasons(error)

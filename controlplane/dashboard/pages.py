@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
+from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
 from controlplane.identity.api.callers import caller_of
@@ -19,6 +20,8 @@ from controlplane.identity.selectors import projects_of_user
 from controlplane.infra.api.errors import status_of
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.texts import gettext_noop
+from scheduling.fleet.selectors.liveness import hosts_silent
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, Caller, P], HttpResponseBase]
@@ -65,25 +68,31 @@ def _to_login(request: HttpRequest) -> HttpResponse:
 
 
 HEADINGS = {
-    403: "This is not open to you",
-    404: "There is no such thing",
-    409: "That is not possible now",
-    429: "Too much at once",
-    503: "Not available now",
+    403: gettext_noop("This is not open to you"),
+    404: gettext_noop("Not found"),
+    409: gettext_noop("That is not possible now"),
+    429: gettext_noop("Too much at once"),
+    503: gettext_noop("Not available now"),
 }
 
 
 def refusal_page(request: HttpRequest, error: KilonovaError) -> HttpResponse:
     """A refusal as a page, with the status an API call would get."""
     status = status_of(error)
-    heading = HEADINGS.get(status, "That is not possible")
+    heading = HEADINGS.get(status, gettext_noop("That is not possible"))
     context = {"error": error, "heading": heading, "request_id": current_request_id()}
     return _own(render(request, "dashboard/refusal.html", context, status=status))
 
 
 def show(request: HttpRequest, caller: Caller, template: str, section: str, **context: Any) -> HttpResponse:
     """Render a page in the frame, or one of its live parts."""
-    context |= {"caller": caller, "section": section, "projects": projects_of_user(user=request.user)}
+    context |= {
+        "caller": caller,
+        "section": section,
+        "projects": projects_of_user(user=request.user),
+        # Asked once a page, and only where the page shows a status.
+        "silent_hosts": SimpleLazyObject(hosts_silent),
+    }
     return _own(render(request, template, context))
 
 

@@ -2,23 +2,54 @@
 
 from django.urls import path
 
-from controlplane.dashboard import favicon
+from controlplane.dashboard import favicon, script_texts
+from controlplane.dashboard.aggregates import views as aggregate
+from controlplane.dashboard.api_calls import views as api_calls
+from controlplane.dashboard.audit_log import views as audit_log
+from controlplane.dashboard.bulk_jobs import views as bulk_jobs
 from controlplane.dashboard.capacity import views as capacity
+from controlplane.dashboard.catalog import flavors, keypairs, server_groups
 from controlplane.dashboard.decisions import views as decisions
 from controlplane.dashboard.drift import views as drift
 from controlplane.dashboard.events import views as events
-from controlplane.dashboard.hosts import enrolment, removal
+from controlplane.dashboard.hosts import aggregate_images, aggregates, enrolment, fleet_map, host_room, removal
 from controlplane.dashboard.hosts import versions as host_versions
 from controlplane.dashboard.hosts import views as hosts
-from controlplane.dashboard.instances import edit
+from controlplane.dashboard.identity import (
+    access_rules,
+    account,
+    credentials,
+    projects,
+    second_factor,
+    user_groups,
+    users,
+)
+from controlplane.dashboard.images import act_views as image_acts
+from controlplane.dashboard.images import views as images
+from controlplane.dashboard.instances import act_views, again_views, create_views, edit, rescue_views
+from controlplane.dashboard.instances import console_views as consoles
 from controlplane.dashboard.instances import views as instances
+from controlplane.dashboard.instances import watching_views as watching
+from controlplane.dashboard.lists import saved_views
+from controlplane.dashboard.networks import floating_ips, networks, reachability, routers, security_groups, tags
 from controlplane.dashboard.overview import views as overview
 from controlplane.dashboard.policies import edit_views as policy_edit
 from controlplane.dashboard.policies import views as policies
 from controlplane.dashboard.providers import views as providers
+from controlplane.dashboard.search import views as search
+from controlplane.dashboard.session import oidc, second_step
 from controlplane.dashboard.session import views as session
+from controlplane.dashboard.settings_page import views as settings_page
 from controlplane.dashboard.simulate import views as simulate
+from controlplane.dashboard.volumes import acts as volume_acts
+from controlplane.dashboard.volumes import backups as volume_backups
+from controlplane.dashboard.volumes import pools as storage_pools
+from controlplane.dashboard.volumes import snapshots as volume_snapshots
+from controlplane.dashboard.volumes import types as volume_types
+from controlplane.dashboard.volumes import volumes
+from controlplane.dashboard.volumes.of_instance import instance_volume_add
 from controlplane.dashboard.watching import health, metrics
+from controlplane.dashboard.webhooks import views as webhooks
 from controlplane.dashboard.work import views as work
 
 urlpatterns = [
@@ -26,29 +57,209 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("favicon.ico", favicon.favicon, name="favicon"),
     path("metrics", metrics.metrics, name="metrics"),
+    path("jsi18n/<slug:language>/", script_texts.script_texts, name="script-texts"),
     path("login/", session.SignIn.as_view(), name="login"),
+    path("login/code/", second_step.login_code, name="login-code"),
+    path("login/set-up/", second_step.login_set_up, name="login-set-up"),
+    path("login/oidc/", oidc.oidc_login, name="login-oidc"),
+    path("login/oidc/callback/", oidc.oidc_callback, name="login-oidc-callback"),
     path("logout/", session.sign_out, name="logout"),
     path("project/", session.project_switch, name="project-switch"),
     path("theme/", session.theme_switch, name="theme-switch"),
+    path("language/", session.language_switch, name="language-switch"),
+    path("keyboard/switch/", session.keyboard_switch, name="keyboard-switch"),
+    path("keyboard/", search.keyboard_page, name="keyboard"),
+    path("search/", search.search_page, name="search"),
+    path("as-curl/", api_calls.form_as_curl, name="form-as-curl"),
+    path("menu/counts/", search.menu_counts_part, name="menu-counts"),
     path("events/", events.events, name="events"),
     path("", overview.overview, name="overview"),
     path("instances/", instances.instance_list, name="instances"),
-    path("instances/create/", instances.instance_create, name="instance-create"),
+    path("instances/create/", create_views.instance_create, name="instance-create"),
+    path("instances/create/answer/", create_views.instance_create_answer, name="instance-create-answer"),
     path("instances/<uuid:instance_id>/", instances.instance_detail, name="instance"),
-    path("instances/<uuid:instance_id>/act/", instances.instance_act_view, name="instance-act"),
+    path("instances/<uuid:instance_id>/act/", act_views.instance_act_view, name="instance-act"),
+    path("instances/<uuid:instance_id>/act/<slug:action>/", act_views.instance_act_form, name="instance-act-form"),
     path("instances/<uuid:instance_id>/edit/", edit.instance_edit, name="instance-edit"),
-    path("instances/<uuid:instance_id>/again/", instances.instance_again_view, name="instance-again"),
-    path("instances/<uuid:instance_id>/reset/", instances.instance_reset_view, name="instance-reset"),
-    path("instances/<uuid:instance_id>/delete/", instances.instance_delete_view, name="instance-delete"),
+    path("instances/<uuid:instance_id>/again/", again_views.instance_again_view, name="instance-again"),
+    path("instances/<uuid:instance_id>/next/", again_views.instance_next_view, name="instance-next"),
+    path("instances/<uuid:instance_id>/rebuild/", rescue_views.instance_rebuild_view, name="instance-rebuild"),
+    path("instances/<uuid:instance_id>/rescue/", rescue_views.instance_rescue_view, name="instance-rescue"),
+    path("instances/<uuid:instance_id>/reset/", act_views.instance_reset_view, name="instance-reset"),
+    path("instances/<uuid:instance_id>/delete/", act_views.instance_delete_view, name="instance-delete"),
     path("instances/<uuid:instance_id>/console/", instances.instance_console, name="instance-console"),
+    path(
+        "instances/<uuid:instance_id>/console/download/",
+        watching.instance_console_download,
+        name="instance-console-log",
+    ),
+    path(
+        "instances/<uuid:instance_id>/console/sessions/",
+        consoles.instance_console_session,
+        name="instance-console-session",
+    ),
+    path(
+        "instances/<uuid:instance_id>/console/vnc/",
+        consoles.instance_console_live,
+        {"kind": "vnc"},
+        name="instance-console-vnc",
+    ),
+    path(
+        "instances/<uuid:instance_id>/console/serial/",
+        consoles.instance_console_live,
+        {"kind": "serial"},
+        name="instance-console-serial",
+    ),
+    path("consoles/", consoles.console_sessions, name="console-sessions"),
+    path("consoles/stream/", consoles.console_stream, name="console-stream"),
+    path("consoles/<uuid:session_id>/end/", consoles.console_session_over, name="console-session-end"),
+    path("consoles/vnc/", consoles.console_open, {"kind": "vnc"}, name="console-open-vnc"),
+    path("consoles/serial/", consoles.console_open, {"kind": "serial"}, name="console-open-serial"),
+    path("instances/<uuid:instance_id>/screenshot/", watching.instance_screenshot, name="instance-screenshot"),
+    path("instances/<uuid:instance_id>/screenshot/image/", watching.instance_screenshot_image, name="instance-screen"),
+    path("instances/<uuid:instance_id>/diagnostics/", watching.instance_diagnostics_page, name="instance-diagnostics"),
     path("instances/<uuid:instance_id>/counters/", instances.instance_usage, name="instance-usage"),
+    path("images/", images.image_list, name="images"),
+    path("images/new/", images.image_new, name="image-new"),
+    path("images/catalogue/", images.image_catalogue, name="images-well-known"),
+    path("images/catalogue/copy/", image_acts.image_copy_view, name="image-well-known-copy"),
+    path("images/property/", images.property_hint, name="image-property"),
+    path("images/<uuid:image_id>/", images.image_detail, name="image"),
+    path("images/<uuid:image_id>/edit/", images.image_edit, name="image-edit"),
+    path("images/<uuid:image_id>/act/", image_acts.image_act_view, name="image-act"),
+    path("images/<uuid:image_id>/delete/", image_acts.image_delete_view, name="image-delete"),
+    path("flavors/", flavors.flavor_list, name="flavors"),
+    path("flavors/new/", flavors.flavor_new, name="flavor-new"),
+    path("flavors/spec/", flavors.spec_hint, name="flavor-spec"),
+    path("flavors/<uuid:flavor_id>/", flavors.flavor_detail, name="flavor"),
+    path("flavors/<uuid:flavor_id>/room/", flavors.flavor_room, name="flavor-room"),
+    path("flavors/<uuid:flavor_id>/access/", flavors.flavor_access_view, name="flavor-access"),
+    path("flavors/<uuid:flavor_id>/edit/", flavors.flavor_edit, name="flavor-edit"),
+    path("flavors/<uuid:flavor_id>/delete/", flavors.flavor_delete_view, name="flavor-delete"),
+    path("keypairs/", keypairs.keypair_list, name="keypairs"),
+    path("keypairs/new/", keypairs.keypair_new, name="keypair-new"),
+    path("keypairs/delete/", keypairs.keypair_delete_view, name="keypair-delete"),
+    path("server-groups/", server_groups.server_group_list, name="server-groups"),
+    path("server-groups/new/", server_groups.server_group_new, name="server-group-new"),
+    path("server-groups/<uuid:group_id>/", server_groups.server_group_detail, name="server-group"),
+    path("server-groups/<uuid:group_id>/delete/", server_groups.server_group_delete_view, name="server-group-delete"),
+    path("networks/", networks.network_list, name="networks"),
+    path("networks/new/", networks.network_new, name="network-new"),
+    path("networks/<uuid:network_id>/", networks.network_detail, name="network"),
+    path("networks/<uuid:network_id>/edit/", networks.network_edit, name="network-edit"),
+    path("networks/<uuid:network_id>/delete/", networks.network_delete_view, name="network-delete"),
+    path("networks/<uuid:network_id>/subnets/new/", networks.subnet_new, name="subnet-new"),
+    path("subnets/<uuid:subnet_id>/tags/", tags.subnet_tags, name="subnet-tags"),
+    path("ports/<uuid:port_id>/tags/", tags.port_tags, name="port-tags"),
+    path("floating-ips/<uuid:floating_ip_id>/tags/", tags.floating_ip_tags, name="floating-ip-tags"),
+    path("subnets/<uuid:subnet_id>/delete/", networks.subnet_delete_view, name="subnet-delete"),
+    path("routers/", routers.router_list, name="routers"),
+    path("routers/new/", routers.router_new, name="router-new"),
+    path("routers/<uuid:router_id>/", routers.router_detail, name="router"),
+    path("routers/<uuid:router_id>/edit/", routers.router_edit, name="router-edit"),
+    path("routers/<uuid:router_id>/delete/", routers.router_delete_view, name="router-delete"),
+    path("routers/<uuid:router_id>/legs/", routers.router_leg_add, name="router-leg-add"),
+    path("routers/<uuid:router_id>/legs/<uuid:port_id>/delete/", routers.router_leg_remove, name="router-leg-remove"),
+    path("floating-ips/", floating_ips.floating_ip_list, name="floating-ips"),
+    path("floating-ips/new/", floating_ips.floating_ip_new, name="floating-ip-new"),
+    path("floating-ips/<uuid:floating_ip_id>/point/", floating_ips.floating_ip_point, name="floating-ip-point"),
+    path("floating-ips/<uuid:floating_ip_id>/unpoint/", floating_ips.floating_ip_unpoint, name="floating-ip-unpoint"),
+    path("floating-ips/<uuid:floating_ip_id>/delete/", floating_ips.floating_ip_release, name="floating-ip-delete"),
+    path("reachability/", reachability.reachability_page, name="reachability"),
+    path("security-groups/", security_groups.security_group_list, name="security-groups"),
+    path("security-groups/new/", security_groups.security_group_new, name="security-group-new"),
+    path("security-groups/<uuid:group_id>/", security_groups.security_group_detail, name="security-group"),
+    path("security-groups/<uuid:group_id>/edit/", security_groups.security_group_edit, name="security-group-edit"),
+    path("security-groups/<uuid:group_id>/rules/", security_groups.security_group_rule_add, name="security-rule-add"),
+    path(
+        "security-groups/<uuid:group_id>/delete/",
+        security_groups.security_group_delete_view,
+        name="security-group-delete",
+    ),
+    path(
+        "security-rules/<uuid:rule_id>/delete/",
+        security_groups.security_group_rule_remove,
+        name="security-rule-delete",
+    ),
+    path("projects/", projects.project_list_view, name="projects"),
+    path("projects/new/", projects.project_new, name="project-new"),
+    path("projects/<uuid:project_id>/", projects.project_detail, name="project"),
+    path("projects/<uuid:project_id>/edit/", projects.project_edit, name="project-edit"),
+    path("users/", users.user_list, name="users"),
+    path("users/new/", users.user_new, name="user-new"),
+    path("users/roles/", users.role_change, name="role-change"),
+    path("users/<uuid:user_id>/", users.user_detail, name="user"),
+    path("users/<uuid:user_id>/system-roles/", user_groups.system_role_change, name="system-role-change"),
+    path("user-groups/", user_groups.user_group_list, name="user-groups"),
+    path("user-groups/new/", user_groups.user_group_new, name="user-group-new"),
+    path("user-groups/<uuid:user_group_id>/", user_groups.user_group_detail, name="user-group"),
+    path("user-groups/<uuid:user_group_id>/edit/", user_groups.user_group_edit, name="user-group-edit"),
+    path("user-groups/<uuid:user_group_id>/delete/", user_groups.user_group_delete, name="user-group-delete"),
+    path("user-groups/<uuid:user_group_id>/members/", user_groups.user_group_member_change, name="user-group-members"),
+    path("user-groups/<uuid:user_group_id>/roles/", user_groups.user_group_role_change, name="user-group-roles"),
+    path("users/<uuid:user_id>/edit/", users.user_edit, name="user-edit"),
+    path("users/<uuid:user_id>/revoke/", users.user_token_revoke, name="user-token-revoke"),
+    path("users/<uuid:user_id>/second-factor/", users.user_second_factor_remove, name="user-second-factor"),
+    path("account/", account.account_page, name="account"),
+    path("account/time-zone/", account.account_time_zone, name="account-time-zone"),
+    path("account/clouds.yaml", account.account_clouds_yaml, name="account-clouds-yaml"),
+    path("account/password/", account.account_password, name="account-password"),
+    path("account/tokens/", account.account_token_new, name="account-token-new"),
+    path("account/tokens/revoke/", account.account_token_revoke, name="account-token-revoke"),
+    path("account/application-credentials/", credentials.credentials_page, name="account-credentials"),
+    path("account/application-credentials/delete/", credentials.credential_delete, name="account-credential-delete"),
+    path("account/second-factor/", second_factor.second_factor_page, name="account-second-factor"),
+    path("instances/<uuid:instance_id>/volumes/", instance_volume_add, name="instance-volume-add"),
+    path("volumes/", volumes.volume_list, name="volumes"),
+    path("volumes/new/", volumes.volume_new, name="volume-new"),
+    path("volumes/take/", volume_acts.volume_take_view, name="volume-take"),
+    path("volumes/<uuid:volume_id>/", volumes.volume_detail, name="volume"),
+    path("volumes/<uuid:volume_id>/edit/", volumes.volume_edit, name="volume-edit"),
+    path("volumes/<uuid:volume_id>/attach/", volume_acts.volume_attach_view, name="volume-attach"),
+    path("volumes/<uuid:volume_id>/detach/", volume_acts.volume_detach_view, name="volume-detach"),
+    path("volumes/<uuid:volume_id>/extend/", volume_acts.volume_extend_view, name="volume-extend"),
+    path("volumes/<uuid:volume_id>/snapshot/", volume_acts.volume_snapshot_view, name="volume-snapshot"),
+    path("volumes/<uuid:volume_id>/revert/", volume_acts.volume_revert_view, name="volume-revert"),
+    path("volumes/<uuid:volume_id>/retype/", volume_acts.volume_retype_view, name="volume-retype"),
+    path("volumes/<uuid:volume_id>/upload-image/", volume_acts.volume_upload_view, name="volume-upload-image"),
+    path("volumes/<uuid:volume_id>/transfer/", volume_acts.volume_transfer_view, name="volume-transfer"),
+    path("volumes/<uuid:volume_id>/transfer/end/", volume_acts.volume_transfer_end_view, name="volume-transfer-end"),
+    path("volumes/<uuid:volume_id>/delete/", volume_acts.volume_delete_view, name="volume-delete"),
+    path("volume-snapshots/", volume_snapshots.snapshot_list, name="volume-snapshots"),
+    path(
+        "volume-snapshots/<uuid:snapshot_id>/delete/",
+        volume_acts.snapshot_delete_view,
+        name="volume-snapshot-delete",
+    ),
+    path("volumes/<uuid:volume_id>/backup/", volume_backups.backup_new, name="volume-backup-new"),
+    path("volume-backups/", volume_backups.backup_list, name="volume-backups"),
+    path("volume-backups/<uuid:backup_id>/delete/", volume_backups.backup_delete_view, name="volume-backup-delete"),
+    path("volume-types/", volume_types.volume_type_list, name="volume-types"),
+    path("volume-types/new/", volume_types.volume_type_new, name="volume-type-new"),
+    path("volume-types/<uuid:type_id>/edit/", volume_types.volume_type_edit, name="volume-type-edit"),
+    path("volume-types/<uuid:type_id>/delete/", volume_types.volume_type_delete_view, name="volume-type-delete"),
+    path("storage-pools/", storage_pools.pool_list, name="storage-pools"),
+    path("storage-pools/<uuid:pool_id>/", storage_pools.pool_detail, name="storage-pool"),
+    path("views/", saved_views.saved_view_list, name="saved-views"),
+    path("views/new/", saved_views.saved_view_new, name="saved-view-new"),
+    path("views/<uuid:view_id>/", saved_views.saved_view_edit, name="saved-view"),
     path("hosts/", hosts.host_list, name="hosts"),
+    path("hosts/map/", fleet_map.fleet_map_page, name="fleet-map-page"),
     path("hosts/versions/", host_versions.host_versions, name="host-versions"),
     path("hosts/add/", enrolment.host_add, name="host-add"),
+    path("hosts/add/arrival/", enrolment.host_arrival, name="host-arrival"),
     path("hosts/<str:host>/", hosts.host_detail, name="host"),
+    path("hosts/<str:host>/room/", host_room.host_room_part, name="host-room-part"),
     path("hosts/<str:host>/remove/", removal.host_remove_view, name="host-remove"),
     path("hosts/<str:host>/revoke/", enrolment.host_revoke, name="host-revoke"),
     path("hosts/<str:host>/act/", hosts.host_act, name="host-act"),
+    path("aggregates/", aggregates.aggregate_list, name="aggregates"),
+    path("aggregates/new/", aggregate.aggregate_new, name="aggregate-new"),
+    path("aggregates/key/", aggregate.metadata_hint, name="aggregate-key"),
+    path("aggregates/<uuid:aggregate_id>/", aggregate.aggregate_detail, name="aggregate"),
+    path("aggregates/<uuid:aggregate_id>/edit/", aggregate.aggregate_edit, name="aggregate-edit"),
+    path("aggregates/<uuid:aggregate_id>/delete/", aggregate.aggregate_delete_view, name="aggregate-delete"),
+    path("aggregates/<uuid:aggregate_id>/images/", aggregate_images.aggregate_images, name="aggregate-images"),
     path("providers/", providers.provider_list, name="providers"),
     path("providers/<uuid:provider_uuid>/", providers.provider_detail, name="provider"),
     path("work/", work.work_list, name="work"),
@@ -57,6 +268,21 @@ urlpatterns = [
     path("drift/check/", drift.drift_check_view, name="drift-check"),
     path("drift/heal/", drift.drift_heal_view, name="drift-heal"),
     path("heals/", drift.heal_list, name="heals"),
+    path("bulk-jobs/", bulk_jobs.bulk_job_list, name="bulk-jobs"),
+    path("bulk-jobs/new/", bulk_jobs.bulk_job_new, name="bulk-job-new"),
+    path("bulk-jobs/<uuid:job_id>/", bulk_jobs.bulk_job_detail, name="bulk-job"),
+    path("bulk-jobs/<uuid:job_id>/act/", bulk_jobs.bulk_job_act, name="bulk-job-act"),
+    path("webhooks/", webhooks.webhook_list, name="webhooks"),
+    path("webhooks/new/", webhooks.webhook_new, name="webhook-new"),
+    path("webhooks/<uuid:webhook_id>/", webhooks.webhook_detail, name="webhook"),
+    path("webhooks/<uuid:webhook_id>/edit/", webhooks.webhook_edit, name="webhook-edit"),
+    path("webhooks/<uuid:webhook_id>/delete/", webhooks.webhook_delete_view, name="webhook-delete"),
+    path("webhooks/<uuid:webhook_id>/test/", webhooks.webhook_test_view, name="webhook-try"),
+    path("webhooks/deliveries/<uuid:delivery_id>/", webhooks.delivery_detail, name="delivery-log"),
+    path("webhooks/deliveries/<uuid:delivery_id>/resend/", webhooks.delivery_resend_view, name="delivery-send-again"),
+    path("access-rules/", access_rules.access_rules_page, name="access-rules"),
+    path("settings/", settings_page.settings_list, name="settings"),
+    path("audit-log/", audit_log.audit_log_list, name="audit-log"),
     path("decisions/", decisions.decision_list_view, name="decisions"),
     path("decisions/<uuid:decision_id>/", decisions.decision_detail, name="decision"),
     path("decisions/<uuid:decision_id>/replay/", decisions.decision_replay_view, name="decision-replay"),
@@ -70,5 +296,6 @@ urlpatterns = [
     path("policies/<uuid:policy_id>/", policies.policy_detail, name="policy"),
     path("policies/<uuid:policy_id>/edit/", policy_edit.policy_edit, name="policy-edit"),
     path("policies/<uuid:policy_id>/act/", policy_edit.policy_act, name="policy-act"),
+    path("policies/<uuid:policy_id>/batch/", policies.policy_batch_view, name="policy-batch"),
     path("policies/<uuid:policy_id>/preview/", policies.policy_preview_view, name="policy-preview"),
 ]

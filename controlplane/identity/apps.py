@@ -12,8 +12,18 @@ class IdentityConfig(AppConfig):
     verbose_name = "Users and projects"
 
     def ready(self) -> None:
-        """Register our ways to log in with the OpenAPI schema, and the check of the proxies."""
-        import controlplane.identity.api.openapi  # noqa: F401, PLC0415
-        from controlplane.identity.checks import check_proxies_for_deploy  # noqa: PLC0415
+        """Load the table of access rules, and register what follows changes, the periodic tasks and the checks."""
+        from controlplane.identity.access_rules_file import access_rules_load  # noqa: PLC0415
+        from controlplane.identity.checks import check_plain_lines_for_deploy, check_proxies_for_deploy  # noqa: PLC0415
+        from controlplane.identity.jobs import periodic_tasks_register  # noqa: PLC0415
+        from controlplane.identity.services.application_credentials import (  # noqa: PLC0415
+            application_credentials_follow_roles,
+        )
+        from controlplane.identity.session_entries import session_entries_follow  # noqa: PLC0415
 
+        access_rules_load()
+        session_entries_follow()
+        application_credentials_follow_roles()
+        periodic_tasks_register()
         checks.register(check_proxies_for_deploy, "identity", deploy=True)
+        checks.register(check_plain_lines_for_deploy, "identity", deploy=True)

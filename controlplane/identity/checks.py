@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Warning  # noqa: A004 - Django's name for it
 
-from controlplane.identity.conf import identity_options
+from controlplane.identity.conf import identity_options, ldap_options, oidc_options
 
 
 def check_proxies_for_deploy(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -23,3 +23,15 @@ def check_proxies_for_deploy(app_configs: Sequence[Any] | None, **kwargs: Any) -
             id="identity.W001",
         )
     ]
+
+
+def check_plain_lines_for_deploy(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Passwords and people go to the directory and the provider: over lines that nobody reads."""
+    found: list[CheckMessage] = []
+    if any(url.startswith("ldap://") for url in ldap_options().ldap_url) and not ldap_options().ldap_start_tls:
+        text = "LDAP_URL has a server without TLS and LDAP_START_TLS is no: passwords go over the network readable."
+        found.append(Warning(text, hint="Set LDAP_START_TLS=yes, or use ldaps://.", id="identity.W002"))
+    if oidc_options().oidc_issuer.startswith("http://"):
+        text = "OIDC_ISSUER is not https: whoever is on the way decides who logs in here."
+        found.append(Warning(text, hint="Use a provider that speaks HTTPS.", id="identity.W003"))
+    return found

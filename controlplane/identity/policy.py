@@ -1,5 +1,22 @@
 """The policy, at the address that other apps import it from."""
 
-from controlplane.identity.domain.policy import POLICY, UnknownActionError, allows, min_role, require
+from controlplane.identity.domain.access_rules import DEFAULT_RULES, AccessRule
+from controlplane.identity.domain.policy import (
+    UnknownActionError,
+    allows,
+    min_role,
+    require,
+    rule_of,
+    rules_in_force,
+)
 
-__all__ = ["POLICY", "UnknownActionError", "allows", "min_role", "require"]
+__all__ = [
+    "DEFAULT_RULES",
+    "AccessRule",
+    "UnknownActionError",
+    "allows",
+    "min_role",
+    "require",
+    "rule_of",
+    "rules_in_force",
+]

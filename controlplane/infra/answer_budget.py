@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from controlplane.kernel.errors import Throttled
+from controlplane.kernel.texts import phrase as _
 
 T = TypeVar("T")
 WINDOW_S = 60.0
@@ -47,13 +48,19 @@ class AnswerBudget:
         with self._lock:
             self._forget(now)
             if key in self._busy:
-                raise Throttled("Another answer is being worked out for this project. Ask again in a moment.", wait_s=1)
+                raise Throttled(
+                    _("Another answer is being worked out for this project. Ask again in a moment."), wait_s=1
+                )
             spent = self._spent.get(key, deque())
-            if sum(seconds for _, seconds in spent) >= seconds_a_minute:
+            if sum(seconds for _rest, seconds in spent) >= seconds_a_minute:
                 wait_s = max(1, round(spent[0][0] + WINDOW_S - now))
                 raise Throttled(
-                    f"This project has used its {seconds_a_minute:g} s of answers for this minute. "
-                    f"Ask again in {wait_s} s.",
+                    _(
+                        "This project has used its {seconds_a_minute:g} s of answers for this minute. Ask "
+                        "again in {wait_s} s.",
+                        seconds_a_minute=seconds_a_minute,
+                        wait_s=wait_s,
+                    ),
                     wait_s=wait_s,
                 )
             self._busy.add(key)

@@ -14,6 +14,8 @@ class InfraConfig(AppConfig):
     verbose_name = "Infrastructure"
 
     def ready(self) -> None:
-        """Let a drill strike at commits and steps where its environment asks for that."""
+        """Register the lookup `among`. Let a drill strike at commits and steps where its environment asks for that."""
+        from controlplane.infra import among  # noqa: F401, PLC0415 - registers itself, on fields that apps have first
+
         if is_on():
             kill_points.install()

@@ -1,4 +1,4 @@
-"""The one way from `settings.KILONOVA` to the options of an app, and the settings of `/metrics` and of streams.
+"""The one way from `settings.KILONOVA` to the options of an app, and the settings of `/metrics`, of streams and pages.
 
 `settings.KILONOVA` maps the environment name of every setting to its value (controlplane.settings fills it). Code reads
 it through the function of its app's `conf.py` alone. A test that needs another value replaces the mapping as a whole:
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from django.conf import settings
 
 from controlplane.kernel.settings import networks_problem, options_from, setting
+from controlplane.kernel.texts import phrase as _
+from controlplane.kernel.time_zones import UTC_NAME, time_zone_problem
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -57,17 +59,20 @@ class MetricsOptions:
 
     metrics_token: str = setting(
         "",
-        f"Who sends it (Authorization: Bearer ...) may read /metrics; at least {MIN_TOKEN_CHARS} characters. "
-        "Empty: nobody may by a token.",
+        _(
+            "Who sends it (Authorization: Bearer ...) may read /metrics; at least {characters} characters. "
+            "Empty: nobody may by a token.",
+            characters=MIN_TOKEN_CHARS,
+        ),
         problem=_token_problem,
     )
     metrics_allow: tuple[str, ...] = setting(
         (),
-        "Addresses and networks (127.0.0.1, 10.0.0.0/8) that may read /metrics without a token.",
+        _("Addresses and networks (127.0.0.1, 10.0.0.0/8) that may read /metrics without a token."),
         problem=networks_problem,
     )
-    metrics_window_s: float = setting(300.0, "Seconds back that /metrics counts what ended.", min_value=1)
-    metrics_cache_s: float = setting(2.0, "Seconds for which a web process answers /metrics with what it has.")
+    metrics_window_s: float = setting(300.0, _("Seconds back that /metrics counts what ended."), min_value=1)
+    metrics_cache_s: float = setting(2.0, _("Seconds for which a web process answers /metrics with what it has."))
 
 
 def metrics_options() -> MetricsOptions:
@@ -79,13 +84,53 @@ def metrics_options() -> MetricsOptions:
 class StreamOptions:
     """How many pages a web process tells of changes. Those that find no place look by themselves."""
 
-    streams_max: int = setting(2000, "Open pages that one web process tells of changes (server-sent events); 0: none.")
-    streams_check_s: float = setting(
-        25.0, "Seconds between two looks whether a page's owner is still logged in, with the same rights.", min_value=1
+    streams_max: int = setting(
+        2000, _("Open pages that one web process tells of changes (server-sent events); 0: none.")
     )
-    streams_per_user: int = setting(20, "Open pages of one user that one web process tells of changes.", min_value=1)
+    streams_check_s: float = setting(
+        25.0,
+        _("Seconds between two looks whether a page's owner is still logged in, with the same rights."),
+        min_value=1,
+    )
+    streams_per_user: int = setting(20, _("Open pages of one user that one web process tells of changes."), min_value=1)
 
 
 def stream_options() -> StreamOptions:
     """The options as settings have them now."""
     return options_now(StreamOptions)
+
+
+MAX_NAME_CHARS = 60
+
+
+def _name_problem(name: str) -> str:
+    if len(name) > MAX_NAME_CHARS or not name.isprintable():
+        return f"must have at most {MAX_NAME_CHARS} characters, all of them printable"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """What pages say of the installation."""
+
+    installation_name: str = setting(
+        "",
+        _(
+            "What this installation is called: in the title and the header of every page, and on the log-in "
+            "page, so that nobody takes one for another. Empty: only Kilonova."
+        ),
+        problem=_name_problem,
+    )
+    display_time_zone: str = setting(
+        UTC_NAME,
+        _(
+            "The time zone of pages for whoever chose none and before the log-in, by its IANA name (Europe/Berlin). "
+            "Programs are always answered in UTC."
+        ),
+        problem=time_zone_problem,
+    )
+
+
+def page_options() -> PageOptions:
+    """The options as settings have them now."""
+    return options_now(PageOptions)

@@ -90,21 +90,40 @@ def _is_transient(error: OperationalError) -> bool:
     return code in {SERIALIZATION_FAILURE, DEADLOCK_DETECTED} or "database is locked" in str(error)
 
 
-def rows_run(template: str, rows: Sequence[Row], *, tail: str = "", has_result: bool = True) -> list[Row]:
-    """Run one statement for a list of rows, CHUNK at a time, and return what it returns.
+def rows_run(
+    template: str, rows: Sequence[Row], *, types: Sequence[str], tail: str = "", has_result: bool = True
+) -> list[Row]:
+    """Run one statement for a list of rows and return what it returns.
 
-    It serves where the ORM would need a statement for each row, or cannot join an UPDATE with values. PostgreSQL and
-    SQLite (3.35 and later) read the same text. `{rows}` in it becomes `(%s, ...), (%s, ...)`; `tail` is SQL that ends
-    each row.
+    It serves where the ORM would need a statement for each row, or cannot join an UPDATE with values. `{rows}` in it
+    becomes a query of the rows in their order; `tail` is SQL that ends each row. On PostgreSQL they are read from one
+    array for each column, of these `types`, which takes half the time of a list of VALUES. SQLite (3.35 and later)
+    reads such lists, CHUNK rows at a time.
     """
+    if connection.vendor == "postgresql":
+        arrays = ", ".join(f"%s::{each}[]" for each in types)
+        columns = zip(*rows, strict=True)
+        values = [_array(column, kind) for column, kind in zip(columns, types, strict=True)] if rows else []
+        runs = [(f"SELECT *{tail} FROM unnest({arrays})", values)] if rows else []  # noqa: S608 - types are constants
+    else:
+        one = "(" + ", ".join(["%s"] * len(types)) + tail + ")"
+        runs = [
+            ("VALUES " + ", ".join([one] * len(chunk)), [_plain(value) for row in chunk for value in row])
+            for chunk in chunks(rows)
+        ]
     found: list[Row] = []
     with connection.cursor() as cursor:
-        for chunk in chunks(rows):
-            one = "(" + ", ".join(["%s"] * len(chunk[0])) + tail + ")"
-            text = template.format(rows=", ".join([one] * len(chunk)))
-            cursor.execute(text, [_plain(value) for row in chunk for value in row])
+        for text, parameters in runs:
+            cursor.execute(template.format(rows=text), parameters)
             found += cursor.fetchall() if has_result else []
     return found
+
+
+def _array(column: Sequence[Any], kind: str) -> list[Any] | str:
+    """The column as a parameter. Numbers and uuids, never NULL here, need no quotes: as text they are cheaper."""
+    if kind in ("bigint", "uuid"):
+        return "{" + ",".join(map(str, column)) + "}"
+    return [str(value) if isinstance(value, UUID) else value for value in column]
 
 
 def in_run(template: str, values: Collection[int] | Collection[str], *, has_result: bool = True) -> list[Row]:

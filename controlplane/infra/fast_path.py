@@ -30,4 +30,7 @@ class FastPathMiddleware:
         if view is None:
             return self.get_response(request)
         request.get_host()  # raises for a host name that is not ours, as CommonMiddleware does for pages
-        return view(request)
+        response = view(request)
+        if not response.streaming and not response.has_header("Content-Length"):
+            response.headers["Content-Length"] = str(len(response.content))
+        return response

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 
 MAX_CPU = 65535
 """No machine and no guest has more; a larger range is a slip, and would be held in memory CPU by CPU."""
@@ -60,7 +61,15 @@ def _range(part: str, text: str, field: str | None) -> range:
     start, end = ends[0], ends[-1]
     if start is None or end is None or start > end:
         named = f"{field}: " if field else ""
-        raise Invalid(f"{named}{part[:40]!r} in {text[:80]!r} is no CPU number or range such as 0-3", field=field)
+        raise Invalid(
+            _(
+                "{named}{part!r} in {text!r} is no CPU number or range such as 0-3",
+                named=named,
+                part=part[:40],
+                text=text[:80],
+            ),
+            field=field,
+        )
     return range(start, end + 1)
 
 

@@ -2,16 +2,21 @@
 
 import re
 
-_NUMBER = re.compile("([0-9]+)")
+WIDTH = 20
+"""Digits up to which numbers are filled with zeros; longer ones are compared by length and then by their digits."""
+_NUMBER = re.compile("[0-9]+")
 
 
-def natural_key(name: str) -> tuple[list[str | tuple[int, str]], str]:
-    """The key to sort by: text and numbers in turn, whatever the case of letters; equal ones by their very text.
+def natural_key(name: str) -> tuple[str, str]:
+    """The key to sort by: small letters, each number filled up with zeros; equal ones by their very text.
 
-    A number is compared by its length and then its digits, so that a name of many digits costs no large integer.
+    `controlplane.infra.natural_order` has the same key in SQL, so that what memory sorts and what the database sorts
+    stand in one order.
     """
-    parts: list[str | tuple[int, str]] = list(_NUMBER.split(name.lower()))
-    for at in range(1, len(parts), 2):
-        digits = str(parts[at]).lstrip("0")
-        parts[at] = (len(digits), digits)
-    return parts, name
+    return _NUMBER.sub(_filled, name.lower()), name
+
+
+def _filled(number: re.Match[str]) -> str:
+    digits = number[0].lstrip("0")
+    # A longer number sorts behind all others: ":" is the character behind "9".
+    return digits.zfill(WIDTH) if len(digits) <= WIDTH else f":{len(digits):06}{digits}"

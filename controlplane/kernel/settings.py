@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from controlplane.kernel.booleans import is_boolean, is_true
+from controlplane.kernel.texts import phrase as _
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -45,17 +46,17 @@ class Setting:
     def kind(self) -> str:
         """What a value must be, as pages and errors say it."""
         if self.choices:
-            return "one of " + ", ".join(self.choices)
+            return _("one of {choices}", choices=", ".join(self.choices))
         match self.default:
             case bool():
-                return "yes or no"
+                return _("yes or no")
             case tuple():
-                return "words separated by commas"
+                return _("words separated by commas")
             case int() | float():
-                noun = "a whole number" if isinstance(self.default, int) else "a number"
-                return f"{noun} {_bounds(self.min_value, self.max_value)}"
+                noun = _("a whole number") if isinstance(self.default, int) else _("a number")
+                return _("{noun} {bounds}", noun=noun, bounds=_bounds(self.min_value, self.max_value))
             case _:
-                return "text"
+                return _("text")
 
     @property
     def default_text(self) -> str:
@@ -107,7 +108,11 @@ class Setting:
 
 
 def _bounds(min_value: float, max_value: float | None) -> str:
-    return f">= {min_value:g}" if max_value is None else f"from {min_value:g} to {max_value:g}"
+    return (
+        f">= {min_value:g}"
+        if max_value is None
+        else _("from {min_value:g} to {max_value:g}", min_value=min_value, max_value=max_value)
+    )
 
 
 def setting(

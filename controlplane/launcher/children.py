@@ -41,11 +41,17 @@ def child_specs(options: UpOptions, hypervisors: list[Hypervisor], env: Mapping[
 
 def agent_command(hypervisor: Hypervisor, port: int) -> tuple[str, ...]:
     """The agent of one hypervisor, as on any other machine: it knows an address, and has a secret of its own."""
-    arguments = (
+    arguments: tuple[str, ...] = (
         sys.executable, "-m", "computeagent", "--control-plane", f"http://127.0.0.1:{port}",
         "--host", hypervisor.host, "--libvirt-uri", hypervisor.uri,
         "--state", str(hypervisor.state_dir), "--image-cache", str(hypervisor.image_cache),
     )  # fmt: skip
+    if hypervisor.network_directory is not None:
+        arguments += ("--network-directory", str(hypervisor.network_directory))
+    elif hypervisor.uri.startswith("qemu:"):
+        arguments += ("--network-backend", "none")
+    for pool in hypervisor.pools:
+        arguments += ("--volume-pool", pool)
     share = hypervisor.share
     if share is None:
         return arguments

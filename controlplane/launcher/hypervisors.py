@@ -5,16 +5,19 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from computeagent.drivers.libvirt.private.daemon import is_private, private_daemon_impossible
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
 from computeagent.protocol.wire import secret_digest
 from computeagent.transport.secret_file import SecretFile
 from controlplane.launcher.options import HypervisorKind
+from controlplane.launcher.pools import PART_OF_DISK, pools_prepare
 from servers.agent_api.credentials import credential_host, credential_set
 
 SIMULATED_VCPUS = 16
 SIMULATED_MEMORY_MIB = 65536
 RESERVED_MEMORY_MIB = 1024  # for the machine itself and the control plane
 MIN_MEMORY_MIB = 512
+DAEMON_DIRECTORY = "libvirtd"
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
@@ -30,31 +33,72 @@ class HostShare:
 
 @dataclass(frozen=True, slots=True)
 class Hypervisor:
-    """One agent's hypervisor. `share` None means that it reports what it finds; the image cache is shared."""
+    """One agent's hypervisor. `share` None means that it reports what it finds; the image cache is shared.
+    `network_directory` keeps the networks that it has in a namespace of its own; None: it carries none. `pools`: of
+    volumes, as the agent's option has them.
+    """
 
     host: str
     uri: str
     state_dir: Path
     image_cache: Path
     share: HostShare | None = None
+    network_directory: Path | None = None
+    pools: tuple[str, ...] = ()
 
 
-def hypervisors_prepare(kind: HypervisorKind, *, count: int, state_dir: Path) -> list[Hypervisor]:
+def hypervisors_prepare(
+    kind: HypervisorKind, *, count: int, state_dir: Path, has_networks: bool = False
+) -> list[Hypervisor]:
     """`count` hypervisors named hv-1, hv-2, ... with their directories under `state_dir`/hv."""
     base = state_dir / "hv"
     base.mkdir(parents=True, exist_ok=True)
-    return [_prepare(kind, number, base, count) for number in range(1, count + 1)]
+    return [_prepare(kind, number, base, count, has_networks) for number in range(1, count + 1)]
 
 
-def _prepare(kind: HypervisorKind, number: int, base: Path, count: int) -> Hypervisor:
+def _prepare(kind: HypervisorKind, number: int, base: Path, count: int, has_networks: bool) -> Hypervisor:
     host = f"hv-{number}"
     uri, share = f"fake:///{host}", None
     if kind is HypervisorKind.QEMU:
-        uri, share = f"qemu:///embed?root={base / str(number)}", machine_share(count, disk_of=base)
+        uri, share = _real_uri(base / str(number)), machine_share(count, disk_of=base)
     elif kind is HypervisorKind.TEST:
         uri = simulated_host_write(base / f"{number}.xml", vcpus=SIMULATED_VCPUS, memory_mib=SIMULATED_MEMORY_MIB)
-    cache = base.parent / "cache" / "hypervisors"
-    return Hypervisor(host=host, uri=uri, state_dir=base.parent / "agents" / host, image_cache=cache, share=share)
+    state_dir, cache = base.parent / "agents" / host, image_cache_of(base.parent)
+    networks = networks_of(base.parent) if has_networks and is_private(uri) else None
+    return Hypervisor(
+        host=host,
+        uri=uri,
+        state_dir=state_dir,
+        image_cache=cache,
+        share=share,
+        network_directory=networks,
+        pools=pools_prepare(base.parent, host=host, count=count),
+    )
+
+
+def networks_of(state_dir: Path) -> Path:
+    """What the hypervisors of one machine share of networks."""
+    return state_dir / "networks"
+
+
+def image_cache_of(state_dir: Path) -> Path:
+    """What the hypervisors of one machine share: base images, and what was learnt of its QEMU."""
+    return state_dir / "cache" / "hypervisors"
+
+
+def private_roots(state_dir: Path) -> list[Path]:
+    """The directories of private libvirt daemons that were ever prepared here."""
+    return sorted((state_dir / "hv").glob(f"*/{DAEMON_DIRECTORY}"))
+
+
+def _real_uri(base: Path) -> str:
+    """A libvirtd of its own, or libvirt inside the agent where there is none. What was begun with the one stays with
+    it while it has guests: the other does not know them.
+    """
+    is_embedded = any((base / "etc" / "qemu").glob("*.xml")) and not (base / DAEMON_DIRECTORY).exists()
+    if is_embedded or private_daemon_impossible():
+        return f"qemu:///embed?root={base}"
+    return f"qemu:///private?root={base / DAEMON_DIRECTORY}"
 
 
 def hypervisor_enrol(hypervisor: Hypervisor) -> None:
@@ -70,10 +114,10 @@ def hypervisor_enrol(hypervisor: Hypervisor) -> None:
 def machine_share(count: int, *, disk_of: Path) -> HostShare:
     """This machine divided by `count`, so that its memory and disk are not promised twice.
 
-    vCPUs share time and are not divided.
+    vCPUs share time and are not divided. Half of the disk is for pools of volumes.
     """
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB
-    disk_gib = shutil.disk_usage(disk_of).free // GIB
+    disk_gib = shutil.disk_usage(disk_of).free * (PART_OF_DISK - 2) // PART_OF_DISK // GIB
     return HostShare(
         vcpus=os.cpu_count() or 1,
         memory_mib=max((memory_mib - RESERVED_MEMORY_MIB) // count, MIN_MEMORY_MIB),

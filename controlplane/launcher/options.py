@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from computeagent.drivers.libvirt.private.daemon import private_daemon_impossible
 from controlplane.kernel.errors import Invalid, Unavailable
 from controlplane.launcher.demo_image.sources import packages_missing
 
@@ -62,8 +63,8 @@ def missing_for(kind: HypervisorKind) -> list[str]:
         if not any(Path(place).exists() for place in QEMU_DRIVER_PLACES):
             missing.append("libvirt's QEMU driver (Debian package libvirt-daemon-driver-qemu)")
         missing += [f"Debian package {package}, for the demo image" for package in packages_missing()]
-        if os.geteuid() != 0:
-            missing.append("the rights of root, which libvirt's embedded hypervisor needs here")
+        if os.geteuid() != 0 and (lack := private_daemon_impossible()):
+            missing.append(f"{lack}, which an ordinary user's hypervisors need")
     return missing
 
 

@@ -2,17 +2,22 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 from django.db import connections
 
+from computeagent.networks.places.machine import machine_routes
+from controlplane.identity.openstack.clouds_yaml import FILE_NAME
 from controlplane.identity.services import AdminBootstrap
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import child_specs
 from controlplane.launcher.demo_image.sources import packages_missing
 from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol, hypervisors_prepare
+from controlplane.launcher.networks import networks_prepare
 from controlplane.launcher.options import HypervisorKind, UpOptions, choose_kind
 from controlplane.launcher.seed import (
     DEMO_IMAGE,
@@ -23,6 +28,7 @@ from controlplane.launcher.seed import (
     flavors_prepare,
     placeholder_image_prepare,
 )
+from controlplane.launcher.seed_networks import networks_seed
 from controlplane.launcher.state_lock import StateLock
 from controlplane.launcher.supervisor import POLL_S, ChildDied, Supervisor
 from controlplane.launcher.web_probe import require_free_port, why_not_ready
@@ -30,6 +36,7 @@ from controlplane.launcher.welcome import Welcome
 
 READY_POLL_S = 0.3
 SLOW_START_S = 60.0
+LAST_WORDS_BYTES = 1000
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -92,13 +99,22 @@ def _prepare(options: UpOptions, announcer: Announcer, stop: StopRequest) -> tup
     is_real = choice.kind is HypervisorKind.QEMU
     with _step(announcer, stop, "Demo image" if is_real else "Placeholder image"):
         (demo_image_prepare if is_real else placeholder_image_prepare)(cache)
+    public_cidr = networks_prepare(options.state_dir, announcer) if is_real else ""
     with _step(announcer, stop, f"{options.hypervisors} hypervisors ({choice.kind})"):
-        hypervisors = hypervisors_prepare(choice.kind, count=options.hypervisors, state_dir=options.state_dir)
+        hypervisors = hypervisors_prepare(
+            choice.kind, count=options.hypervisors, state_dir=options.state_dir, has_networks=bool(public_cidr)
+        )
         for hypervisor in hypervisors:
             hypervisor_enrol(hypervisor)
+    if public_cidr:
+        os.environ.setdefault("NETWORK_KIND", "bridge")  # what projects make, in all that is started here
+        with _step(announcer, stop, "Networks"):
+            networks_seed(public_cidr, taken=machine_routes())
     connections.close_all()  # nothing of ours stays open beside those who serve
     image = DEMO_IMAGE if is_real else PLACEHOLDER_IMAGE
-    return Welcome(options.port, admin, image, password_file=options.admin_password_file), hypervisors
+    return Welcome(
+        options.port, admin, image, password_file=options.admin_password_file, state_dir=options.state_dir
+    ), hypervisors
 
 
 def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest, admin: AdminBootstrap) -> Welcome:
@@ -111,7 +127,14 @@ def _prepared_alone(options: UpOptions, announcer: Announcer, stop: StopRequest,
         with _step(announcer, stop, "Demo image"):
             demo_image_prepare(options.state_dir / "cache")
     connections.close_all()
-    return Welcome(options.port, admin, image, password_file=options.admin_password_file, hypervisors=0)
+    return Welcome(
+        options.port,
+        admin,
+        image,
+        password_file=options.admin_password_file,
+        hypervisors=0,
+        state_dir=options.state_dir,
+    )
 
 
 class _step:  # noqa: N801 - reads as a statement
@@ -133,14 +156,17 @@ def _run(
     options: UpOptions, announcer: Announcer, welcome: Welcome, hypervisors: list[Hypervisor], stop: StopRequest
 ) -> None:
     def report(death: ChildDied) -> None:
+        last = last_line(death.log)
         announcer.warn(
             f"{death.name} ended with status {death.status}; again in {death.restart_in_s:g} s (see {death.log})"
+            + (f": {last}" if last else "")
         )
 
     supervisor = Supervisor(child_specs(options, hypervisors, child_environment(options)), on_death=report)
     try:
         supervisor.start()
         _wait_until_ready(options, supervisor, announcer, stop)
+        (options.state_dir / FILE_NAME).write_text(welcome.clouds_yaml())
         for line in welcome.lines():
             announcer.line(line)
         while not stop:
@@ -172,6 +198,17 @@ def _wait_until_ready(options: UpOptions, supervisor: Supervisor, announcer: Ann
             time.sleep(READY_POLL_S)
 
 
+def last_line(log: Path) -> str:
+    """What a program wrote last, which is why it ended when it ended on purpose."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LAST_WORDS_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 def child_environment(options: UpOptions) -> dict[str, str]:
     """Settings that every process must share; the rest is inherited."""
     return {
@@ -179,3 +216,9 @@ def child_environment(options: UpOptions) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "controlplane.settings.dev"),
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def start_over(state_dir: Path) -> None:
+    """Become the same command with KILONOVA_STATE set: settings were read for another directory already."""
+    os.environ["KILONOVA_STATE"] = str(state_dir)
+    os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - no shell is wanted here

@@ -23,7 +23,7 @@ NAMESPACE = uuid.UUID("5a0f3f0c-6a39-4d5c-8a4e-6b1f6f1d2c33")
 INSTALLATION = Caller(
     user_id=NAMESPACE,
     username="installation",
-    project_id=NAMESPACE,
+    own_project_id=NAMESPACE,
     project_name="installation",
     roles=frozenset({Role.ADMIN}),
 )

@@ -10,20 +10,20 @@ from controlplane.kernel.errors import Conflict
 PROBE_TIMEOUT_S = 5
 
 
-class PortInUse(Conflict):
+class WebPortInUse(Conflict):
     """Another program listens on the port."""
 
     code = "port_in_use"
 
 
 def require_free_port(port: int) -> None:
-    """Raise PortInUse when something listens on loopback at `port`."""
+    """Raise WebPortInUse when something listens on loopback at `port`."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise PortInUse(f"port {port} cannot be used: {error.strerror}; choose another with --port") from error
+            raise WebPortInUse(f"port {port} cannot be used: {error.strerror}; choose another with --port") from error
 
 
 def why_not_ready(port: int, *, but_not_for: frozenset[str] = frozenset()) -> list[str]:

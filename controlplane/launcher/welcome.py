@@ -5,6 +5,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.identity.openstack.clouds_yaml import CLOUD, FILE_NAME, clouds_yaml
 from controlplane.identity.services import AdminBootstrap
 from controlplane.launcher.seed import SeedImage
 
@@ -21,6 +22,7 @@ class Welcome:
     flavor: str = "m1.nano"
     password_file: Path | None = None
     hypervisors: int = 1
+    state_dir: Path | None = None
 
     @property
     def address(self) -> str:
@@ -34,11 +36,22 @@ class Welcome:
             f"Kilonova runs at {self.address}",
             f"  log in as       admin, password {self.password_text()}",
             f"  API and docs    {self.address}api/docs/",
+            *self._openstack(),
             "",
             *(self._first_vm() if self.hypervisors else [NO_HYPERVISOR]),
             "",
-            "Ctrl-C stops everything. Guests keep running and are found again by the next start.",
+            "Ctrl-C stops everything but guests, which the next start finds again. `make down` stops guests, too.",
         ]
+
+    def clouds_yaml(self) -> str:
+        """For OpenStack's clients on this machine: admin, in the first project."""
+        return clouds_yaml(base=self.address.rstrip("/"), username="admin", project="demo")
+
+    def _openstack(self) -> list[str]:
+        if self.state_dir is None:
+            return []
+        file = shlex.quote(str(self.state_dir / FILE_NAME))
+        return [f"  openstack CLI   OS_CLIENT_CONFIG_FILE={file} openstack --os-cloud {CLOUD} server list"]
 
     def _first_vm(self) -> list[str]:
         return [

@@ -7,10 +7,14 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.filters import named, typed
+from controlplane.kernel.texts import gettext_noop
 from controlplane.notifications.fan_out import delivery_resend, event_resend
 from controlplane.notifications.models import Delivery, DeliveryAttempt, Notification, Webhook
+from controlplane.notifications.pattern_field import PatternsField
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_update
 
 FIELDS = ["name", "url", "events", "enabled"]
@@ -19,10 +23,11 @@ FIELDS = ["name", "url", "events", "enabled"]
 class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """The secret is written and never shown."""
 
+    events = PatternsField(help_text=_("* stands for any text. Only an event that one of them is of is sent."))
     secret = forms.CharField(
         required=False,
         widget=forms.PasswordInput,
-        help_text="Signs what is sent; 16 to 200 characters. Left empty it stays what it was.",
+        help_text=_("Signs what is sent; 16 to 200 characters. Left empty it stays what it was."),
     )
 
     class Meta:
@@ -48,7 +53,7 @@ class WebhookAdmin(ThroughServicesAdmin):
         """The name stays: it is what logs call it."""
         return [] if obj is None else ["name"]
 
-    @admin.display(description="events")
+    @admin.display(description=_("events"))
     def patterns(self, webhook: Webhook) -> str:
         return ", ".join(str(each) for each in webhook.events)
 
@@ -93,28 +98,45 @@ class NotificationAdmin(ReadOnlyAdmin):
     """The outbox, to read and to send again from: rows are written by services alone."""
 
     list_display = ["happened_at", "event_type", "priority", "publisher_id", "request_id", "project_id"]
-    list_filter = ["event_type", "priority"]
+    list_filter = ["priority", typed("event_type"), named("project_id")]
     search_fields = ["id", "request_id", "project_id", "event_type"]
     inlines = [DeliveriesInline]
     actions = ["send_again"]
 
-    @admin.action(description="Send again to every webhook that wants it", permissions=["operate"])
+    @admin.action(description=gettext_noop("Send again to every webhook that wants it"), permissions=["operate"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notification]) -> None:
-        run_on_each(self, request, queryset, lambda row: event_resend(notification_id=row.pk), word="accepted")
+        run_on_each(
+            self,
+            request,
+            queryset,
+            lambda row: event_resend(notification_id=row.pk),
+            said=gettext_noop("%(count)s accepted."),
+        )
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
     """What is on its way, arrived, or was given up."""
 
-    list_display = ["notification", "webhook", "state", "attempt", "next_at", "finished_at", "error"]
-    list_filter = ["state", "webhook"]
+    list_display = ["event", "webhook", "state", "attempt", "next_at", "finished_at", "error"]
+    list_filter = ["state", named("webhook")]
     list_select_related = ["notification", "webhook"]
     search_fields = ["id", "notification__id", "notification__request_id", "notification__event_type"]
     inlines = [AttemptsInline]
     actions = ["send_again"]
 
-    @admin.action(description="Send again", permissions=["operate"])
+    @admin.display(description=_("event"), ordering="notification__event_type")
+    def event(self, row: Delivery) -> str:
+        """What happened."""
+        return row.notification.event_type
+
+    @admin.action(description=gettext_noop("Send again"), permissions=["operate"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> None:
         """Each delivery, whatever became of it."""
-        run_on_each(self, request, queryset, lambda row: delivery_resend(delivery_id=row.pk), word="accepted")
+        run_on_each(
+            self,
+            request,
+            queryset,
+            lambda row: delivery_resend(delivery_id=row.pk),
+            said=gettext_noop("%(count)s accepted."),
+        )

@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Fenced
+from controlplane.kernel.texts import phrase as _
 from controlplane.notifications.conf import notification_options
 from controlplane.notifications.http_client import WebhookResponse
 from controlplane.notifications.models import OPEN_DELIVERIES, Delivery, DeliveryAttempt, DeliveryState, Webhook
@@ -83,7 +84,9 @@ def delivery_finish(*, taken: TakenDelivery, answer: WebhookResponse) -> bool:
             answer=answer.body_start,
         )
     if not changed:
-        raise Fenced(f"attempt {taken.attempt} of delivery {taken.row.pk} is no longer the owner")
+        raise Fenced(
+            _("attempt {attempt} of delivery {pk} is no longer the owner", attempt=taken.attempt, pk=taken.row.pk)
+        )
     return answer.is_accepted
 
 

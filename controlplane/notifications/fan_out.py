@@ -7,8 +7,10 @@ from django.db import transaction
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Least, Now
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.notifications.conf import notification_options
 from controlplane.notifications.models import Delivery, Notification, Webhook
 from controlplane.notifications.webhooks import is_wanted, webhook_queue_resume, webhooks_enabled
@@ -30,14 +32,15 @@ def events_fan_out() -> int:
     return len(rows)
 
 
+@audited("notification.resend", Notification, by="notification_id")
 def event_resend(*, notification_id: UUID) -> int:
     """Send an event again to every webhook that wants it now; gives to how many. Raises NotFound, Conflict."""
     row = Notification.objects.filter(pk=notification_id).first()
     if row is None:
-        raise NotFound(f"There is no notification {notification_id}.")
+        raise NotFound(_("There is no notification {notification_id}.", notification_id=notification_id))
     wanting = [each for each in webhooks_enabled() if is_wanted(row.event_type, each.events)]
     if not wanting:
-        raise Conflict(f"No webhook wants {row.event_type}.")
+        raise Conflict(_("No webhook wants {event_type}.", event_type=row.event_type))
     options = notification_options()
     with transaction.atomic():
         made = _deliveries_make([row], wanting, also_older=True)
@@ -47,6 +50,7 @@ def event_resend(*, notification_id: UUID) -> int:
     return len(wanting)
 
 
+@audited("delivery.resend", Delivery, by="delivery_id")
 def delivery_resend(*, delivery_id: UUID) -> None:
     """Send one event again to one webhook, with as many attempts as a new one has.
 
@@ -55,9 +59,9 @@ def delivery_resend(*, delivery_id: UUID) -> None:
     options = notification_options()
     row = Delivery.objects.filter(pk=delivery_id).first()
     if row is None:
-        raise NotFound(f"There is no delivery {delivery_id}.")
+        raise NotFound(_("There is no delivery {delivery_id}.", delivery_id=delivery_id))
     if not delivery_reopen(row, attempts=options.attempts, deadline_s=options.deadline_s):
-        raise Conflict("It is being sent at this very moment. Look again.")
+        raise Conflict(_("It is being sent at this very moment. Look again."))
 
 
 def delivery_reopen(row: Delivery, *, attempts: int, deadline_s: float) -> bool:

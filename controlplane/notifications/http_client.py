@@ -14,19 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from controlplane.notifications.addresses import addresses_resolve
+from controlplane.kernel.addresses import addresses_resolve
+from controlplane.notifications.conf import NETWORKS_SETTING
 
 MAX_READ_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookResponse:
-    """What a receiver said. `status` None: it could not be reached, and `problem` says why."""
+    """What a receiver said. `status` None: it could not be reached, and `problem` says why. `body` is there for who
+    asked for more than the beginning.
+    """
 
     status: int | None
     problem: str
     body_start: str
     duration_ms: int
+    body: bytes = b""
 
     @property
     def is_accepted(self) -> bool:
@@ -35,33 +39,46 @@ class WebhookResponse:
 
 
 def http_post(
-    *, url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, allowed_networks: Sequence[str] = ()
+    *,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    allowed_networks: Sequence[str] = (),
+    max_read_bytes: int | None = None,
 ) -> WebhookResponse:
     """Send it; a redirect is an answer like any other that is not 2xx, since a signed body goes nowhere else.
 
-    `timeout_s` is for the whole exchange; looking up the name counts, and ends by the resolver's own limit.
+    `timeout_s` is for the whole exchange; looking up the name counts, and ends by the resolver's own limit. With
+    `max_read_bytes` the whole answer is read, and one that is longer is a problem.
     """
     started = time.monotonic()
-    status, problem, body_start = None, "", ""
+    status, problem, answer = None, "", b""
     try:
-        status, body_start = _exchange(url, body, headers, timeout_s, allowed_networks)
+        status, answer = _exchange(url, body, headers, timeout_s, allowed_networks, max_read_bytes)
         if not 200 <= status < 300:
             problem = f"the receiver answered {status}"
     except (OSError, http.client.HTTPException, ssl.SSLError, ValueError) as error:
         problem = f"{type(error).__name__}: {error}"[:500]
-    return WebhookResponse(status, problem, body_start, int((time.monotonic() - started) * 1000))
+    duration_ms = int((time.monotonic() - started) * 1000)
+    return WebhookResponse(status, problem, _text(answer), duration_ms, answer if max_read_bytes else b"")
 
 
-def _exchange(
-    url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, allowed_networks: Sequence[str]
-) -> tuple[int, str]:
+def _exchange(  # noqa: PLR0917 - it is `http_post` without its errors
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    timeout_s: float,
+    allowed_networks: Sequence[str],
+    max_read_bytes: int | None,
+) -> tuple[int, bytes]:
     until = time.monotonic() + timeout_s
     parts = urlsplit(url)
     is_tls = parts.scheme == "https"
     host, port = parts.hostname or "", parts.port or (443 if is_tls else 80)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        addresses = addresses_resolve(host, port, allowed_networks=allowed_networks)
+        addresses = addresses_resolve(host, port, allowed_networks=allowed_networks, setting=NETWORKS_SETTING)
         with _connected(addresses, port, until, tls_name=host if is_tls else "") as sock:
             # It opens no connection of its own, as it has one; the class says which port goes without saying.
             kind = http.client.HTTPSConnection if is_tls else http.client.HTTPConnection
@@ -69,7 +86,12 @@ def _exchange(
             connection.sock = _BoundedSocket(sock, until)
             connection.request("POST", target, body=body, headers=dict(headers))
             response = connection.getresponse()
-            return response.status, _text(response.read1(MAX_READ_BYTES))
+            if max_read_bytes is None:
+                return response.status, response.read1(MAX_READ_BYTES)
+            answer = response.read(max_read_bytes + 1)
+            if len(answer) > max_read_bytes:
+                raise ValueError(f"the answer has more than {max_read_bytes} bytes")
+            return response.status, answer
     except TimeoutError as error:
         raise TimeoutError(f"no answer within {timeout_s:g} s") from error
 

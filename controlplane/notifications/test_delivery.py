@@ -6,11 +6,13 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 from controlplane.notifications.conf import notification_options
-from controlplane.notifications.models import Delivery, Notification
+from controlplane.notifications.models import Delivery, Notification, Webhook
 from controlplane.notifications.serializer import publisher
 from controlplane.notifications.webhooks import webhook_get, webhook_queue_resume
 
@@ -19,6 +21,7 @@ FIRST_OF_ALL = datetime(2000, 1, 1, tzinfo=UTC)
 """Before whatever waits for the webhook: whoever tries it wants to see what it answers now."""
 
 
+@audited("webhook.try", Webhook, by="webhook_id")
 def webhook_try(*, webhook_id: UUID) -> Delivery:
     """Send it an event of the type webhook.test, whatever it wants; signed, tried again and logged as any other.
 
@@ -26,7 +29,9 @@ def webhook_try(*, webhook_id: UUID) -> Delivery:
     """
     webhook, options = webhook_get(webhook_id=webhook_id), notification_options()
     if not webhook.enabled:
-        raise Conflict(f"The webhook {webhook.name} is disabled: nothing is sent to it.", field="enabled")
+        raise Conflict(
+            _("The webhook {webhook} is disabled: nothing is sent to it.", webhook=webhook.name), field="enabled"
+        )
     payload = {
         "nova_object.name": "WebhookTestPayload",
         "nova_object.namespace": "kilonova",

@@ -11,9 +11,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from controlplane.audit_log.recording.audited import audited
+from controlplane.kernel.addresses import is_allowed, refusal
 from controlplane.kernel.errors import Conflict, InvalidFields, NotFound
-from controlplane.notifications.addresses import is_allowed, refusal
-from controlplane.notifications.conf import notification_options
+from controlplane.kernel.texts import phrase as _
+from controlplane.notifications.conf import NETWORKS_SETTING, notification_options
 from controlplane.notifications.models import Webhook
 from controlplane.notifications.secret_encryption import secret_encrypt
 
@@ -63,10 +65,11 @@ def webhook_get(*, webhook_id: UUID) -> Webhook:
     """One of them. Raises NotFound."""
     row = Webhook.objects.filter(pk=webhook_id).first()
     if row is None:
-        raise NotFound(f"There is no webhook {webhook_id}.")
+        raise NotFound(_("There is no webhook {webhook_id}.", webhook_id=webhook_id))
     return row
 
 
+@audited("webhook.create", Webhook)
 def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, enabled: bool = True) -> Webhook:
     """Subscribe. Raises InvalidFields naming every field that is wrong, Conflict for a name that is taken."""
     _check({"name": name, "url": url, "events": events, "secret": secret})
@@ -77,11 +80,12 @@ def webhook_create(*, name: str, url: str, events: Sequence[str], secret: str, e
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError as error:
-        raise Conflict(f"There is a webhook {name!r} already.", field="name") from error
+        raise Conflict(_("There is a webhook {name!r} already.", name=name), field="name") from error
     transaction.on_commit(patterns_forget)
     return row
 
 
+@audited("webhook.update", Webhook, by="webhook_id")
 def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
     """Change `url`, `events`, `enabled` or `secret`; an empty secret stays what it was. Raises as above, NotFound.
 
@@ -95,16 +99,17 @@ def webhook_update(*, webhook_id: UUID, **changes: Any) -> Webhook:
     if "events" in changes:
         changes["events"] = list(changes["events"])
     if not Webhook.objects.filter(pk=webhook_id).update(**changes, retry_at=None, updated_at=Now()):
-        raise NotFound(f"There is no webhook {webhook_id}.")
+        raise NotFound(_("There is no webhook {webhook_id}.", webhook_id=webhook_id))
     transaction.on_commit(patterns_forget)
     return Webhook.objects.get(pk=webhook_id)
 
 
+@audited("webhook.delete", Webhook, by="webhook_id")
 def webhook_delete(*, webhook_id: UUID) -> None:
     """With all its deliveries. Raises NotFound."""
-    deleted, _ = Webhook.objects.filter(pk=webhook_id).delete()
+    deleted, _rest = Webhook.objects.filter(pk=webhook_id).delete()
     if not deleted:
-        raise NotFound(f"There is no webhook {webhook_id}.")
+        raise NotFound(_("There is no webhook {webhook_id}.", webhook_id=webhook_id))
     transaction.on_commit(patterns_forget)
 
 
@@ -127,7 +132,7 @@ def _check(given: Mapping[str, Any]) -> None:
 
 def _name_problem(name: object) -> str:
     fits = isinstance(name, str) and bool(name.strip()) and len(name) <= 64
-    return "" if fits else "A name has 1 to 64 characters."
+    return "" if fits else _("A name has 1 to 64 characters.")
 
 
 def _url_problem(url: object) -> str:
@@ -135,13 +140,13 @@ def _url_problem(url: object) -> str:
         parts = urlsplit(str(url))
         port = parts.port
     except ValueError as error:
-        return f"This is no URL: {error}."
+        return _("This is no URL: {error}.", error=error)
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or len(str(url)) > 2000:
-        return "A URL begins with http:// or https:// and names a host."
+        return _("A URL begins with http:// or https:// and names a host.")
     if any(char.isspace() or not char.isprintable() for char in str(url)) or not str(url).isascii():
-        return "A URL has no spaces; characters beyond ASCII are percent-encoded."
+        return _("A URL has no spaces; characters beyond ASCII are percent-encoded.")
     if parts.username or parts.password:
-        return "A URL holds no user and password: it is shown in lists. The signature tells who is calling."
+        return _("A URL holds no user and password: it is shown in lists. The signature tells who is calling.")
     return _address_problem(parts.hostname)
 
 
@@ -151,16 +156,26 @@ def _address_problem(host: str) -> str:
         is_refused = not is_allowed(host, allowed_networks=notification_options().allowed_networks)
     except ValueError:
         return ""
-    return f"Nothing is sent there: {refusal(host)}." if is_refused else ""
+    return _("Nothing is sent there: {refusal}.", refusal=refusal(host, NETWORKS_SETTING)) if is_refused else ""
 
 
 def _events_problem(events: object) -> str:
     if not isinstance(events, list | tuple) or not 1 <= len(events) <= MAX_PATTERNS:
-        return f'A list of 1 to {MAX_PATTERNS} patterns of event types; ["*"] is every event.'
+        return _(
+            'A list of 1 to {max_patterns} patterns of event types; ["*"] is every event.', max_patterns=MAX_PATTERNS
+        )
     fits = all(isinstance(each, str) and each.strip() == each and 0 < len(each) <= 100 for each in events)
     return "" if fits else "Each pattern has 1 to 100 characters, such as scheduler.*"
 
 
 def _secret_problem(secret: object) -> str:
     fits = isinstance(secret, str) and MIN_SECRET_CHARS <= len(secret) <= MAX_SECRET_CHARS
-    return "" if fits else f"A secret has {MIN_SECRET_CHARS} to {MAX_SECRET_CHARS} characters."
+    return (
+        ""
+        if fits
+        else _(
+            "A secret has {min_secret_chars} to {max_secret_chars} characters.",
+            min_secret_chars=MIN_SECRET_CHARS,
+            max_secret_chars=MAX_SECRET_CHARS,
+        )
+    )

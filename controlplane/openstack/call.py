@@ -3,16 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.encoding import iri_to_uri
 
+from controlplane.openstack.answers import Empty, JsonAnswer
 from controlplane.openstack.faults import ApiFault, bad_request
 from controlplane.openstack.schemas import CompiledSchema
 
 # The only way to write it: JSON may not have the bare character, nor orjson accept it.
 ESCAPED_NUL = b"\\u0000"
+
+_ORIGIN = "kilonova.origin"
+Body = TypeVar("Body")
+
+
+def _origin(request: HttpRequest) -> str:
+    """Scheme and host; worked out once a request, since a list of a thousand servers has four thousand links."""
+    found = request.META.get(_ORIGIN)
+    if found is None:
+        found = request.META[_ORIGIN] = request.build_absolute_uri("/").removesuffix("/")
+    return str(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +70,20 @@ class Call:
         return "/".join((self.prefix, *map(str, parts)))
 
     def absolute_url(self, *parts: object) -> str:
-        """The same for a Location header."""
-        return self.request.build_absolute_uri(self.url(*parts))
+        """The same with scheme and host, as the client used them."""
+        return _origin(self.request) + str(iri_to_uri(self.url(*parts)))
 
     def answer(
         self,
-        data: Any,
+        data: Body,
         *,
         status: int = 200,
         modified: datetime | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> HttpResponse:
+    ) -> JsonAnswer[Body]:
         """`data` as JSON; bytes are JSON already. `modified`: when the resource last changed, where that is known."""
         body = data if isinstance(data, bytes) else orjson.dumps(data)
-        response = HttpResponse(body, status=status, content_type="application/json")
+        response: JsonAnswer[Body] = JsonAnswer(body, status=status, content_type="application/json")
         self.cache_headers(response, modified)
         for name, value in (headers or {}).items():
             response[name] = value
@@ -78,9 +91,9 @@ class Call:
 
     def empty(
         self, *, status: int = 204, modified: datetime | None = None, is_cached: bool = False, location: str = ""
-    ) -> HttpResponse:
+    ) -> Empty:
         """No body. Caching headers only where the original sends them with an empty answer: `is_cached`."""
-        response = HttpResponse(status=status)
+        response = Empty(status=status)
         del response["Content-Type"]
         if location:
             response["Location"] = location

@@ -6,6 +6,7 @@ A door answers preflights itself, because OPTIONS is otherwise a method it does 
 from collections.abc import Collection
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from controlplane.openstack.microversions import HEADER
 
@@ -18,7 +19,7 @@ def preflight(request: HttpRequest, origins: Collection[str]) -> HttpResponse | 
     return HttpResponse(status=200) if is_asked and origins else None
 
 
-def cors_headers(request: HttpRequest, response: HttpResponse, origins: Collection[str]) -> HttpResponse:
+def cors_headers(request: HttpRequest, response: HttpResponseBase, origins: Collection[str]) -> HttpResponseBase:
     """Allow what was asked, to an origin that is known; others get no word of it."""
     origin = request.META.get("HTTP_ORIGIN")
     if not origin or origin not in origins:

@@ -1,5 +1,17 @@
 """What goes wrong at an OpenStack door, before the service gives it the shape that its clients read."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FaultsDescribed:
+    """For documents: the JSON schema of a door's faults, and the statuses that they may have."""
+
+    schema: Mapping[str, Any]
+    statuses: frozenset[int]
+
 
 class ApiFault(Exception):
     """An answer that is an error. `code` is one of the service's own codes; `allow` is the Allow header of a 405."""

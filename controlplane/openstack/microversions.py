@@ -4,6 +4,7 @@ Only the minor number is carried around: the major one stays the same as long as
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 HEADER = "OpenStack-API-Version"
@@ -32,6 +33,14 @@ class Microversions:
         """A version as clients write it, such as '1.39'."""
         return f"{self.major}.{minor}"
 
+    def minor_of(self, headers: Mapping[str, str]) -> int:
+        """What a request with these headers asks for. Raises VersionUnreadableError, VersionNotServedError."""
+        return self.minor_asked_for(headers.get(HEADER))
+
+    def answer_headers(self, minor: int) -> dict[str, str]:
+        """What an answer says of its version."""
+        return {HEADER: f"{self.service_type} {self.text(minor)}", "Vary": HEADER.lower()}
+
     def minor_asked_for(self, header: str | None) -> int:
         """The minor version of an `OpenStack-API-Version` header, which may name several services.
 
@@ -49,8 +58,16 @@ class Microversions:
             return self.max_minor
         found = _VERSION.fullmatch(asked)
         if found is None:
-            raise VersionUnreadableError(f"invalid version string: {asked}")
+            raise VersionUnreadableError(self.unreadable(asked))
         major, minor = int(found[1]), int(found[2])
         if major != self.major or not self.min_minor <= minor <= self.max_minor:
-            raise VersionNotServedError(f"Unacceptable version header: {asked}")
+            raise VersionNotServedError(self.not_served(asked))
         return minor
+
+    def unreadable(self, asked: str) -> str:
+        """What is said of text that is no version."""
+        return f"invalid version string: {asked}"
+
+    def not_served(self, asked: str) -> str:
+        """What is said of a version outside of what is served."""
+        return f"Unacceptable version header: {asked}"

@@ -4,30 +4,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from controlplane.openstack.call import Call
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One method of one path.
 
-    `since`: the lowest minor version that has it; below, the answer is `missing` (404 or 405). `access`: what a caller
+    `since`: the lowest minor version that has it, and `until` the highest; outside, the answer is `missing` (404 or
+    405). `access`: what a caller
     needs, one of the service's own; None where the view decides by itself. `gives`/`takes`: JSON is what it
-    answers with and what it wants as a body, so Accept and Content-Type are checked.
+    answers with and what it wants as a body, so Accept and Content-Type are checked. `media_types`: what it takes that
+    is not JSON; the view checks that.
     """
 
     view: View
     access: Enum | None
     since: int = 0
+    until: int | None = None
     missing: int = 404
     gives: bool = False
     takes: bool = False
+    media_types: tuple[str, ...] = ()
 
-    def run(self, call: Call, parameters: Mapping[str, str]) -> HttpResponse:
+    def is_in(self, minor: int) -> bool:
+        """Whether this version has it."""
+        return self.since <= minor and (self.until is None or minor <= self.until)
+
+    def run(self, call: Call, parameters: Mapping[str, str]) -> HttpResponseBase:
         return self.view(call, **parameters)
 
 

@@ -32,7 +32,7 @@ REDIS_URL = installation.redis_url
 
 INSTALLED_APPS = [
     "controlplane.identity",
-    "django.contrib.admin",
+    "controlplane.dashboard.django_admin.apps.PanelAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "controlplane.infra",
+    "controlplane.audit_log",
     "controlplane.work",
     "controlplane.notifications",
     "placement",
@@ -60,6 +61,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "controlplane.infra.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "controlplane.identity.actor_middleware.ActorMiddleware",
     "controlplane.infra.fast_path.FastPathMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -67,6 +69,9 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "controlplane.identity.second_factor_middleware.SecondFactorMiddleware",
+    "controlplane.identity.time_zone_middleware.TimeZoneMiddleware",
+    "controlplane.dashboard.language_middleware.LanguageMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -75,7 +80,11 @@ MIDDLEWARE = [
 ]
 
 # Doors for programs alone: no session, no cookie, no page, so the middleware above is all they need.
-FAST_PATHS = {"/placement": "placement.openstack.dispatcher.serve", "/agent": "servers.agent_door.views.serve"}
+FAST_PATHS = {
+    "/placement": "placement.openstack.dispatcher.serve",
+    "/compute": "servers.openstack.compute.dispatcher.serve",
+    "/agent": "servers.agent_door.views.serve",
+}
 
 ROOT_URLCONF = "controlplane.urls"
 WSGI_APPLICATION = "controlplane.wsgi.application"
@@ -97,10 +106,13 @@ TEMPLATES = [
 
 
 def database(url: str) -> dict[str, Any]:
-    """One entry of DATABASES. Connections are kept; SQLite writes are immediate, in WAL (no lock upgrade fails)."""
+    """One entry of DATABASES. Connections are kept; SQLite writes are immediate, in WAL (no lock upgrade fails), by a
+    backend whose transactions no collection of garbage can hold up.
+    """
     config: dict[str, Any] = {**dj_database_url.parse(url)}
     config["CONN_MAX_AGE"] = None
     if config["ENGINE"].endswith("sqlite3"):
+        config["ENGINE"] = "controlplane.infra.sqlite3"
         config["OPTIONS"] = {
             "timeout": 20,
             "transaction_mode": "IMMEDIATE",
@@ -138,10 +150,15 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Pages and the Django admin alone are translated (LanguageMiddleware); programs, logs and rows are answered and written
+# in English, whoever asks.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+FORMAT_MODULE_PATH = ["controlplane.settings.formats"]
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -178,6 +195,14 @@ SPECTACULAR_SETTINGS = {
         "ShadowOutcomeEnum": "scheduling.models.shadow_result.OUTCOMES",
         "TrialOutcomeEnum": ["selected", "no_valid_host"],
         "ProviderKindEnum": ["compute", "nested", "other"],
+        "NetworkKindEnum": ["hypervisor", "bridge", "ovn"],
+        "ConsoleKindEnum": ["vnc", "serial"],
+        "BulkKindEnum": ["instance", "host", "volume", "image", "floating_ip", "work"],
+        "PoolKindEnum": ["file", "nbd", "rbd"],
+        "PortStatusEnum": ["DOWN", "BUILD", "ACTIVE", "ERROR"],
+        "KeyPairTypeEnum": ["ssh"],
+        "RoleEnum": ["reader", "member", "manager", "admin", "service"],
+        "VolumeStateEnum": "servers.models.volume.VOLUME_STATES",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -21,7 +21,7 @@ from controlplane.work.conf import HEARTBEAT_LIMIT_S, WorkOptions
 BROKER = "controlplane.work.queue_broker.WakeupBroker"
 HARD_KILL_S = 3  # django-q2 ends a worker so many seconds after its timeout
 REDIS_SCHEMES = ("redis", "rediss", "unix")
-ENGINES = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
+ENGINES = ("django.db.backends.postgresql", "controlplane.infra.sqlite3")
 MIN_SQLITE_TIMEOUT_S = 5
 WORKERS = settings_of(WorkOptions)["conductor_workers"]
 

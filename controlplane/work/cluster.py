@@ -11,6 +11,7 @@ A canary waits behind the work of busy workers, however long that takes: each of
 
 import contextlib
 import ctypes
+import gc
 import logging
 import multiprocessing
 import os
@@ -122,17 +123,28 @@ class CrashOnlyCluster:
         self.stopping = threading.Event()
         self.heartbeat = ClusterHeartbeat()
 
-    def run(self, periodic: list[tuple[float, Callable[[], object]]]) -> None:
-        """Serve the queue; run each (seconds, call) beside it in a thread of the main process."""
+    def run(
+        self, periodic: list[tuple[float, Callable[[], object]]], threads: Sequence[Callable[[], object]] = ()
+    ) -> None:
+        """Serve the queue; run each (seconds, call) beside it in a thread of the main process, and so each of
+        `threads`, which ends by itself once `stopping` is set.
+        """
         tree = ProcessTree()
         self._prepare(tree)
         cluster = django_q_cluster.Cluster()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
         db.connections.close_all()  # no connection crosses the fork
+        # What is loaded by now stays. A full collection that walks all of it takes a fifth of a second of some build,
+        # and writes to every page that workers share with this process.
+        gc.collect()
+        gc.freeze()
         cluster.start()
         for seconds, call in periodic:
             self._every(seconds, call)
+        beside = [threading.Thread(target=each, daemon=True) for each in threads]
+        for thread in beside:
+            thread.start()
         self._every(1.0, lambda: self._check_heartbeat(tree))
         while not self.stopping.wait(0.3):
             if not cluster.sentinel.is_alive():
@@ -141,6 +153,8 @@ class CrashOnlyCluster:
         limit.daemon = True
         limit.start()
         cluster.stop()
+        for thread in beside:
+            thread.join()
         limit.cancel()
 
     def _prepare(self, tree: ProcessTree) -> None:

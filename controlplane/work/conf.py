@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from controlplane.infra.conf import options_now
 from controlplane.kernel.settings import setting
+from controlplane.kernel.texts import phrase as _
 
 HEARTBEAT_LIMIT_S = 10.0
 """How long the guard loop of the conductor may be silent before the whole tree ends."""
@@ -16,21 +17,33 @@ HEARTBEAT_LIMIT_S = 10.0
 class WorkOptions:
     """How long work is owned, looked after and kept, and how much of its time a web process gives away."""
 
-    conductor_workers: int = setting(2, "Processes of the conductor that do work.", min_value=1)
-    lease_s: float = setting(30.0, "Seconds a worker owns a piece of work before it must renew.", min_value=1)
-    reconcile_interval_s: float = setting(2.0, "Seconds between looks for work that stood still.", min_value=0.1)
-    work_retention_days: float = setting(90.0, "Days for which ended work is kept for people to look at; 0: for ever.")
-    heal_retention_days: float = setting(30.0, "Days for which the record of what was put right is kept; 0: for ever.")
-    ready_queue_age_s: float = setting(
-        300.0,
-        "Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds.",
+    conductor_workers: int = setting(2, _("Processes of the conductor that do work."), min_value=1)
+    lease_s: float = setting(30.0, _("Seconds a worker owns a piece of work before it must renew."), min_value=1)
+    long_work_threads: int = setting(
+        4,
+        _("Downloads and conversions of images that one conductor does at the same time, beside its workers."),
         min_value=1,
     )
-    ready_cache_s: float = setting(1.0, "Seconds for which a web process answers /readyz with what it has.")
+    long_work_each: int = setting(2, _("How many of them may be of one project."), min_value=1)
+    reconcile_interval_s: float = setting(2.0, _("Seconds between looks for work that stood still."), min_value=0.1)
+    work_retention_days: float = setting(
+        90.0, _("Days for which ended work is kept for people to look at; 0: for ever.")
+    )
+    heal_retention_days: float = setting(
+        30.0, _("Days for which the record of what was put right is kept; 0: for ever.")
+    )
+    ready_queue_age_s: float = setting(
+        300.0,
+        _("Not ready (/readyz) while some work of the conductor has waited for longer than this many seconds."),
+        min_value=1,
+    )
+    ready_cache_s: float = setting(1.0, _("Seconds for which a web process answers /readyz with what it has."))
     answer_seconds_a_minute: float = setting(
         20.0,
-        "Seconds a minute that one project may have a web process work out explanations, what would help, and replays, "
-        "one of them at a time; 0: no bound.",
+        _(
+            "Seconds a minute that one project may have a web process work out explanations, what would help, "
+            "and replays, one of them at a time; 0: no bound."
+        ),
     )
 
 

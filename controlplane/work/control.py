@@ -12,8 +12,10 @@ from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.filtersets import lapsed, overdue
 from controlplane.work.jobs import KINDS
 from controlplane.work.models import Work, WorkState
@@ -23,7 +25,7 @@ from controlplane.work.work import compute_queue, work_history
 
 log = logging.getLogger(__name__)
 RETRY, CANCEL = "retry", "cancel"
-CHANGED = "It changed at this very moment. Look again."
+CHANGED = _("It changed at this very moment. Look again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def work_get(*, work_id: uuid.UUID) -> Work:
     """One piece. Raises NotFound."""
     work = Work.objects.filter(pk=work_id).first()
     if work is None:
-        raise NotFound(f"There is no work {work_id}.")
+        raise NotFound(_("There is no work {work_id}.", work_id=work_id))
     return work
 
 
@@ -113,24 +115,34 @@ def work_status(work: Work, now: datetime) -> WorkStatus:
 def _no_retry(work: Work, *, is_free: bool, is_overdue: bool) -> str:
     """The rule of whoever takes work: a wake-up for what nobody may take would promise something that cannot come."""
     if work.state not in OPEN_STATES:
-        return f"It is {work.state}, and what follows from that is done. Begin anew where it was asked for."
+        return _(
+            "It is {state}, and what follows from that is done. Begin anew where it was asked for.", state=work.state
+        )
     if is_overdue:
-        return "It passed its deadline, so nobody may take it any more; it is about to be ended as failed."
+        return _("It passed its deadline, so nobody may take it any more; it is about to be ended as failed.")
     if not is_free:
-        return f"{work.lease_owner} is at attempt {work.attempt}, and its lease is valid. Cancel it, or wait."
+        return _(
+            "{lease_owner} is at attempt {attempt}, and its lease is valid. Cancel it, or wait.",
+            lease_owner=work.lease_owner,
+            attempt=work.attempt,
+        )
     if work.attempt >= work.max_attempts:
-        return f"All {work.max_attempts} attempts are used up; it is about to be ended as failed."
+        return _(
+            "All {max_attempts} attempts are used up; it is about to be ended as failed.",
+            max_attempts=work.max_attempts,
+        )
     return ""
 
 
 def _no_cancel(work: Work) -> str:
     if work.state not in OPEN_STATES:
-        return f"It is {work.state} already."
+        return _("It is {state} already.", state=work.state)
     if work.kind not in KINDS:
-        return f"Nothing here knows what has to follow when work of the kind {work.kind} ends."
+        return _("Nothing here knows what has to follow when work of the kind {kind} ends.", kind=work.kind)
     return ""
 
 
+@audited("work.retry", Work, by="work_id")
 def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
     """Wake it at once, when it waits or its owner's lease ran out. Nothing else changes.
 
@@ -146,10 +158,15 @@ def work_retry(*, work_id: uuid.UUID, operator: Operator) -> Work:
         if not rows.filter(attempt__lt=F("max_attempts")).update(woken_at=Now(), updated_at=Now()):
             raise Conflict(CHANGED)
         wakeups_send([(work.queue, work.kind, str(work.pk))])
-        _write_down(work, operator, f"Woken again by {operator.name}, after attempt {work.attempt}.")
+        _write_down(
+            work,
+            operator,
+            _("Woken again by {operator}, after attempt {attempt}.", operator=operator.name, attempt=work.attempt),
+        )
     return work_get(work_id=work_id)
 
 
+@audited("work.cancel", Work, by="work_id")
 def work_cancel_one(*, work_id: uuid.UUID, operator: Operator) -> Work:
     """End it as cancelled, with the consequence that passing its deadline would have, in one transaction.
 
@@ -198,8 +215,8 @@ def queue_end(*, queue: str, reason: str, but: Collection[str] = ()) -> list[Wor
 
 def _reason(work: Work, operator: Operator) -> str:
     """For owners of the subject too, so it names no machine: `work_history` does."""
-    step = f" in step {work.step}" if work.step else ""
-    return f"{work.kind} was cancelled by {operator.name}{step}"
+    step = _(" in step {step}", step=work.step) if work.step else ""
+    return _("{kind} was cancelled by {operator}{step}", kind=work.kind, operator=operator.name, step=step)
 
 
 def _write_down(work: Work, operator: Operator, text: str) -> None:

@@ -4,6 +4,7 @@ import django_filters
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from controlplane.infra.quick_search import QuickSearch
 from controlplane.work.models import Heal, Work, WorkState
 from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.work import compute_queue
@@ -12,15 +13,19 @@ OPEN = "open"
 STATES = [(OPEN, "Open"), *WorkState.choices]
 
 
-class WorkFilterSet(django_filters.FilterSet):
-    """?state= (open: waiting or running), ?kind=, ?queue=, ?host=, ?overdue=, ?lapsed=, ?retried=, ?subject=, ..."""
+class WorkFilterSet(QuickSearch):
+    """?q= (any attribute), ?state= (open: waiting or running), ?kind=, ?queue=, ?host=, ?overdue=, ..."""
+
+    search_fields = ("kind", "queue", "step", "lease_owner")
+    search_requests = ("request_id",)
+    search_ids = ("pk", "subject")
 
     state = django_filters.ChoiceFilter(
         choices=STATES, method="by_state", label="A state, or open: waiting or running."
     )
     host = django_filters.CharFilter(method="by_host", label="The host whose agent does it.")
     overdue = django_filters.BooleanFilter(method="by_overdue", label="Open, and past its deadline.")
-    lapsed = django_filters.BooleanFilter(method="by_lapsed", label="Running, but its owner's lease ran out.")
+    lapsed = django_filters.BooleanFilter(method="by_lapsed", label="Running, but its lease expired.")
     retried = django_filters.BooleanFilter(method="by_retried", label="Taken more than once.")
 
     class Meta:
@@ -50,8 +55,12 @@ class WorkFilterSet(django_filters.FilterSet):
         return rows.filter(attempt__gt=1) if value else rows.filter(attempt__lte=1)
 
 
-class HealFilterSet(django_filters.FilterSet):
-    """?kind=, ?subject=, ?request_id=, ?created_after=, ?created_before="""
+class HealFilterSet(QuickSearch):
+    """?q= (any attribute), ?kind=, ?subject=, ?request_id=, ?created_after=, ?created_before="""
+
+    search_fields = ("kind", "found", "done")
+    search_ids = ("pk", "subject")
+    search_requests = ("request_id",)
 
     created_after = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
     created_before = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")

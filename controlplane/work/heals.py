@@ -17,6 +17,7 @@ LOST_TASK = "lost_task"
 ORPHAN_CLAIMS = "orphan_claims"
 HOST_DISABLED = "host_disabled"
 HOST_ENABLED = "host_enabled"
+STUCK_VOLUME = "stuck_volume"
 
 
 def heal_record(*, kind: str, subject: uuid.UUID | None, found: str, done: str, evidence: Mapping[str, Any]) -> None:

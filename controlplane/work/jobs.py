@@ -7,6 +7,7 @@ over a queue can name code to run.
 import logging
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from functools import partial
 
 from django.db import close_old_connections
 
+from controlplane.audit_log.recording.actor_scope import actor_scope
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.errors import Fenced
 from controlplane.kernel.log_context import log_scope
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
 from controlplane.work.named_leases import lease_renew
 from controlplane.work.work import Package, WorkLease, work_release, works_give_back, works_take
@@ -28,7 +31,7 @@ CANARY_LEASE = "conductor-canary"
 RECONCILE_LEASE = "reconcile"
 CANARY_EVERY_S = 5.0
 CANARY_FRESH_S = 20.0
-NOT_BEGUN = "Its worker was busy with other work that it had taken together with this."
+NOT_BEGUN = _("Its worker was busy with other work that it had taken together with this.")
 
 TakenWork = tuple[Work, WorkLease]
 WorkHandler = Callable[[Work, WorkLease], None]
@@ -91,6 +94,15 @@ def periodic_task_register(name: str, *, every_s: float, run: Callable[[], objec
     PERIODIC_TASKS[name] = PeriodicTask(name, every_s, run, asks)
 
 
+ConductorThread = Callable[[threading.Event], object]
+CONDUCTOR_THREADS: dict[str, ConductorThread] = {}
+
+
+def conductor_thread_register(name: str, run: ConductorThread) -> None:
+    """Declare what each conductor does in a thread of its main process, until the event is set. It may end earlier."""
+    CONDUCTOR_THREADS[name] = run
+
+
 def worker_name() -> str:
     """Who holds a lease: host and process."""
     return f"{socket.gethostname()}:{os.getpid()}"
@@ -107,11 +119,13 @@ def answer_all(wakeups: Sequence[tuple[str, str]]) -> None:
     refs: dict[str, list[str]] = {}
     for code, ref in wakeups:
         refs.setdefault(code, []).append(ref)
-    for code, of_code in refs.items():
-        try:
-            _answer_kind(code, of_code)
-        except Exception:
-            log.exception("answering %.40r for %s failed", code, ", ".join(of_code)[:200])
+    # Whoever runs this process, what the work does is the control plane's act.
+    with actor_scope(None):
+        for code, of_code in refs.items():
+            try:
+                _answer_kind(code, of_code)
+            except Exception:
+                log.exception("answering %.40r for %s failed", code, ", ".join(of_code)[:200])
 
 
 def _answer_kind(code: str, refs: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from controlplane.infra.db import db_now, later_sql, later_value, now_plus, now_sql
 from controlplane.infra.request_id import request_id_scope
 from controlplane.kernel.log_context import log_scope
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import OVERDUE_WORK, heal_record
 from controlplane.work.jobs import KINDS, PERIODIC_TASKS, RECONCILE_LEASE, PeriodicTask, worker_name
 from controlplane.work.models import Work, WorkState
@@ -168,7 +169,7 @@ def _end_in_transaction(work: Work) -> bool:
             kind=OVERDUE_WORK,
             subject=work.subject,
             found=words,
-            done="The work was ended as failed, with its consequence.",
+            done=_("The work was ended as failed, with its consequence."),
             evidence=_evidence(work),
         )
     return bool(won)
@@ -193,7 +194,7 @@ def _evidence(work: Work) -> dict[str, Any]:
 
 def _reason(work: Work) -> str:
     """For owners of the subject too, so it names no machine: `work_history` does."""
-    step = f" in step {work.step}" if work.step else ""
+    step = _(" in step {step}", step=work.step) if work.step else ""
     if work.attempt >= work.max_attempts:
-        return f"{work.kind} gave up after {work.attempt} attempts{step}"
-    return f"{work.kind} passed its deadline{step}"
+        return _("{kind} gave up after {attempt} attempts{step}", kind=work.kind, attempt=work.attempt, step=step)
+    return _("{kind} passed its deadline{step}", kind=work.kind, step=step)

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from controlplane.infra.db import now_plus
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Conflict, Fenced
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.conf import work_options
 from controlplane.work.hints import WORK, changed
 from controlplane.work.host_ownership import Ownership, owned
@@ -90,7 +91,7 @@ def works_create(wakeups_wanted: Sequence[NewWork]) -> list[Work]:
     around: AbstractContextManager[object] = transaction.atomic() if is_apart else nullcontext()
     with around:
         if len(rows_insert(rows, deadlines_s=[new.deadline_s for new in wakeups_wanted])) < len(rows):
-            raise Conflict("The same work is already under way.")
+            raise Conflict(_("The same work is already under way."))
         wakeups_send((row.queue, row.kind, str(row.pk)) for row in rows)
     return rows
 
@@ -172,7 +173,9 @@ def _attempt(lease: WorkLease) -> Attempt:
 
 
 def _fenced(lease: WorkLease) -> Fenced:
-    return Fenced(f"attempt {lease.attempt} of work {lease.work_id} is no longer the owner")
+    return Fenced(
+        _("attempt {attempt} of work {work_id} is no longer the owner", attempt=lease.attempt, work_id=lease.work_id)
+    )
 
 
 def _uuid(value: uuid.UUID | str) -> uuid.UUID | None:
@@ -296,9 +299,20 @@ def open_work_by_kind(*, queue: str) -> dict[str, int]:
     return dict(rows.values_list("kind").annotate(Count("id")))
 
 
+def open_work_of_queues(*, queues: Collection[str], kinds: Collection[str]) -> dict[str, int]:
+    """{queue: how much work of these kinds waits or runs} of those that have some. One query."""
+    rows = Work.objects.filter(queue__in=queues, kind__in=kinds, state__in=OPEN_STATES).order_by("queue")
+    return dict(rows.values_list("queue").annotate(Count("id")))
+
+
 def open_work_of(*, subject: uuid.UUID) -> Work | None:
     """The work of the subject that waits or runs, the oldest of them."""
     return Work.objects.filter(subject=subject, state__in=OPEN_STATES).order_by("created_at", "pk").first()
+
+
+def open_work_of_kind(*, subject: uuid.UUID, kind: str) -> Work | None:
+    """The one work of this kind for the subject that waits or runs."""
+    return Work.objects.filter(subject=subject, kind=kind, state__in=OPEN_STATES).first()
 
 
 def untaken_work(*, queue: str) -> list[tuple[str, uuid.UUID]]:

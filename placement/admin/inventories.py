@@ -1,6 +1,6 @@
 """Inventories in the admin: their numbers are stated anew in two steps, the effect shown between them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -8,10 +8,15 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin import RefusalsAtFields, destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, run_on_each
+from controlplane.infra.admin.filters import named
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Conflict, KilonovaError
+from controlplane.kernel.texts import gettext_noop
 from placement.domain import InventorySpec
 from placement.models import Inventory
 from placement.selectors.inventory_effect import inventory_effect
@@ -19,6 +24,7 @@ from placement.services import inventory_put, inventory_remove
 
 SPEC_FIELDS = ["total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio"]
 USAGE_FIELDS = ["capacity", "used", "free"]
+MAX_PROPOSED = 1_000_000.0
 # Posted by the page with the effect, and by nothing else: the generation at which the effect was read.
 CONFIRMED = "confirmed_generation"
 
@@ -37,13 +43,20 @@ class InventoryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             try:
                 self.spec.check(self.instance.resource_class.name)
             except KilonovaError as error:
-                raise ValidationError(error.message) from error
+                raise ValidationError(refusal_text(error)) from error
         return cleaned
+
+    # What an address proposes in place of the numbers that are stored; the class is made anew for each request.
+    proposed: ClassVar[dict[str, float]] = {}
 
     @property
     def spec(self) -> InventorySpec:
         """The numbers of a valid form."""
         return InventorySpec(**{name: self.cleaned_data[name] for name in SPEC_FIELDS})
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.initial = {**self.initial, **self.proposed}
 
     def _post_clean(self) -> None:
         """The row is written by the service, so the form leaves it alone; its numbers are checked in `clean`."""
@@ -55,7 +68,7 @@ class InventoryAdmin(RefusalsAtFields, ReadOnlyAdmin):
 
     form = InventoryForm
     list_display = ["provider", "resource_class", "total", "reserved", "allocation_ratio", *USAGE_FIELDS]
-    list_filter = ["resource_class"]
+    list_filter = [named("resource_class"), named("provider")]
     list_select_related = ["provider", "resource_class"]
     search_fields = ["provider__name", "provider__uuid", "resource_class__name"]
     fields = ["provider", "resource_class", *SPEC_FIELDS, *USAGE_FIELDS]
@@ -66,15 +79,32 @@ class InventoryAdmin(RefusalsAtFields, ReadOnlyAdmin):
         """As Django's permissions say; saving goes through the service."""
         return self.has_operate_permission(request)
 
-    @admin.display(description="free")
+    def get_form(self, request: HttpRequest, obj: Any | None = None, change: bool = False, **kwargs: Any) -> Any:
+        """With another overcommit where the address proposes one, as advice about failed instances does."""
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        try:
+            ratio = float(request.GET.get("allocation_ratio", ""))
+        except ValueError:
+            return form
+        if request.method != "GET" or not 0 < ratio < MAX_PROPOSED:
+            return form
+
+        class ProposedInventoryForm(form):  # type: ignore[misc]  # made at run time
+            proposed: ClassVar[dict[str, float]] = {"allocation_ratio": ratio}
+
+        return ProposedInventoryForm
+
+    @admin.display(description=_("free"))
     def free(self, row: Inventory) -> int:
         """What a claim can still get."""
         return max(0, row.capacity - row.used)
 
     @destructive(
-        description="Remove inventories that nobody uses",
+        description=gettext_noop("Remove inventories that nobody uses"),
         permissions=["operate"],
-        question="These inventories are removed where nobody uses them; an agent reports its host's own ones anew.",
+        question=gettext_noop(
+            "These inventories are removed where nobody uses them; an agent reports its host's own ones anew."
+        ),
     )
     def remove_unused(self, request: HttpRequest, queryset: QuerySet[Inventory]) -> None:
         """Through the service, which refuses what is in use."""
@@ -100,7 +130,9 @@ class InventoryAdmin(RefusalsAtFields, ReadOnlyAdmin):
         """A conflict is asked about again, with the effect of now."""
         if object_id is None or not isinstance(error, Conflict):
             return None
-        warning = "Something changed on this provider while you looked, so nothing was saved. This is the effect now."
+        warning = gettext(
+            "Something changed on this provider while you looked, so nothing was saved. This is the effect now."
+        )
         return self._ask(request, object_id, warning)
 
     def _ask(self, request: HttpRequest, object_id: str, warning: str = "") -> HttpResponse | None:
@@ -111,15 +143,17 @@ class InventoryAdmin(RefusalsAtFields, ReadOnlyAdmin):
         form = InventoryForm(request.POST, instance=row)
         if not form.is_valid():
             return None
-        effect = inventory_effect(row.provider.uuid, row.resource_class.name, form.spec)
+        effect = inventory_effect(row.provider.uuid, row.resource_class.name, form.spec, gettext)
         if not effect.changes:
             return None
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "original": row,
-            "title": f"{effect.resource_class} of {effect.provider_name}",
+            "title": gettext("%(resource)s of %(provider)s")
+            % {"resource": effect.resource_class, "provider": effect.provider_name},
             "effect": effect,
+            "sentences": effect.sentences(gettext),
             "warning": warning,
             "confirmed": CONFIRMED,
             "posted": [(name, request.POST[name]) for name in SPEC_FIELDS],

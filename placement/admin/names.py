@@ -7,7 +7,9 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.admin.large_tables import LargeTableAdmin
 from placement.domain import is_custom
 from placement.models import ResourceClass, Trait
 
@@ -19,11 +21,11 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         """Standard names come from the catalogues, never by hand."""
         name = str(self.cleaned_data["name"])
         if not is_custom(name):
-            raise ValidationError("Custom names start with CUSTOM_, then capital letters, digits and underscores.")
+            raise ValidationError(_("Custom names start with CUSTOM_, then capital letters, digits and underscores."))
         return name
 
 
-class NameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class NameAdmin(LargeTableAdmin):
     """Names: custom ones can be added, and deleted while nobody uses them; none is ever renamed."""
 
     form = NameForm
@@ -36,12 +38,12 @@ class NameAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at r
         rows: QuerySet[Any] = super().get_queryset(request).annotate(uses=Count(self.users))
         return rows
 
-    @admin.display(description="providers", ordering="uses")
+    @admin.display(description=_("providers"), ordering="uses")
     def uses(self, row: Any) -> int:
         """How many providers have it."""
         return int(row.uses)
 
-    @admin.display(description="custom", boolean=True)
+    @admin.display(description=_("custom"), boolean=True)
     def is_custom(self, row: ResourceClass | Trait) -> bool:
         """Not of the standard catalogue."""
         return row.is_custom

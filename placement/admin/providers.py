@@ -8,10 +8,13 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import gettext_noop
 from placement.admin.consumers import AllocationInline
 from placement.admin.inventories import SPEC_FIELDS
 from placement.domain import TraitOwner, is_custom
@@ -50,12 +53,12 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
     operator_traits = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 6, "cols": 60}),
-        help_text="One a line. Standard names, or CUSTOM_ and your own. What drivers report stays as it is.",
+        help_text=_("One a line. Standard names, or CUSTOM_ and your own. What drivers report stays as it is."),
     )
     aggregates = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 60}),
-        help_text="Their uuids, one a line. Those of a host follow its host aggregates; set them there.",
+        help_text=_("Their uuids, one a line. Those of a host follow its host aggregates; set them there."),
     )
     # What the operator saw. Compared instead of the generation, which every claim changes too.
     seen = forms.CharField(required=False, widget=forms.HiddenInput, strip=False, label="")
@@ -80,7 +83,9 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         names = frozenset(str(self.cleaned_data["operator_traits"]).split())
         known = set(Trait.objects.filter(name__in=names).values_list("name", flat=True))
         if unknown := sorted(name for name in names - known if not is_custom(name)):
-            raise ValidationError(f"No such trait: {', '.join(unknown)}. Your own names start with CUSTOM_.")
+            raise ValidationError(
+                gettext("No such trait: %(names)s. Your own names start with CUSTOM_.") % {"names": ", ".join(unknown)}
+            )
         return names
 
     def clean_aggregates(self) -> frozenset[UUID]:
@@ -88,7 +93,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         words = str(self.cleaned_data["aggregates"]).split()
         found = {word: parse_uuid(word) for word in words}
         if wrong := [word for word, uuid in found.items() if uuid is None]:
-            raise ValidationError(f"Not a uuid: {', '.join(wrong)}.")
+            raise ValidationError(gettext("Not a uuid: %(words)s.") % {"words": ", ".join(wrong)})
         return frozenset(uuid for uuid in found.values() if uuid is not None)
 
     def clean(self) -> dict[str, Any]:
@@ -117,7 +122,7 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
     """Providers with all that hangs on them."""
 
     form = ProviderForm
-    list_display = ["name", "uuid", "kind", "parent", "generation", "updated_at"]
+    list_display = ["name", "kind", "parent", "generation", "updated_at"]
     list_filter = ["kind", "trait_rows__owner"]
     list_select_related = ["parent"]
     search_fields = ["name", "uuid", "trait_rows__trait__name"]
@@ -142,18 +147,22 @@ class ProviderAdmin(ThroughServicesAdmin, ReadOnlyAdmin):
         provider_traits_set(obj.uuid, form.cleaned_data["operator_traits"], owner=TraitOwner.OPERATOR)
         provider_aggregates_set(obj.uuid, form.cleaned_data["aggregates"])
 
-    @admin.action(description="Disable: no new instances (COMPUTE_STATUS_DISABLED)", permissions=["operate"])
+    @admin.action(
+        description=gettext_noop("Disable: no new instances (COMPUTE_STATUS_DISABLED)"), permissions=["operate"]
+    )
     def disable(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
         run_on_each(self, request, queryset, lambda row: provider_status_disabled(row.uuid, True))
 
-    @admin.action(description="Enable: new instances may come", permissions=["operate"])
+    @admin.action(description=gettext_noop("Enable: new instances may come"), permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
         run_on_each(self, request, queryset, lambda row: provider_status_disabled(row.uuid, False))
 
     @destructive(
-        description="Delete providers that nobody uses",
+        description=gettext_noop("Delete providers that nobody uses"),
         permissions=["operate"],
-        question="These providers are deleted, with their inventories and traits, where nobody uses them.",
+        question=gettext_noop(
+            "These providers are deleted, with their inventories and traits, where nobody uses them."
+        ),
     )
     def delete_unused(self, request: HttpRequest, queryset: QuerySet[ResourceProvider]) -> None:
         """Through the service, which refuses what is in use."""

@@ -1,6 +1,7 @@
 """Chosen rows become candidates. They share equal parts, because a thousand of them must cost a millisecond."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
 from uuid import UUID
 
 from placement.candidates.columns import FleetColumns, ProviderFacts
@@ -46,15 +47,36 @@ class CandidateBuilder:
         return known
 
 
+class AlikeCandidates(Sequence[AllocationCandidate]):
+    """Candidates of which each takes the same from one provider, for one group: each is made when it is looked at."""
+
+    def __init__(self, uuids: list[UUID], amounts: Mapping[str, int], suffix: str) -> None:
+        self.uuids, self.amounts, self.suffix = uuids, amounts, suffix
+
+    def _made(self, uuid: UUID) -> AllocationCandidate:
+        return AllocationCandidate({uuid: self.amounts}, {self.suffix: (uuid,)})
+
+    def __len__(self) -> int:
+        return len(self.uuids)
+
+    @overload
+    def __getitem__(self, index: int) -> AllocationCandidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[AllocationCandidate]: ...
+    def __getitem__(self, index: int | slice) -> AllocationCandidate | list[AllocationCandidate]:
+        found = self.uuids[index]
+        return self._made(found) if isinstance(found, UUID) else [self._made(uuid) for uuid in found]
+
+    def __iter__(self) -> Iterator[AllocationCandidate]:
+        return map(self._made, self.uuids)
+
+
 def answer_of_single_rows(columns: FleetColumns, request: SlottedRequest, rows: Sequence[int]) -> CandidateAnswer:
     """The answer where each of these rows serves the whole request of one group, and no row has a tree around it."""
     group = request.query.groups[0]
     suffix, amounts = group.suffix, dict(group.resources)
     facts = [columns.fact(row) for row in rows]
-    uuids = [one.uuid for one in facts]
-    allocations: list[Mapping[UUID, Mapping[str, int]]] = [{uuid: amounts} for uuid in uuids]
-    mappings: list[Mapping[str, tuple[UUID, ...]]] = [{suffix: (uuid,)} for uuid in uuids]
-    found = list(map(AllocationCandidate, allocations, mappings))
+    found = AlikeCandidates([one.uuid for one in facts], amounts, suffix)
     is_complete = columns.trees.is_flat or not request.query.nested
     return CandidateAnswer(found, facts if is_complete else tree_facts(columns, rows))
 

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.domain.inventory import MAX_INT
 
 Amounts = Mapping[UUID, Mapping[str, int]]
@@ -110,7 +111,10 @@ def check_claims(claims: Sequence[Claim]) -> None:
     """Raise Invalid for a claim of nothing, an amount below 1, a limit elsewhere, or a consumer named twice."""
     for claim in claims:
         if not any(claim.resources.values()):
-            raise Invalid(f"The claim of consumer {claim.consumer_uuid} asks for nothing.", field="resources")
+            raise Invalid(
+                _("The claim of consumer {consumer_uuid} asks for nothing.", consumer_uuid=claim.consumer_uuid),
+                field="resources",
+            )
     check_states(claims)
 
 
@@ -119,11 +123,17 @@ def check_states(states: Sequence[Claim] | Sequence[ConsumerState]) -> None:
     seen: set[UUID] = set()
     for state in states:
         if state.consumer_uuid in seen:
-            raise Invalid(f"Consumer {state.consumer_uuid} is named twice in one batch.", field="consumer_uuid")
+            raise Invalid(
+                _("Consumer {consumer_uuid} is named twice in one batch.", consumer_uuid=state.consumer_uuid),
+                field="consumer_uuid",
+            )
         seen.add(state.consumer_uuid)
         _check_amounts(state)
         if not all(state.resources.get(limit.provider_uuid) for limit in state.limits):
-            raise Invalid(f"Consumer {state.consumer_uuid}: a limit where nothing is asked for.", field="limits")
+            raise Invalid(
+                _("Consumer {consumer_uuid}: a limit where nothing is asked for.", consumer_uuid=state.consumer_uuid),
+                field="limits",
+            )
 
 
 def _check_amounts(state: Claim | ConsumerState) -> None:
@@ -131,7 +141,12 @@ def _check_amounts(state: Claim | ConsumerState) -> None:
         for amount in classes.values():
             if not 1 <= amount <= MAX_INT:
                 raise Invalid(
-                    f"Consumer {state.consumer_uuid}: amounts are between 1 and {MAX_INT}.", field="resources"
+                    _(
+                        "Consumer {consumer_uuid}: amounts are between 1 and {max_int}.",
+                        consumer_uuid=state.consumer_uuid,
+                        max_int=MAX_INT,
+                    ),
+                    field="resources",
                 )
 
 

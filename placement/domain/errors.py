@@ -4,6 +4,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 
 
 class ConsumerChanged(Conflict):
@@ -31,11 +32,11 @@ class InventoryInUse(Conflict):
 def consumer_changed(lost: dict[UUID, tuple[int | None, int | None]]) -> ConsumerChanged:
     """The error for these consumers: {uuid: (expected, actual)}; it speaks of the first."""
     uuid, (expected, actual) = next(iter(lost.items()))
-    text = f"Consumer {uuid} is at generation {actual}, not {expected}."
+    text = _("Consumer {uuid} is at generation {actual}, not {expected}.", uuid=uuid, actual=actual, expected=expected)
     if actual is None:
-        text = f"Consumer {uuid} holds nothing, so it is not at generation {expected}."
+        text = _("Consumer {uuid} holds nothing, so it is not at generation {expected}.", uuid=uuid, expected=expected)
     elif expected is None:
-        text = f"Consumer {uuid} holds allocations already."
+        text = _("Consumer {uuid} holds allocations already.", uuid=uuid)
     return ConsumerChanged(
         text, consumer_uuid=uuid, expected=expected, actual=actual, consumer_uuids=[str(one) for one in lost]
     )
@@ -44,7 +45,12 @@ def consumer_changed(lost: dict[UUID, tuple[int | None, int | None]]) -> Consume
 def provider_changed(uuid: UUID, *, expected: int, actual: int) -> ProviderChanged:
     """The error for this provider."""
     return ProviderChanged(
-        f"Resource provider {uuid} is at generation {actual}, not {expected}.",
+        _(
+            "Resource provider {uuid} is at generation {actual}, not {expected}.",
+            uuid=uuid,
+            actual=actual,
+            expected=expected,
+        ),
         provider_uuid=uuid,
         expected=expected,
         generation=actual,

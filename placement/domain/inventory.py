@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 
 MAX_INT = 2**31 - 1
 _MAX_CAPACITY = 2**63 - 1
@@ -41,15 +42,18 @@ class InventorySpec:
         """Raise Invalid, naming the field, when Placement would refuse these numbers."""
         for name in ("total", "min_unit", "max_unit", "step_size"):
             if not 1 <= getattr(self, name) <= MAX_INT:
-                raise _invalid(resource_class, name, f"must be between 1 and {MAX_INT}")
+                raise _invalid(resource_class, name, _("must be between 1 and {max_int}", max_int=MAX_INT))
         if not 0 <= self.reserved <= self.total:
-            raise _invalid(resource_class, "reserved", f"must be between 0 and the total, {self.total}")
+            raise _invalid(resource_class, "reserved", _("must be between 0 and the total, {total}", total=self.total))
         if not (math.isfinite(self.allocation_ratio) and self.allocation_ratio >= 0):
-            raise _invalid(resource_class, "allocation_ratio", "must be a finite number that is not negative")
+            raise _invalid(resource_class, "allocation_ratio", _("must be a finite number that is not negative"))
 
 
 def _invalid(resource_class: str, name: str, rule: str) -> Invalid:
-    return Invalid(f"{resource_class}: {name} {rule}.", field=f"inventories.{resource_class}.{name}")
+    return Invalid(
+        _("{resource_class}: {name} {rule}.", resource_class=resource_class, name=name, rule=rule),
+        field=f"inventories.{resource_class}.{name}",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,23 @@
 from dataclasses import astuple, dataclass, fields
 from uuid import UUID
 
+from controlplane.kernel.texts import Translate, gettext_noop, in_english
 from placement.domain.inventory import InventorySpec, InventoryUsage
+
+CAPACITY = gettext_noop("Capacity {then}, used {used}")
+CAPACITY_CHANGES = gettext_noop("Capacity {now} -> {then}, used {used}")
+FREE = gettext_noop("{capacity}: {now} -> {then} free.")
+OVER_COMMITTED = gettext_noop(
+    "{capacity}: over-committed by {excess}; no new claims of {resource_class} until as much is given back."
+)
+HELD_BY_ONE = gettext_noop("What runs keeps running: 1 consumer holds some of this class and keep it.")
+HELD_BY_MANY = gettext_noop("What runs keeps running: {count} consumers hold some of this class and keep it.")
+LARGER_REFUSED = gettext_noop("Claims of more than {amount} in one piece are refused.")
+LARGER_REFUSED_BUT_HELD = gettext_noop(
+    "Claims of more than {amount} in one piece are refused; {held} larger ones are held and stay."
+)
+SMALLER_REFUSED = gettext_noop("Claims of less than {amount} are refused.")
+MULTIPLES = gettext_noop("Claims must be multiples of {amount}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +70,32 @@ class InventoryEffect:
         """How much more would be used than may be, 0 when it fits."""
         return max(0, self.before.used - self.after.capacity)
 
-    def sentences(self) -> list[str]:
-        """For people, the weightiest first."""
-        return [*self._capacity(), *self._units(), *self.notes]
+    def sentences(self, translate: Translate = in_english) -> list[str]:
+        """For people, the weightiest first. The notes stay in the language that they were made in."""
+        return [*self._capacity(translate), *self._units(translate), *self.notes]
 
-    def _capacity(self) -> list[str]:
+    def _capacity(self, translate: Translate) -> list[str]:
         now, then, used = self.before.capacity, self.after.capacity, self.before.used
-        said = f"Capacity {now:,} -> {then:,}, used {used:,}" if now != then else f"Capacity {then:,}, used {used:,}"
+        said = translate(CAPACITY if now == then else CAPACITY_CHANGES)
+        capacity = said.format(now=f"{now:,}", then=f"{then:,}", used=f"{used:,}")
         if not self.overcommitted_by:
-            return [f"{said}: {self.before.free:,} -> {then - used:,} free."]
-        excess = f"{self.overcommitted_by:,}"
+            free, free_then = f"{self.before.free:,}", f"{then - used:,}"
+            return [translate(FREE).format(capacity=capacity, now=free, then=free_then)]
+        held = translate(HELD_BY_ONE if self.consumers == 1 else HELD_BY_MANY)
         return [
-            f"{said}: over-committed by {excess}; no new claims of {self.resource_class} until as much is given back.",
-            f"What runs keeps running: {_holders(self.consumers)} of this class and keep it.",
+            translate(OVER_COMMITTED).format(
+                capacity=capacity, excess=f"{self.overcommitted_by:,}", resource_class=self.resource_class
+            ),
+            held.format(count=f"{self.consumers:,}"),
         ]
 
-    def _units(self) -> list[str]:
+    def _units(self, translate: Translate) -> list[str]:
         then, name, said = self.after, self.resource_class, []
         if then.max_unit < self.before.max_unit:
-            larger = f"; {self.larger_than_max:,} larger ones are held and stay" if self.larger_than_max else ""
-            said.append(f"Claims of more than {then.max_unit:,} {name} in one piece are refused{larger}.")
+            larger = translate(LARGER_REFUSED_BUT_HELD if self.larger_than_max else LARGER_REFUSED)
+            said.append(larger.format(amount=f"{then.max_unit:,} {name}", held=f"{self.larger_than_max:,}"))
         if then.min_unit > self.before.min_unit:
-            said.append(f"Claims of less than {then.min_unit:,} {name} are refused.")
+            said.append(translate(SMALLER_REFUSED).format(amount=f"{then.min_unit:,} {name}"))
         if then.step_size != self.before.step_size and then.step_size > 1:
-            said.append(f"Claims must be multiples of {then.step_size:,} {name}.")
+            said.append(translate(MULTIPLES).format(amount=f"{then.step_size:,} {name}"))
         return said
-
-
-def _holders(count: int) -> str:
-    return "1 consumer holds some" if count == 1 else f"{count:,} consumers hold some"

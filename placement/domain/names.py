@@ -3,6 +3,8 @@
 import re
 from enum import StrEnum
 
+from controlplane.kernel.texts import gettext_noop
+
 CUSTOM_PREFIX = "CUSTOM_"
 NAME = re.compile(r"^[A-Z0-9_]{1,255}$")
 CUSTOM_NAME = re.compile(r"^CUSTOM_[A-Z0-9_]{1,248}$")
@@ -11,9 +13,9 @@ CUSTOM_NAME = re.compile(r"^CUSTOM_[A-Z0-9_]{1,248}$")
 class TraitOwner(StrEnum):
     """Who put a trait on a provider. Each report of a driver replaces what drivers put there, and nothing else."""
 
-    DRIVER = "driver"
-    OPERATOR = "operator"
-    STATUS = "status"
+    DRIVER = gettext_noop("driver")
+    OPERATOR = gettext_noop("operator")
+    STATUS = gettext_noop("status")
 
 
 def is_custom(name: str) -> bool:

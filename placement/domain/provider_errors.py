@@ -5,6 +5,8 @@ from typing import ClassVar
 from uuid import UUID
 
 from controlplane.kernel.errors import Conflict, Invalid
+from controlplane.kernel.texts import Phrase, gettext_noop
+from controlplane.kernel.texts import phrase as _
 
 
 class ParentRule(StrEnum):
@@ -18,11 +20,11 @@ class ParentRule(StrEnum):
 
 
 _SENTENCES = {
-    ParentRule.UNKNOWN: "{parent} cannot be the parent of {provider}: no such provider.",
-    ParentRule.ITSELF: "{parent} cannot be its own parent.",
-    ParentRule.LOOP: "{parent} lies below {provider}: a tree has no loops.",
-    ParentRule.MOVE: "{provider} has another parent already, which stays.",
-    ParentRule.DETACH: "{provider} has a parent, which stays.",
+    ParentRule.UNKNOWN: gettext_noop("{parent} cannot be the parent of {provider}: no such provider."),
+    ParentRule.ITSELF: gettext_noop("{parent} cannot be its own parent."),
+    ParentRule.LOOP: gettext_noop("{parent} lies below {provider}: a tree has no loops."),
+    ParentRule.MOVE: gettext_noop("{provider} has another parent already, which stays."),
+    ParentRule.DETACH: gettext_noop("{provider} has a parent, which stays."),
 }
 
 
@@ -40,7 +42,7 @@ class ParentRefused(Invalid):
 
 def parent_refused(rule: ParentRule, *, provider_uuid: UUID, parent_uuid: UUID | None) -> ParentRefused:
     """The error for this provider and this parent."""
-    text = _SENTENCES[rule].format(parent=parent_uuid, provider=provider_uuid)
+    text = Phrase(_SENTENCES[rule], parent=parent_uuid, provider=provider_uuid)
     return ParentRefused(text, field="parent_uuid", rule=rule, provider_uuid=provider_uuid, parent_uuid=parent_uuid)
 
 
@@ -60,7 +62,9 @@ class ProviderTaken(Conflict):
 def provider_taken(taken: dict[str, str]) -> ProviderTaken:
     """The error for these values."""
     named = ", ".join(f"{field} {value!r}" for field, value in taken.items())
-    return ProviderTaken(f"There is a resource provider with {named}.", field=next(iter(taken), None), taken=taken)
+    return ProviderTaken(
+        _("There is a resource provider with {named}.", named=named), field=next(iter(taken), None), taken=taken
+    )
 
 
 class ProviderHasChildren(Conflict):

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.errors import NoCapacity
+from controlplane.kernel.texts import phrase as _
 from placement.domain.claim import Demand
 from placement.domain.inventory import InventoryUsage
 
@@ -38,12 +39,22 @@ class Shortage:
 
     def sentence(self) -> str:
         """For people: 'VCPU of provider ...: wants 4, has 1 free'."""
-        subject = f"{self.resource_class} of provider {self.provider_uuid}"
+        subject = _(
+            "{resource_class} of provider {provider_uuid}",
+            resource_class=self.resource_class,
+            provider_uuid=self.provider_uuid,
+        )
         if self.rule is AmountRule.NO_INVENTORY:
-            return f"{subject}: there is no such inventory (wants {self.wanted})"
+            return _("{subject}: there is no such inventory (wants {wanted})", subject=subject, wanted=self.wanted)
         if self.rule is AmountRule.CAPACITY:
-            return f"{subject}: wants {self.wanted}, has {self.free} free"
-        return f"{subject}: {self.wanted} in one piece breaks {self.rule.value} {self.limit}"
+            return _("{subject}: wants {wanted}, has {free} free", subject=subject, wanted=self.wanted, free=self.free)
+        return _(
+            "{subject}: {wanted} in one piece breaks {rule} {limit}",
+            subject=subject,
+            wanted=self.wanted,
+            rule=self.rule.value,
+            limit=self.limit,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +74,14 @@ class CountShortage:
 
     def sentence(self) -> str:
         """For people: 'provider ...: 1 more of group:..., has 2 of at most 2'."""
-        return f"provider {self.provider_uuid}: {self.wanted} more of {self.key}, has {self.present} of {self.limit}"
+        return _(
+            "provider {provider_uuid}: {wanted} more of {key}, has {present} of {limit}",
+            provider_uuid=self.provider_uuid,
+            wanted=self.wanted,
+            key=self.key,
+            present=self.present,
+            limit=self.limit,
+        )
 
 
 def broken_rule(
@@ -99,7 +117,10 @@ def capacity_error(shortages: Sequence[Shortage | CountShortage]) -> NoCapacity:
     plain = [_plain(shortage) for shortage in shortages]
     numbers: dict[str, Any] = {name: plain[0][name] for name in ("resource_class", "wanted", "free", "rule")}
     return NoCapacity(
-        f"No capacity: {first.sentence()}.", provider_uuid=first.provider_uuid, **numbers, shortages=plain
+        _("No capacity: {first}.", first=first.sentence()),
+        provider_uuid=first.provider_uuid,
+        **numbers,
+        shortages=plain,
     )
 
 

@@ -5,13 +5,15 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from controlplane.kernel.texts import gettext_noop
+
 
 class ProviderKind(StrEnum):
     """What a provider stands for. Placement's own API does not know it: what comes from there is OTHER."""
 
-    COMPUTE = "compute"
-    NESTED = "nested"
-    OTHER = "other"
+    COMPUTE = gettext_noop("compute")
+    NESTED = gettext_noop("nested")
+    OTHER = gettext_noop("other")
 
 
 @dataclass(frozen=True, slots=True)

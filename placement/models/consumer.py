@@ -2,6 +2,7 @@
 
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import Timestamped
 
@@ -25,8 +26,10 @@ class Consumer(Timestamped):
         validators=[RegexValidator(r"^[A-Z0-9_]+$", "Use capital letters, digits and underscores only.")],
     )
     # Whoever made it over the Placement API frees it as well; only claims of our own scheduler are swept.
-    by_client = models.BooleanField(default=False, db_default=False, help_text="Made over the Placement API.")
-    generation = models.BigIntegerField(default=1, help_text="1 at first; one more with each change of what it holds.")
+    by_client = models.BooleanField(default=False, db_default=False, help_text=_("Made over the Placement API."))
+    generation = models.BigIntegerField(
+        default=1, help_text=_("1 at first; one more with each change of what it holds.")
+    )
 
     class Meta:
         ordering = ["uuid"]

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from placement.domain.inventory import MAX_INT
 from placement.models.provider import ResourceProvider
@@ -24,8 +25,10 @@ class Inventory(models.Model):
     max_unit = models.PositiveIntegerField(default=MAX_INT)
     step_size = models.PositiveIntegerField(default=1)
     allocation_ratio = models.FloatField(default=1.0)
-    capacity = models.BigIntegerField(editable=False, help_text="(total - reserved) * allocation_ratio, rounded down.")
-    used = models.BigIntegerField(default=0, editable=False, help_text="The sum of the allocations.")
+    capacity = models.BigIntegerField(
+        editable=False, help_text=_("(total - reserved) * allocation_ratio, rounded down.")
+    )
+    used = models.BigIntegerField(default=0, editable=False, help_text=_("The sum of the allocations."))
     used_when_set = models.BigIntegerField(default=0, editable=False)
 
     class Meta:

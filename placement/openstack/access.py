@@ -1,7 +1,7 @@
 """Who may do what at this door.
 
-Everything is an operator's business, as in Placement: reading needs `placement:read`, writing `placement:write`;
-what a project uses may also be read by whoever reads that project. The test identity, for the published test suite
+Everything is the business of operators and services, as in Placement, by the access rules `placement:*`; what a project
+uses may also be read by whoever reads that project. The test identity, for the published test suite
 of Placement, is a setting that is off by default and that production refuses.
 """
 
@@ -10,6 +10,7 @@ from enum import Enum
 
 from django.http import HttpRequest
 
+from controlplane.audit_log.recording.actor_scope import actor_known
 from controlplane.identity.domain import Caller, Role
 from controlplane.identity.policy import allows
 from controlplane.identity.selectors.token_holder import token_holder
@@ -19,12 +20,12 @@ from placement.conf import placement_options
 
 
 class Access(Enum):
-    """What a method needs."""
+    """What a method needs; the values are access rules."""
 
-    READ = "read"
-    WRITE = "write"
-    RESHAPE = "reshape"
-    PROJECT_USAGES = "project_usages"
+    READ = "placement:read"
+    WRITE = "placement:write"
+    RESHAPE = "placement:reshape"
+    PROJECT_USAGES = "placement:usages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,10 @@ def _holder(token: str) -> WireCaller | None:
         return None
     token_used(token_id=found.token_id, last_used_at=found.last_used_at)
     caller = found.caller
+    actor_known(caller)
     roles = frozenset(role.value for role in caller.roles)
-    return WireCaller(str(caller.user_id), str(caller.project_id), roles, caller=caller)
+    project = "" if caller.own_project_id is None else str(caller.own_project_id)
+    return WireCaller(str(caller.user_id), project, roles, caller.is_of_system, caller)
 
 
 def _tester(request: HttpRequest, token: str) -> WireCaller:
@@ -77,10 +80,10 @@ def require_access(caller: WireCaller, access: Access, *, project_id: str | None
 def _holder_may(who: WireCaller, access: Access, project_id: str | None) -> bool:
     if who.caller is None:
         return False
-    if access is Access.PROJECT_USAGES and project_id == who.project_id and who.caller.holds(Role.READER):
+    own = bool(who.project_id) and project_id == who.project_id
+    if access is Access.PROJECT_USAGES and own and who.caller.holds(Role.READER):
         return True
-    reads = access in (Access.READ, Access.PROJECT_USAGES)
-    return allows(who.caller, "placement:read" if reads else "placement:write")
+    return allows(who.caller, access.value)
 
 
 def _tester_may(who: WireCaller, access: Access, project_id: str | None) -> bool:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from controlplane.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import SchemaVersions, StandardSchema
 
 Schema = dict[str, Any]
-Versions = tuple[tuple[int, CompiledSchema], ...]
 
 LIST_FORM_BELOW = 12
 
@@ -71,21 +70,21 @@ _STATE_34 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION, optional=_MAPPIN
 _STATE_38 = closed(_as_dict(minimum=0) | _OWNERS | _GENERATION | _TYPE, optional=_MAPPINGS)
 
 
-def _many(state: Schema) -> CompiledSchema:
-    return CompiledSchema(keyed(UUID_KEY, state, minimum=1))
+def _many(state: Schema) -> StandardSchema:
+    return StandardSchema(keyed(UUID_KEY, state, minimum=1))
 
 
-ONE: Versions = (
-    (38, CompiledSchema(_STATE_38)),
-    (34, CompiledSchema(_STATE_34)),
-    (28, CompiledSchema(_STATE_28)),
-    (12, CompiledSchema(_STATE_12)),
-    (8, CompiledSchema(closed(_as_list() | _OWNERS))),
-    (0, CompiledSchema(closed(_as_list()))),
+ONE = SchemaVersions(
+    (38, StandardSchema(_STATE_38)),
+    (34, StandardSchema(_STATE_34)),
+    (28, StandardSchema(_STATE_28)),
+    (12, StandardSchema(_STATE_12)),
+    (8, StandardSchema(closed(_as_list() | _OWNERS))),
+    (0, StandardSchema(closed(_as_list()))),
 )
 """PUT /allocations/{consumer}."""
 
-MANY: Versions = ((38, _many(_STATE_38)), (34, _many(_STATE_34)), (28, _many(_STATE_28)), (13, _many(_STATE_13)))
+MANY = SchemaVersions((38, _many(_STATE_38)), (34, _many(_STATE_34)), (28, _many(_STATE_28)), (13, _many(_STATE_13)))
 """POST /allocations."""
 
 _MAX_INT = 2**31 - 1
@@ -111,16 +110,11 @@ _INVENTORY = closed(
 _PROVIDER = closed({"resource_provider_generation": {"type": "integer"}, "inventories": keyed(NAME, _INVENTORY)})
 
 
-def _reshape(state: Schema) -> CompiledSchema:
-    return CompiledSchema(
+def _reshape(state: Schema) -> StandardSchema:
+    return StandardSchema(
         closed({"inventories": keyed(UUID_KEY, _PROVIDER, minimum=1), "allocations": keyed(UUID_KEY, state)})
     )
 
 
-RESHAPE: Versions = ((38, _reshape(_STATE_38)), (34, _reshape(_STATE_34)), (30, _reshape(_STATE_28)))
+RESHAPE = SchemaVersions((38, _reshape(_STATE_38)), (34, _reshape(_STATE_34)), (30, _reshape(_STATE_28)))
 """POST /reshaper."""
-
-
-def schema_at(versions: Versions, minor: int) -> CompiledSchema:
-    """The schema that is in force at this minor version."""
-    return next(schema for since, schema in versions if minor >= since)

@@ -1,20 +1,24 @@
 """The answer to a candidate search, as bytes: fast, because an answer may well name a thousand providers.
 
 The text about a provider is cached with its facts and sent again as it is. A candidate that takes all from one
-provider, which is what a fleet without trees gives, is one template filled with a uuid.
+provider, which is what a fleet without trees gives, is one text with another uuid.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import cast
 from uuid import UUID
 
+import numpy as np
 import orjson
 
+from controlplane.openstack.answers import JsonText
+from placement.candidates.answers import AlikeCandidates
 from placement.candidates.facts import ProviderFacts
 from placement.candidates.query import AllocationCandidate, CandidateAnswer, CandidateQuery
 from placement.domain.names import CUSTOM_PREFIX
 from placement.openstack.candidate_names import classes_asked
+from placement.openstack.shapes import CandidatesShown, ListedAllocation, ListedRequest, ProviderSummary
 
 DICT_FORM_SINCE = 12
 TRAITS_SINCE = 17
@@ -25,40 +29,34 @@ MAPPINGS_SINCE = 34
 _UUID_LENGTH = 36
 
 
-def candidates_json(answer: CandidateAnswer, query: CandidateQuery, minor: int) -> bytes:
+def candidates_json(answer: CandidateAnswer, query: CandidateQuery, minor: int) -> JsonText[CandidatesShown]:
     """The body of GET /allocation_candidates in the form of this minor version."""
     requests = b",".join(_requests(answer.candidates, query, minor))
     summaries = b",".join(_summaries(answer.summaries, query, minor))
-    return b'{"allocation_requests":[%b],"provider_summaries":{%b}}' % (requests, summaries)
+    text = b'{"allocation_requests":[%b],"provider_summaries":{%b}}' % (requests, summaries)
+    return cast("JsonText[CandidatesShown]", text)
 
 
 def _requests(candidates: Sequence[AllocationCandidate], query: CandidateQuery, minor: int) -> Iterable[bytes]:
     if minor < DICT_FORM_SINCE:
-        return (orjson.dumps({"allocations": _as_list(one)}) for one in candidates)
+        return (orjson.dumps(_listed(one)) for one in candidates)
     has_mappings = minor >= MAPPINGS_SINCE
-    if len(query.groups) == 1 and all(len(one.allocations) == 1 for one in candidates):
-        return _from_one_provider(candidates, query.groups[0].suffix, has_mappings=has_mappings)
+    if isinstance(candidates, AlikeCandidates):
+        return [_alike(candidates, has_mappings=has_mappings)] if candidates else []
     return _from_several_providers(candidates, has_mappings=has_mappings)
 
 
-def _from_one_provider(
-    candidates: Sequence[AllocationCandidate], suffix: str, *, has_mappings: bool
-) -> Iterator[bytes]:
-    """All from one provider, for one group: who serves the group goes without saying."""
-    taken = [next(iter(one.allocations.items())) for one in candidates]
-    last: Mapping[str, int] | None = None
-    template = b""
-    for uuid, (_, resources) in zip(_texts([uuid for uuid, _ in taken]), taken, strict=True):
-        if resources is not last:
-            template, last = _template(resources, suffix, has_mappings=has_mappings), resources
-        yield template % ((uuid, uuid) if has_mappings else uuid)
-
-
-def _template(resources: Mapping[str, int], suffix: str, *, has_mappings: bool) -> bytes:
-    # Names of classes and suffixes have no percent sign: their alphabets do not include it.
-    amounts = orjson.dumps(dict(resources))
-    mappings = b',"mappings":{"%b":["%%b"]}' % suffix.encode() if has_mappings else b""
-    return b'{"allocations":{"%%b":{"resources":%b}}%b}' % (amounts, mappings)
+def _alike(candidates: AlikeCandidates, *, has_mappings: bool) -> bytes:
+    """All of them at once: one text as often as there are candidates, and the uuids put into it as columns."""
+    blank = b" " * _UUID_LENGTH
+    amounts = orjson.dumps(dict(candidates.amounts))
+    mappings = b',"mappings":{"%b":["%b"]}' % (candidates.suffix.encode(), blank) if has_mappings else b""
+    one = b'{"allocations":{"%b":{"resources":%b}}%b},' % (blank, amounts, mappings)
+    uuids = np.frombuffer(orjson.dumps(candidates.uuids)[1:-1] + b",", np.uint8).reshape(len(candidates), -1)[:, 1:-2]
+    text = np.tile(np.frombuffer(one, np.uint8), (len(candidates), 1))
+    for place in [one.index(blank), *([one.rindex(blank)] if has_mappings else [])]:
+        text[:, place : place + _UUID_LENGTH] = uuids
+    return text.tobytes()[:-1]
 
 
 def _texts(uuids: Collection[UUID]) -> Iterator[bytes]:
@@ -88,11 +86,12 @@ def _mappings(candidate: AllocationCandidate, texts: Mapping[UUID, bytes]) -> by
     )
 
 
-def _as_list(candidate: AllocationCandidate) -> list[dict[str, Any]]:
-    return [
+def _listed(candidate: AllocationCandidate) -> ListedRequest:
+    taken: list[ListedAllocation] = [
         {"resource_provider": {"uuid": uuid}, "resources": dict(resources)}
         for uuid, resources in candidate.allocations.items()
     ]
+    return {"allocations": taken}
 
 
 def _summaries(providers: Sequence[ProviderFacts], query: CandidateQuery, minor: int) -> Iterable[bytes]:
@@ -109,12 +108,12 @@ def _cached(facts: ProviderFacts, key: tuple[str, int], minor: int) -> bytes:
     return text
 
 
-def _pair(facts: ProviderFacts, summary: dict[str, Any]) -> bytes:
+def _pair(facts: ProviderFacts, summary: ProviderSummary) -> bytes:
     return b'"%b":%b' % (str(facts.uuid).encode(), orjson.dumps(summary))
 
 
-def _summary(facts: ProviderFacts, minor: int, classes: Collection[str]) -> dict[str, Any]:
-    summary: dict[str, Any] = {
+def _summary(facts: ProviderFacts, minor: int, classes: Collection[str]) -> ProviderSummary:
+    summary: ProviderSummary = {
         "resources": {
             name: {"capacity": usage.capacity, "used": usage.used}
             for name, usage in facts.inventories.items()
@@ -124,7 +123,8 @@ def _summary(facts: ProviderFacts, minor: int, classes: Collection[str]) -> dict
     if minor >= TRAITS_SINCE:
         summary["traits"] = sorted(facts.traits, key=_standard_first)
     if minor >= TREE_SINCE:
-        summary |= {"parent_provider_uuid": facts.parent_uuid, "root_provider_uuid": facts.root_uuid}
+        summary["parent_provider_uuid"] = facts.parent_uuid
+        summary["root_provider_uuid"] = facts.root_uuid
     return summary
 
 

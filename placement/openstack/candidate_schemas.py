@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import SchemaVersions, StandardSchema
 
 Schema = dict[str, Any]
 
@@ -12,15 +12,15 @@ _LIMIT: Schema = {"limit": {"type": "string", "pattern": "^[1-9][0-9]*$", "minLe
 _POLICY: Schema = {"group_policy": {"type": "string", "enum": ["none", "isolate"]}}
 
 
-def _flat(*names: str, more: Schema | None = None) -> CompiledSchema:
+def _flat(*names: str, more: Schema | None = None) -> StandardSchema:
     properties = dict.fromkeys(("resources", *names), _TEXT) | (more or {})
-    return CompiledSchema(
+    return StandardSchema(
         {"type": "object", "properties": properties, "required": ["resources"], "additionalProperties": False}
     )
 
 
-def _grouped(suffix: str, kinds: tuple[str, ...], *names: str) -> CompiledSchema:
-    return CompiledSchema(
+def _grouped(suffix: str, kinds: tuple[str, ...], *names: str) -> StandardSchema:
+    return StandardSchema(
         {
             "type": "object",
             "properties": _LIMIT | _POLICY | dict.fromkeys(names, _TEXT),
@@ -33,7 +33,7 @@ def _grouped(suffix: str, kinds: tuple[str, ...], *names: str) -> CompiledSchema
 _KINDS = ("resources", "required", "member_of")
 _KINDS_31 = (*_KINDS, "in_tree")
 
-CANDIDATES = (
+CANDIDATES = SchemaVersions(
     (36, _grouped(_WORDED, _KINDS_31, "root_required", "same_subtree")),
     (35, _grouped(_WORDED, _KINDS_31, "root_required")),
     (33, _grouped(_WORDED, _KINDS_31)),

@@ -6,7 +6,7 @@ from controlplane.openstack.door import Door
 from placement.conf import placement_options
 from placement.openstack.access import require_access, wire_caller
 from placement.openstack.call import PlacementCall
-from placement.openstack.faults import fault_response
+from placement.openstack.faults import FAULTS, fault_response
 from placement.openstack.routes import ROUTES
 from placement.openstack.versions import VERSIONS
 
@@ -19,6 +19,7 @@ DOOR = Door(
     require_access=require_access,
     call_of=PlacementCall,
     fault_response=fault_response,
+    faults=FAULTS,
     origins=lambda: frozenset(placement_options().cors_origins),
 )
 

@@ -8,7 +8,7 @@ import orjson
 from django.http import HttpResponse
 
 from controlplane.infra.request_id import current_request_id
-from controlplane.openstack.faults import ApiFault
+from controlplane.openstack.faults import ApiFault, FaultsDescribed
 from placement.openstack.versions import MAX_VERSION, MIN_VERSION
 
 CODE_SINCE = 23
@@ -36,6 +36,22 @@ _MEANING = {
     500: "The server has either erred or is incapable of performing the requested operation.",
     503: "The server is currently unavailable.",
 }
+
+_ERROR = {
+    "type": "object",
+    "properties": {
+        "status": {"type": "integer"},
+        "title": {"type": "string"},
+        "detail": {"type": "string"},
+        "request_id": {"type": "string"},
+        "code": {"type": "string", "description": "From 1.23 on."},
+    },
+    "required": ["status", "title", "detail", "request_id"],
+}
+FAULTS = FaultsDescribed(
+    {"type": "object", "properties": {"errors": {"type": "array", "items": _ERROR}}, "required": ["errors"]},
+    frozenset({400, 401, 403, 404, 405, 406, 409, 413, 415, 503}),
+)
 
 
 def fault_response(fault: ApiFault, *, minor: int | None, accept: str, method: str = "") -> HttpResponse:

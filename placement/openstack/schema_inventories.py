@@ -1,12 +1,12 @@
 """Schemas of inventories, and inventories as the wire writes them. Source: Placement's API reference."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from controlplane.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import StandardSchema
 from placement.domain import MAX_INT, InventorySpec
 from placement.openstack.schema_names import NAME_PATTERN
+from placement.openstack.shapes import InventoryJson
 
 # The largest single precision number of databases, below which Placement keeps ratios.
 _MAX_RATIO = 3.40282e38
@@ -33,11 +33,11 @@ def _inventory(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
     }
 
 
-INVENTORY_CREATE = CompiledSchema(
+INVENTORY_CREATE = StandardSchema(
     _inventory({"resource_class": {"type": "string", "pattern": NAME_PATTERN}}, "resource_class")
 )
-INVENTORY_UPDATE = CompiledSchema(_inventory({}, "resource_provider_generation"))
-INVENTORIES = CompiledSchema(
+INVENTORY_UPDATE = StandardSchema(_inventory({}, "resource_provider_generation"))
+INVENTORIES = StandardSchema(
     {
         "type": "object",
         "properties": {
@@ -58,6 +58,13 @@ def inventory_spec(data: Mapping[str, Any]) -> InventorySpec:
     return InventorySpec(**{field: int(value) for field, value in stated.items()}, allocation_ratio=ratio)
 
 
-def inventory_answer(spec: InventorySpec) -> dict[str, Any]:
+def inventory_answer(spec: InventorySpec) -> InventoryJson:
     """The inventory as the wire writes it."""
-    return asdict(spec)
+    return {
+        "total": spec.total,
+        "reserved": spec.reserved,
+        "min_unit": spec.min_unit,
+        "max_unit": spec.max_unit,
+        "step_size": spec.step_size,
+        "allocation_ratio": spec.allocation_ratio,
+    }

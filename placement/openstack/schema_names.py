@@ -1,13 +1,13 @@
 """Schemas of resource classes and traits. Source: Placement's API reference."""
 
-from controlplane.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import StandardSchema
 
 NAME_PATTERN = "^[A-Z0-9_]+$"
 CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$"
 
-CUSTOM_NAME = CompiledSchema({"type": "string", "minLength": 1, "maxLength": 255, "pattern": CUSTOM_PATTERN})
+CUSTOM_NAME = StandardSchema({"type": "string", "minLength": 1, "maxLength": 255, "pattern": CUSTOM_PATTERN})
 
-RESOURCE_CLASS = CompiledSchema(
+RESOURCE_CLASS = StandardSchema(
     {
         "type": "object",
         "properties": {"name": {"type": "string", "maxLength": 255, "pattern": CUSTOM_PATTERN}},
@@ -16,7 +16,7 @@ RESOURCE_CLASS = CompiledSchema(
     }
 )
 
-TRAIT_QUERY = CompiledSchema(
+TRAIT_QUERY = StandardSchema(
     {
         "type": "object",
         "properties": {"name": {"type": "string"}, "associated": {"type": "string"}},
@@ -24,7 +24,7 @@ TRAIT_QUERY = CompiledSchema(
     }
 )
 
-PROVIDER_TRAITS = CompiledSchema(
+PROVIDER_TRAITS = StandardSchema(
     {
         "type": "object",
         "properties": {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.openstack.schemas import CompiledSchema
+from controlplane.openstack.schemas import SchemaVersions, StandardSchema
 
 TREES_SINCE = 14
 
@@ -11,8 +11,8 @@ _NAME = {"type": "string", "maxLength": 200}
 _PARENT = {"anyOf": [_UUID, {"type": "null"}]}
 
 
-def _object(properties: dict[str, Any], *required: str) -> CompiledSchema:
-    return CompiledSchema(
+def _object(properties: dict[str, Any], *required: str) -> StandardSchema:
+    return StandardSchema(
         {
             "type": "object",
             "properties": properties,
@@ -28,12 +28,12 @@ _UPDATE = _object({"name": _NAME}, "name")
 _UPDATE_IN_TREE = _object({"name": _NAME, "parent_provider_uuid": _PARENT}, "name")
 
 
-def provider_create_schema(minor: int) -> CompiledSchema:
+def provider_create_schema(minor: int) -> StandardSchema:
     """For POST; 1.14 knows parents."""
     return _CREATE_IN_TREE if minor >= TREES_SINCE else _CREATE
 
 
-def provider_update_schema(minor: int) -> CompiledSchema:
+def provider_update_schema(minor: int) -> StandardSchema:
     """For PUT; 1.14 knows parents."""
     return _UPDATE_IN_TREE if minor >= TREES_SINCE else _UPDATE
 
@@ -53,18 +53,17 @@ _LISTS = {
 }
 
 
-def provider_query_schema(minor: int) -> CompiledSchema:
+def provider_query_schema(minor: int) -> StandardSchema:
     """For the parameters of GET /resource_providers."""
     return _LISTS[max(since for since in _LISTS if since <= minor)]
 
 
 _AGGREGATES = {"type": "array", "items": _UUID, "uniqueItems": True}
 
-AGGREGATES = CompiledSchema(_AGGREGATES)
-"""Below 1.19 the body is the list itself."""
-
-AGGREGATES_WITH_GENERATION = _object(
+_WITH_GENERATION = _object(
     {"aggregates": _AGGREGATES, "resource_provider_generation": {"type": "integer"}},
     "aggregates",
     "resource_provider_generation",
 )
+AGGREGATES = SchemaVersions((19, _WITH_GENERATION), (0, StandardSchema(_AGGREGATES)))
+"""Below 1.19 the body is the list itself."""

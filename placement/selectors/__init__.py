@@ -21,13 +21,22 @@ from placement.selectors.providers import (
     provider_views,
 )
 from placement.selectors.snapshot import ProviderSnapshot, provider_snapshot
-from placement.selectors.usage import fleet_usage
+from placement.selectors.usage import (
+    ResourceSum,
+    amount_of,
+    fleet_usage,
+    usage_by_aggregate,
+    usage_of_class,
+    usage_of_compute_nodes,
+)
 
 __all__ = [
     "ProviderSnapshot",
+    "ResourceSum",
     "allocation_list",
     "allocations_by_consumer",
     "allocations_without_inventory",
+    "amount_of",
     "candidate_refusals",
     "candidate_search",
     "client_consumers",
@@ -48,4 +57,7 @@ __all__ = [
     "providers_matching",
     "resource_class_list",
     "trait_list",
+    "usage_by_aggregate",
+    "usage_of_class",
+    "usage_of_compute_nodes",
 ]

@@ -27,19 +27,25 @@ SELECT id, changed, uuid, name, generation, parent_id, root_id FROM placement_re
 _INVENTORIES = f"""
 SELECT inventory.provider_id, inventory.resource_class_id, {_NUMBERS} FROM placement_inventory AS inventory
 """  # noqa: S608 - constants of this module
+# Sets are read before the join, once for each provider; uuids are read as text, once for each provider too.
 _SOME = f"""
-SELECT provider.id, provider.changed, provider.uuid, provider.name, provider.generation, parent.uuid, root.uuid,
-       (SELECT {{join_traits}} FROM placement_providertrait AS has JOIN placement_trait AS trait
-            ON trait.id = has.trait_id WHERE has.provider_id = provider.id),
-       (SELECT {{join_aggregates}} FROM placement_provideraggregate AS is_in JOIN placement_placementaggregate AS one
-            ON one.id = is_in.aggregate_id WHERE is_in.provider_id = provider.id),
-       class.name, {_NUMBERS}
-  FROM placement_resourceprovider AS provider
-  LEFT JOIN placement_resourceprovider AS parent ON parent.id = provider.parent_id
-  LEFT JOIN placement_resourceprovider AS root ON root.id = provider.root_id
-  LEFT JOIN placement_inventory AS inventory ON inventory.provider_id = provider.id
+WITH asked AS MATERIALIZED (
+    SELECT provider.id, provider.changed, CAST(provider.uuid AS text) AS uuid, provider.name, provider.generation,
+           CAST(parent.uuid AS text) AS parent, CAST(root.uuid AS text) AS root,
+           (SELECT {{join_traits}} FROM placement_providertrait AS has
+              JOIN placement_trait AS trait ON trait.id = has.trait_id WHERE has.provider_id = provider.id) AS traits,
+           (SELECT {{join_aggregates}} FROM placement_provideraggregate AS is_in
+              JOIN placement_placementaggregate AS one ON one.id = is_in.aggregate_id
+             WHERE is_in.provider_id = provider.id) AS aggregates
+      FROM placement_resourceprovider AS provider
+      LEFT JOIN placement_resourceprovider AS parent ON parent.id = provider.parent_id
+      LEFT JOIN placement_resourceprovider AS root ON root.id = provider.root_id
+     WHERE provider.id IN ({{ids}})
+)
+SELECT asked.*, class.name, {_NUMBERS}
+  FROM asked
+  LEFT JOIN placement_inventory AS inventory ON inventory.provider_id = asked.id
   LEFT JOIN placement_resourceclass AS class ON class.id = inventory.resource_class_id
- WHERE provider.id IN ({{ids}})
 """  # noqa: S608 - constants of this module
 # Keys in order, so that equal sets are equal texts and become one set.
 _POSTGRES_SETS = "SELECT provider_id, string_agg({key}::text, ' ' ORDER BY {key}) FROM {table} GROUP BY provider_id"

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import Translate, in_english
+from controlplane.kernel.texts import phrase as _
 from placement.domain import InventorySpec, InventoryUsage, ProviderView
 from placement.domain.inventory_effect import InventoryEffect
 from placement.models import Allocation
@@ -22,7 +24,8 @@ class StatedAnew:
     after: Mapping[str, InventoryUsage]
 
 
-NoteSource = Callable[[StatedAnew], Sequence[str]]
+NoteSource = Callable[[StatedAnew, Translate], Sequence[str]]
+"""Says its notes in the language of the translation."""
 # Placement knows no flavors and no agents; the apps above it that do add their sentences here.
 _SOURCES: dict[str, NoteSource] = {}
 
@@ -32,13 +35,25 @@ def effect_notes_register(name: str, source: NoteSource) -> None:
     _SOURCES[name] = source
 
 
-def inventory_effect(provider_uuid: UUID, resource_class: str, spec: InventorySpec) -> InventoryEffect:
-    """The effect of stating `spec`. Raises NotFound when provider or inventory are not there."""
+def inventory_effect(
+    provider_uuid: UUID, resource_class: str, spec: InventorySpec, translate: Translate = in_english
+) -> InventoryEffect:
+    """The effect of stating `spec`, with notes in the language of `translate`.
+
+    Raises NotFound when provider or inventory are not there.
+    """
     # The generation first: what is read after it can only be newer, and then saving fails.
     provider = provider_get(provider_uuid)
     usages = fleet_usage([provider_uuid])[provider_uuid]
     if resource_class not in usages:
-        raise NotFound(f"{provider.name} has no inventory of {resource_class}.", field="resource_class")
+        raise NotFound(
+            _(
+                "{provider} has no inventory of {resource_class}.",
+                provider=provider.name,
+                resource_class=resource_class,
+            ),
+            field="resource_class",
+        )
     held = Allocation.objects.filter(provider__uuid=provider_uuid, resource_class__name=resource_class)
     effect = InventoryEffect(
         provider_uuid=provider_uuid,
@@ -52,4 +67,4 @@ def inventory_effect(provider_uuid: UUID, resource_class: str, spec: InventorySp
     )
     after = {**usages, resource_class: effect.usage_after}
     stated = StatedAnew(provider=provider, resource_class=resource_class, before=usages, after=after)
-    return replace(effect, notes=tuple(note for source in _SOURCES.values() for note in source(stated)))
+    return replace(effect, notes=tuple(note for source in _SOURCES.values() for note in source(stated, translate)))

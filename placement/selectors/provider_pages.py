@@ -8,29 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import InventoryUsage, ProviderKind, TraitOwner, is_custom
 from placement.models import Allocation, Consumer, Inventory, ProviderTrait, ResourceClass, ResourceProvider, Trait
 from placement.selectors.providers import aggregate_uuids_of, provider_list
 from placement.selectors.usage import fleet_usage
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderQuery:
-    """Which providers are searched for. Empty: all."""
-
-    name: str = ""
-    kind: str = ""
-    trait: str = ""
-    resource_class: str = ""
-    roots_only: bool = False
-
-    @property
-    def is_any(self) -> bool:
-        """Whether no filter is set."""
-        return self == ProviderQuery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +95,6 @@ class Holding:
     amounts: dict[str, int]
 
 
-def providers_matching_query(query: ProviderQuery) -> QuerySet[ResourceProvider]:
-    """The providers that match the search, by name; to be paged before `provider_rows`."""
-    rows = provider_list()
-    if query.name:
-        rows = rows.filter(name__icontains=query.name)
-    if query.kind:
-        rows = rows.filter(kind=query.kind)
-    if query.trait:
-        rows = rows.filter(trait_rows__trait__name=query.trait)
-    if query.resource_class:
-        rows = rows.filter(inventories__resource_class__name=query.resource_class)
-    return rows.filter(parent=None) if query.roots_only else rows
-
-
 def provider_rows(providers: Iterable[ResourceProvider]) -> list[ProviderListRow]:
     """These providers with usage and number of consumers."""
     shown = list(providers)
@@ -141,6 +113,13 @@ def provider_rows(providers: Iterable[ResourceProvider]) -> list[ProviderListRow
         )
         for row in shown
     ]
+
+
+def consumer_count() -> Coalesce:
+    """Of those who hold something of each provider; to sort providers by."""
+    held = Allocation.objects.filter(provider=OuterRef("pk")).order_by().values("provider")
+    counted = held.annotate(found=Count("consumer", distinct=True)).values("found")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 
 def traits_in_use() -> list[str]:
@@ -165,7 +144,10 @@ def provider_shown(provider_uuid: UUID) -> ProviderShown:
     """One provider. Raises NotFound."""
     row = provider_list().filter(uuid=provider_uuid).first()
     if row is None:
-        raise NotFound(f"There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid)
+        raise NotFound(
+            _("There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid),
+            provider_uuid=provider_uuid,
+        )
     return ProviderShown(
         pk=row.pk,
         uuid=row.uuid,

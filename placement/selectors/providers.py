@@ -2,15 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
+from controlplane.infra.db import uuid_of, uuid_value
 from controlplane.infra.natural_order import natural_order
+from controlplane.infra.prepared import PreparedStatement
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ProviderKind, ProviderView, TraitOwner
 from placement.models import ProviderAggregate, ProviderTrait, ResourceProvider
 
@@ -18,6 +21,14 @@ _VIEW = ("uuid", "name", "kind", "generation", "parent__uuid", "root__uuid")
 
 
 _ROW = ("uuid", "name", "generation", "parent__uuid", "root__uuid", "updated_at")
+_ONE_TEXT = """
+SELECT provider.uuid, provider.name, provider.generation, parent.uuid, root.uuid, provider.updated_at
+  FROM placement_resourceprovider AS provider
+  LEFT JOIN placement_resourceprovider AS parent ON parent.id = provider.parent_id
+  LEFT JOIN placement_resourceprovider AS root ON root.id = provider.root_id
+ WHERE provider.uuid = %s
+"""
+_ONE_ROW = PreparedStatement("placement_provider_row", lambda: _ONE_TEXT, types=["uuid"])
 
 
 class ProviderRow(NamedTuple):
@@ -49,8 +60,12 @@ class ProviderAggregates(NamedTuple):
 
 def provider_list() -> QuerySet[ResourceProvider]:
     """All providers with parent and root, tree by tree, by name: hv-2 comes before hv-10, after what is below hv-1."""
-    tree = natural_order(Coalesce("root__name", "name"))
-    return ResourceProvider.objects.select_related("parent", "root").order_by(*tree, "name")
+    return ResourceProvider.objects.select_related("parent", "root").order_by(*tree_order())
+
+
+def tree_order() -> tuple[Any, ...]:
+    """What to order providers by so that a tree stands together."""
+    return (*natural_order(Coalesce("root__name", "name")), "name")
 
 
 def provider_views(provider_uuids: Collection[UUID] | None = None) -> list[ProviderView]:
@@ -73,7 +88,10 @@ def provider_get(provider_uuid: UUID) -> ProviderView:
     """The provider; raises NotFound."""
     provider = provider_find(provider_uuid)
     if provider is None:
-        raise NotFound(f"There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid)
+        raise NotFound(
+            _("There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid),
+            provider_uuid=provider_uuid,
+        )
     return provider
 
 
@@ -88,8 +106,16 @@ def provider_rows(*, uuid: UUID | None = None, name: str | None = None) -> list[
 
 
 def provider_row(provider_uuid: UUID) -> ProviderRow | None:
-    """The provider, or None. One query."""
-    return next(iter(provider_rows(uuid=provider_uuid)), None)
+    """The provider, or None. One query, which the ORM would take longer to write than the database to answer."""
+    found = _ONE_ROW.rows([uuid_value(provider_uuid)])
+    if not found:
+        return None
+    uuid, name, generation, parent, root, updated_at = found[0]
+    # SQLite keeps no time zone: what is read there is UTC.
+    moment = updated_at if updated_at.tzinfo is not None else updated_at.replace(tzinfo=UTC)
+    return ProviderRow(
+        uuid_of(uuid), name, generation, None if parent is None else uuid_of(parent), uuid_of(root or uuid), moment
+    )
 
 
 def provider_traits(provider_uuid: UUID) -> ProviderTraits | None:

@@ -1,15 +1,15 @@
 """Inventories with what is used of them."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 
-from placement.domain import InventoryUsage
+from placement.domain import InventoryUsage, ProviderKind
 from placement.models import Allocation, Inventory, ResourceClass, ResourceProvider
 
 # In the order of InventoryUsage's fields.
@@ -44,6 +44,24 @@ def fleet_usage(provider_uuids: Collection[UUID] | None = None) -> dict[UUID, di
         if provider_id in uuids and class_id in names:
             found[uuids[provider_id]][names[class_id]] = InventoryUsage(*numbers)
     return found
+
+
+def usage_of_class(resource_class: str) -> dict[UUID, tuple[int, int]]:
+    """{root provider: (used, capacity)} of one class. One query."""
+    rows = Inventory.objects.filter(resource_class__name=resource_class, provider__parent=None).order_by()
+    return {uuid: (used, capacity) for uuid, used, capacity in rows.values_list("provider__uuid", "used", "capacity")}
+
+
+def inventory_row_ids(*, providers: Collection[str], resource_class: str) -> dict[str, int]:
+    """{name of provider: key of its inventory's row}, for those of these providers that have the class. One query."""
+    rows = Inventory.objects.filter(provider__name__in=list(providers), resource_class__name=resource_class)
+    return dict(rows.order_by("provider__name").values_list("provider__name", "pk"))
+
+
+def amount_of(column: str, resource_class: str, provider_uuid: str) -> Subquery:
+    """`used` or `capacity` of one class, for rows that name their provider in the field `provider_uuid`: to sort by."""
+    rows = Inventory.objects.filter(provider__uuid=OuterRef(provider_uuid), resource_class__name=resource_class)
+    return Subquery(rows.order_by().values(column)[:1])
 
 
 class ProviderInventories(NamedTuple):
@@ -116,3 +134,46 @@ def _key(name: str | None, asked: str | None) -> str:
 def _held(project_id: str, user_id: str | None) -> QuerySet[Allocation]:
     rows = Allocation.objects.filter(consumer__project_id=project_id).order_by()
     return rows if user_id is None else rows.filter(consumer__user_id=user_id)
+
+
+class ResourceSum(NamedTuple):
+    """One class over many providers: what there is, what may be allocated of it, and what is."""
+
+    total: int
+    capacity: int
+    used: int
+
+    @property
+    def ratio(self) -> float:
+        """How many units may be allocated for each that there is."""
+        return self.capacity / self.total if self.total else 0.0
+
+    @property
+    def free(self) -> int:
+        """Units that may still be allocated; never negative."""
+        return max(0, self.capacity - self.used)
+
+
+def usage_by_aggregate(
+    aggregate_uuids: Collection[UUID], *, without: Collection[UUID] = ()
+) -> dict[UUID, dict[str, ResourceSum]]:
+    """{aggregate: {resource class: sum}} over the compute nodes of each, but for the providers `without`. One query."""
+    rows = _of_compute_nodes(without).filter(provider__aggregate_rows__aggregate__uuid__in=aggregate_uuids)
+    found: dict[UUID, dict[str, ResourceSum]] = {uuid: {} for uuid in aggregate_uuids}
+    for uuid, name, *sums in _summed(rows, "provider__aggregate_rows__aggregate__uuid", "resource_class__name"):
+        found[uuid][name] = ResourceSum(*sums)
+    return found
+
+
+def usage_of_compute_nodes(*, without: Collection[UUID] = ()) -> dict[str, ResourceSum]:
+    """{resource class: sum} over all compute nodes, but for the providers `without`. One query."""
+    return {name: ResourceSum(*sums) for name, *sums in _summed(_of_compute_nodes(without), "resource_class__name")}
+
+
+def _of_compute_nodes(without: Collection[UUID]) -> QuerySet[Inventory]:
+    rows = Inventory.objects.filter(provider__kind=ProviderKind.COMPUTE.value).order_by()
+    return rows.exclude(provider__uuid__in=without) if without else rows
+
+
+def _summed(rows: QuerySet[Inventory], *by: str) -> Iterable[tuple[Any, ...]]:
+    return rows.values_list(*by).annotate(Sum("total"), Sum("capacity"), Sum("used"))

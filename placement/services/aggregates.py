@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
 from placement.domain import ProviderView
-from placement.models import PlacementAggregate, ProviderAggregate
+from placement.models import PlacementAggregate, ProviderAggregate, ResourceProvider
 from placement.selectors.providers import aggregate_uuids_of, provider_get
 from placement.services.locks import provider_lock, providers_stamp, providers_touch
 
 
+@audited("provider.aggregates_set", ResourceProvider, by="provider_uuid", key="uuid", also=("aggregate_uuids",))
 def provider_aggregates_set(
     provider_uuid: UUID,
     aggregate_uuids: Iterable[UUID],

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from controlplane.infra.db import in_run, rows_run
 from controlplane.kernel.errors import Conflict, KilonovaError
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, Demand, broken_rule, capacity_error, demands_of
 from placement.domain.claim import InventoryKey
 from placement.selectors.usage import fleet_usage
@@ -26,7 +27,7 @@ _HELD = (
 _CLASSES = "SELECT name, id FROM placement_resourceclass WHERE name IN ({values})"
 _DELETE = "DELETE FROM placement_allocation WHERE consumer_id IN ({values})"
 _END = "DELETE FROM placement_consumer WHERE id IN ({values})"
-_INSERT = "INSERT INTO placement_allocation (consumer_id, provider_id, resource_class_id, used) VALUES {rows}"
+_INSERT = "INSERT INTO placement_allocation (consumer_id, provider_id, resource_class_id, used) {rows}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _changes(demands: Mapping[InventoryKey, Demand], locked: Locked) -> dict[tup
 
 def _lost(keys: Sequence[InventoryKey], demands: Mapping[InventoryKey, Demand], locked: Locked) -> KilonovaError:
     """Make the error for the loser. The refused rows are unchanged and locked: it names the guard's own numbers."""
-    usage, sums = fleet_usage({provider for provider, _ in keys}), _given_back(locked.held)
+    usage, sums = fleet_usage({provider for provider, _rest in keys}), _given_back(locked.held)
     shortages = [
         broken_rule(
             provider,
@@ -128,7 +129,9 @@ def _lost(keys: Sequence[InventoryKey], demands: Mapping[InventoryKey, Demand], 
         for provider, name in keys
     ]
     named = [shortage for shortage in shortages if shortage is not None]
-    return capacity_error(named) if named else Conflict("The inventories were changed without their provider's lock.")
+    return (
+        capacity_error(named) if named else Conflict(_("The inventories were changed without their provider's lock."))
+    )
 
 
 def _leave(states: Sequence[ConsumerState], locked: Locked) -> None:
@@ -151,6 +154,6 @@ def _write(states: Sequence[ConsumerState], locked: Locked) -> None:
         for provider, classes in state.resources.items()
         for name, amount in classes.items()
     ]
-    rows_run(_INSERT, rows, has_result=False)
+    rows_run(_INSERT, rows, types=("bigint",) * 4, has_result=False)
     ended = [locked.consumers[state.consumer_uuid].id for state in states if not any(state.resources.values())]
     in_run(_END, ended, has_result=False)

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import in_transaction, placeholders, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import Claim, check_claims
 from placement.domain.claim import state_of
 from placement.models import Allocation, Consumer
@@ -76,13 +77,19 @@ def allocations_move(from_consumer: UUID, to_consumer: UUID, *, consumer_type: s
     so that it can claim anew. Raises NotFound, or Conflict when the new consumer holds allocations already.
     """
     if from_consumer == to_consumer:
-        raise Conflict(f"Consumer {to_consumer} holds these allocations already.", consumer_uuid=to_consumer)
+        raise Conflict(
+            _("Consumer {to_consumer} holds these allocations already.", to_consumer=to_consumer),
+            consumer_uuid=to_consumer,
+        )
     return in_transaction(lambda: _move(from_consumer, to_consumer, consumer_type))
 
 
 def _move(from_consumer: UUID, to_consumer: UUID, consumer_type: str) -> int:
     if not consumers_lock({from_consumer}):
-        raise NotFound(f"Consumer {from_consumer} holds no allocations.", consumer_uuid=from_consumer)
+        raise NotFound(
+            _("Consumer {from_consumer} holds no allocations.", from_consumer=from_consumer),
+            consumer_uuid=from_consumer,
+        )
     held = Allocation.objects.filter(consumer__uuid=from_consumer)
     providers = set(held.values_list("provider_id", flat=True))
     try:
@@ -95,6 +102,8 @@ def _move(from_consumer: UUID, to_consumer: UUID, consumer_type: str) -> int:
             updated_at=Now(),
         )
     except IntegrityError as error:
-        raise Conflict(f"Consumer {to_consumer} holds allocations already.", consumer_uuid=to_consumer) from error
+        raise Conflict(
+            _("Consumer {to_consumer} holds allocations already.", to_consumer=to_consumer), consumer_uuid=to_consumer
+        ) from error
     providers_touch(providers)
     return Allocation.objects.filter(consumer__uuid=to_consumer).count()

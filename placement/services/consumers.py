@@ -12,13 +12,14 @@ from placement.models import Consumer
 # The rows are inserted one after the other, as listed. A consumer that is there keeps its row, which is locked now.
 _UPSERT = """
 INSERT INTO placement_consumer (uuid, project_id, user_id, consumer_type, by_client, generation, created_at, updated_at)
-VALUES {rows}
+{rows}
 ON CONFLICT (uuid) DO UPDATE
    SET generation = placement_consumer.generation + 1, project_id = excluded.project_id, user_id = excluded.user_id,
        consumer_type = COALESCE(excluded.consumer_type, placement_consumer.consumer_type),
        updated_at = excluded.updated_at
 RETURNING id, uuid, generation
 """
+_TYPES = ("uuid", "varchar", "varchar", "varchar", "boolean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def consumers_upsert(states: Sequence[ConsumerState]) -> dict[UUID, LockedConsum
     now = now_sql()
     found = [
         LockedConsumer(pk, uuid_of(uuid), generation - 1 or None)
-        for pk, uuid, generation in rows_run(_UPSERT, rows, tail=f", 1, {now}, {now}")
+        for pk, uuid, generation in rows_run(_UPSERT, rows, types=_TYPES, tail=f", 1, {now}, {now}")
     ]
     return {consumer.uuid: consumer for consumer in found}
 

@@ -19,7 +19,7 @@ from placement.domain import Demand
 # - `used` never falls below zero: a drifted counter is for the audit to report, it must not keep anybody from leaving.
 # A row that is not returned was refused and is unchanged; the caller then undoes the whole batch.
 _CHANGE = """
-WITH change(provider, class, delta, is_asked, least, most, divisor) AS (VALUES {rows})
+WITH change(provider, class, delta, is_asked, least, most, divisor) AS ({rows})
 UPDATE placement_inventory
    SET used = CASE WHEN used + change.delta > 0 THEN used + change.delta ELSE 0 END,
        used_when_set = CASE WHEN change.delta >= 0 OR used + change.delta >= used_when_set THEN used_when_set
@@ -31,6 +31,7 @@ UPDATE placement_inventory
         OR (change.least >= min_unit AND change.most <= max_unit AND change.divisor %% step_size = 0))
 RETURNING provider_id, resource_class_id
 """
+_TYPES = ("bigint",) * 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +62,4 @@ class Change:
 
 def used_change(changes: Iterable[Change]) -> set[tuple[int, int]]:
     """Make each change that fits. Returns (provider id, class id) of these; one that is missing was refused."""
-    return {(provider, name) for provider, name in rows_run(_CHANGE, [change.row for change in changes])}
+    return {(provider, name) for provider, name in rows_run(_CHANGE, [change.row for change in changes], types=_TYPES)}

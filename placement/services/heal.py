@@ -13,6 +13,7 @@ from django.db.models.functions import Greatest
 
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 from placement.domain.findings import root_of
 from placement.models import Allocation, Consumer, Inventory, ResourceProvider
 from placement.services.claims import allocations_free
@@ -82,7 +83,7 @@ def _root_restore(provider_uuid: UUID) -> bool:
     parents = dict(ResourceProvider.objects.values_list("uuid", "parent__uuid"))
     root = root_of(provider_uuid, parents)
     if root is None:
-        raise Conflict("Its parents go in a circle: state which of them has none, then its tree can be put right.")
+        raise Conflict(_("Its parents go in a circle: state which of them has none, then its tree can be put right."))
     root_id = ResourceProvider.objects.values_list("pk", flat=True).get(uuid=root)
     if row.root_id == root_id:
         return False

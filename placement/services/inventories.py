@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from uuid import UUID
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import InventoryInUse, InventorySpec, ProviderView
 from placement.models import Inventory, ResourceProvider
 from placement.selectors.providers import provider_get
@@ -17,6 +19,7 @@ SPEC_FIELDS = ["total", "reserved", "min_unit", "max_unit", "step_size", "alloca
 Specs = Mapping[str, InventorySpec]
 
 
+@audited("provider.inventory_set", ResourceProvider, by="provider_uuid", key="uuid")
 def inventory_set(
     provider_uuid: UUID,
     inventories: Specs,
@@ -40,6 +43,7 @@ def inventory_set(
     return _change(provider_uuid, lambda _: wanted, options)
 
 
+@audited("provider.inventory_put", ResourceProvider, by="provider_uuid", key="uuid", also=("resource_class",))
 def inventory_put(
     provider_uuid: UUID, resource_class: str, spec: InventorySpec, *, expected_generation: int | None = None
 ) -> ProviderView:
@@ -48,18 +52,23 @@ def inventory_put(
     return _change(provider_uuid, lambda present: {**present, resource_class: spec}, ChangeOptions(expected_generation))
 
 
+@audited("provider.inventory_create", ResourceProvider, by="provider_uuid", key="uuid", also=("resource_class",))
 def inventory_create(provider_uuid: UUID, resource_class: str, spec: InventorySpec) -> ProviderView:
     """State a class that the provider lacks and that exists: one it has raises Conflict, an unknown one Invalid."""
     spec.check(resource_class)
 
     def with_it(present: Specs) -> Specs:
         if resource_class in present:
-            raise Conflict(f"The provider has an inventory of {resource_class} already.", field="resource_class")
+            raise Conflict(
+                _("The provider has an inventory of {resource_class} already.", resource_class=resource_class),
+                field="resource_class",
+            )
         return {**present, resource_class: spec}
 
     return _change(provider_uuid, with_it, ChangeOptions(make_custom=False))
 
 
+@audited("provider.inventory_update", ResourceProvider, by="provider_uuid", key="uuid", also=("resource_class",))
 def inventory_update(
     provider_uuid: UUID, resource_class: str, spec: InventorySpec, *, expected_generation: int
 ) -> ProviderView:
@@ -68,12 +77,16 @@ def inventory_update(
 
     def with_it(present: Specs) -> Specs:
         if resource_class not in present:
-            raise Invalid(f"The provider has no inventory of {resource_class}.", field="resource_class")
+            raise Invalid(
+                _("The provider has no inventory of {resource_class}.", resource_class=resource_class),
+                field="resource_class",
+            )
         return {**present, resource_class: spec}
 
     return _change(provider_uuid, with_it, ChangeOptions(expected_generation, always_touch=True))
 
 
+@audited("provider.inventory_remove", ResourceProvider, by="provider_uuid", key="uuid", also=("resource_class",))
 def inventory_remove(
     provider_uuid: UUID, resource_class: str, *, expected_generation: int | None = None, must_exist: bool = False
 ) -> ProviderView:
@@ -84,7 +97,10 @@ def inventory_remove(
 
     def without(present: Specs) -> Specs:
         if must_exist and resource_class not in present:
-            raise NotFound(f"The provider has no inventory of {resource_class}.", resource_class=resource_class)
+            raise NotFound(
+                _("The provider has no inventory of {resource_class}.", resource_class=resource_class),
+                resource_class=resource_class,
+            )
         return {name: spec for name, spec in present.items() if name != resource_class}
 
     return _change(provider_uuid, without, ChangeOptions(expected_generation))
@@ -149,7 +165,7 @@ def _remove(provider: ResourceProvider, rows: list[Inventory]) -> None:
     if in_use:
         named = ", ".join(f"{name} ({used} used)" for name, used in sorted(in_use.items()))
         raise InventoryInUse(
-            f"Inventory of {provider.name} is in use: {named}.",
+            _("Inventory of {provider} is in use: {named}.", provider=provider.name, named=named),
             field="inventories",
             provider_uuid=provider.uuid,
             in_use=in_use,

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from controlplane.infra.db import now_sql, placeholders, uuid_of, uuid_value
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState
 from placement.domain.errors import provider_changed
 from placement.models import ChangeStamp, ResourceProvider
@@ -47,7 +48,10 @@ def provider_lock(provider_uuid: UUID, *, expected_generation: int | None = None
     """
     provider = ResourceProvider.objects.select_for_update(no_key=True).filter(uuid=provider_uuid).first()
     if provider is None:
-        raise NotFound(f"There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid)
+        raise NotFound(
+            _("There is no resource provider {provider_uuid}.", provider_uuid=provider_uuid),
+            provider_uuid=provider_uuid,
+        )
     if expected_generation is not None and provider.generation != expected_generation:
         raise provider_changed(provider_uuid, expected=expected_generation, actual=provider.generation)
     return provider

@@ -8,8 +8,11 @@ import os_resource_classes
 import os_traits
 from django.db import IntegrityError
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
+from controlplane.infra.model_names import model_name
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import is_custom
 from placement.models import Allocation, Inventory, ProviderTrait, ResourceClass, Trait
 from placement.selectors.names import is_standard_resource_class, is_standard_trait
@@ -60,7 +63,11 @@ def _ids(model: NamedModel, names: Collection[str], make_custom: bool, *, field:
     unknown = [name for name in missing if not (make_custom and is_custom(name))]
     if unknown:
         raise Invalid(
-            f"There are no {noun} named {', '.join(unknown)}; custom names start with CUSTOM_.",
+            _(
+                "There are no {noun} named {unknown}; custom names start with CUSTOM_.",
+                noun=noun,
+                unknown=", ".join(unknown),
+            ),
             field=field,
             unknown=unknown,
         )
@@ -70,12 +77,14 @@ def _ids(model: NamedModel, names: Collection[str], make_custom: bool, *, field:
     return found
 
 
+@audited("resource_class.create", ResourceClass, by="name", key="name")
 def resource_class_ensure(name: str) -> bool:
     """Make the custom class `name`; False when there is one already. Raises Invalid when it is not a custom name."""
     _check_custom(name, field="name")
     return ResourceClass.objects.get_or_create(name=name)[1]
 
 
+@audited("resource_class.rename", ResourceClass, by="name", key="name", also=("new_name",))
 def resource_class_rename(name: str, new_name: str) -> None:
     """Give a custom class another name, which providers have from now on.
 
@@ -85,25 +94,26 @@ def resource_class_rename(name: str, new_name: str) -> None:
     try:
         in_transaction(lambda: _rename(name, new_name))
     except IntegrityError as error:
-        raise Conflict(f"Resource class already exists: {new_name}", field="name") from error
+        raise Conflict(_("Resource class already exists: {new_name}", new_name=new_name), field="name") from error
 
 
 def _rename(name: str, new_name: str) -> None:
     row = _find(ResourceClass, name)
     if is_standard_resource_class(name):
-        raise Invalid(f"Cannot update standard resource class {name}", field="name")
+        raise Invalid(_("Cannot update standard resource class {name}", name=name), field="name")
     ResourceClass.objects.filter(pk=row.pk).update(name=new_name)
     providers_stamp(list(Inventory.objects.filter(resource_class=row).values_list("provider_id", flat=True)))
 
 
+@audited("resource_class.delete", ResourceClass, by="name", key="name", is_apart=True)
 def resource_class_delete(name: str) -> None:
     """Delete a custom class. Raises NotFound, Invalid for a standard class, Conflict while anybody has some of it."""
-    in_use = f"Cannot delete resource class {name}. Class is in use in inventory."
+    in_use = _("Cannot delete resource class {name}. Class is in use in inventory.", name=name)
 
     def work() -> None:
         row = _find(ResourceClass, name)
         if is_standard_resource_class(name):
-            raise Invalid(f"Cannot delete standard resource class {name}.", field="name")
+            raise Invalid(_("Cannot delete standard resource class {name}.", name=name), field="name")
         if any(model._default_manager.filter(resource_class=row).exists() for model in (Inventory, Allocation)):
             raise Conflict(in_use, field="name")
         row.delete()
@@ -112,20 +122,22 @@ def resource_class_delete(name: str) -> None:
         in_transaction(work)
 
 
+@audited("trait.create", Trait, by="name", key="name")
 def trait_ensure(name: str) -> bool:
     """Make the custom trait `name`; False when there is one already. Raises Invalid when it is not a custom name."""
     _check_custom(name, field="name")
     return Trait.objects.get_or_create(name=name)[1]
 
 
+@audited("trait.delete", Trait, by="name", key="name", is_apart=True)
 def trait_delete(name: str) -> None:
     """Delete a custom trait. Raises NotFound, Invalid for a standard trait, Conflict while a provider has it."""
-    in_use = f"The trait {name} is in use by a resource provider."
+    in_use = _("The trait {name} is in use by a resource provider.", name=name)
 
     def work() -> None:
         row = _find(Trait, name)
         if is_standard_trait(name):
-            raise Invalid(f"Cannot delete standard trait {name}.", field="name")
+            raise Invalid(_("Cannot delete standard trait {name}.", name=name), field="name")
         if ProviderTrait.objects.filter(trait=row).exists():
             raise Conflict(in_use, field="name")
         row.delete()
@@ -136,13 +148,15 @@ def trait_delete(name: str) -> None:
 
 def _check_custom(name: str, *, field: str) -> None:
     if not is_custom(name):
-        raise Invalid(f"{name} is not a custom name: CUSTOM_, then capital letters, digits and _.", field=field)
+        raise Invalid(
+            _("{name} is not a custom name: CUSTOM_, then capital letters, digits and _.", name=name), field=field
+        )
 
 
 def _find(model: type[M], name: str) -> M:
     row = model._default_manager.select_for_update().filter(name=name).first()
     if row is None:
-        raise NotFound(f"There is no {model._meta.verbose_name} {name}.", name=name)
+        raise NotFound(_("There is no {model_name} {name}.", model_name=model_name(model), name=name), name=name)
     return row
 
 

@@ -6,8 +6,10 @@ from uuid import UUID
 
 from django.db import IntegrityError
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ProviderKind, ProviderView
 from placement.domain.provider_errors import (
     ParentRefused,
@@ -71,6 +73,7 @@ def _ensure(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind)
     ResourceProvider.objects.filter(uuid=uuid).update(kind=kind)
 
 
+@audited("provider.create", ResourceProvider, by="uuid", key="uuid")
 def provider_create(
     uuid: UUID, name: str, parent_uuid: UUID | None = None, *, kind: ProviderKind = ProviderKind.OTHER
 ) -> ProviderView:
@@ -85,7 +88,7 @@ def provider_create(
 
 def _check_name(name: str) -> None:
     if not name:
-        raise Invalid("A resource provider has a name: name is required.", field="name")
+        raise Invalid(_("A resource provider has a name: name is required."), field="name")
 
 
 def _taken(uuid: UUID | None, name: str) -> ProviderTaken | None:
@@ -112,6 +115,7 @@ def _insert(uuid: UUID, name: str, parent_uuid: UUID | None, kind: ProviderKind)
     ResourceProvider.objects.filter(pk=row.pk).update(root_id=row.pk if parent is None else parent.root_id)
 
 
+@audited("provider.update", ResourceProvider, by="provider_uuid", key="uuid")
 def provider_update(
     provider_uuid: UUID, *, name: str, parent_uuid: UUID | Unchanged | None = UNCHANGED, may_move: bool = True
 ) -> ProviderView:
@@ -144,7 +148,7 @@ def _hang(uuid: UUID, parent_uuid: UUID | None, *, may_move: bool) -> ResourcePr
     found = trees_lock({uuid} if parent_uuid is None else {uuid, parent_uuid})
     row = found.get(uuid)
     if row is None:
-        raise NotFound(f"There is no resource provider {uuid}.", provider_uuid=uuid)
+        raise NotFound(_("There is no resource provider {uuid}.", uuid=uuid), provider_uuid=uuid)
     parent = None if parent_uuid is None else found.get(parent_uuid)
     if parent_uuid is not None and parent is None:
         raise parent_refused(ParentRule.UNKNOWN, provider_uuid=uuid, parent_uuid=parent_uuid)
@@ -156,6 +160,7 @@ def _hang(uuid: UUID, parent_uuid: UUID | None, *, may_move: bool) -> ResourcePr
     return row
 
 
+@audited("provider.delete", ResourceProvider, by="provider_uuid", key="uuid", is_apart=True)
 def provider_delete(provider_uuid: UUID) -> bool:
     """Delete a provider with its inventories, traits and aggregates. False when there was none.
 
@@ -165,7 +170,9 @@ def provider_delete(provider_uuid: UUID) -> bool:
         return in_transaction(lambda: _delete(provider_uuid))
     except IntegrityError as error:
         # A child, or allocations, came between our read and the end of the transaction.
-        raise ProviderInUse(f"Resource provider {provider_uuid} is in use since just now.") from error
+        raise ProviderInUse(
+            _("Resource provider {provider_uuid} is in use since just now.", provider_uuid=provider_uuid)
+        ) from error
 
 
 def _delete(provider_uuid: UUID) -> bool:
@@ -175,10 +182,16 @@ def _delete(provider_uuid: UUID) -> bool:
         return False
     children = ResourceProvider.objects.filter(parent=provider).count()
     if children:
-        raise ProviderHasChildren(f"Resource provider {provider.name} has {children} children.", children=children)
+        raise ProviderHasChildren(
+            _("Resource provider {provider} has {children} children.", provider=provider.name, children=children),
+            children=children,
+        )
     consumers = Allocation.objects.filter(provider=provider).values("consumer").distinct().count()
     if consumers:
-        raise ProviderInUse(f"{consumers} consumers hold allocations of {provider.name}.", consumers=consumers)
+        raise ProviderInUse(
+            _("{consumers} consumers hold allocations of {provider}.", consumers=consumers, provider=provider.name),
+            consumers=consumers,
+        )
     for model in (Inventory, ProviderTrait, ProviderAggregate):
         model._default_manager.filter(provider=provider).delete()
     ProviderRemoval.objects.create(provider_uuid=provider_uuid, changed=ChangeStamp())

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, check_states
 from placement.services.allocation_writer import Locked, allocations_rewrite, class_ids, held_by, names_asked
 from placement.services.consumers import consumers_upsert, generations_check
@@ -53,4 +54,8 @@ def known_check(field: str, asked: set[UUID] | set[str], known: object) -> None:
     """Raise Invalid for the names that are not known."""
     unknown = sorted(str(name) for name in asked if name not in known)  # type: ignore[operator]
     if unknown:
-        raise Invalid(f"There is no {field.replace('_', ' ')} {', '.join(unknown)}.", field=field, unknown=unknown)
+        raise Invalid(
+            _("There is no {field} {unknown}.", field=field.replace("_", " "), unknown=", ".join(unknown)),
+            field=field,
+            unknown=unknown,
+        )

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from controlplane.infra.db import in_transaction, rows_run
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.domain import ConsumerState, InventorySpec, check_states
 from placement.domain.errors import InventoryInUse, provider_changed
 from placement.models import Inventory
@@ -23,14 +24,15 @@ Stated = Mapping[UUID, tuple[int, Mapping[str, InventorySpec]]]
 _STATE = """
 INSERT INTO placement_inventory (provider_id, resource_class_id, total, reserved, min_unit, max_unit, step_size,
                                  allocation_ratio, capacity, used, used_when_set)
-VALUES {rows}
+{rows}
 ON CONFLICT (provider_id, resource_class_id) DO UPDATE
    SET total = excluded.total, reserved = excluded.reserved, min_unit = excluded.min_unit,
        max_unit = excluded.max_unit, step_size = excluded.step_size, allocation_ratio = excluded.allocation_ratio,
        capacity = excluded.capacity, used_when_set = placement_inventory.used
 """
+_STATE_TYPES = (*("bigint",) * 7, "double precision", *("bigint",) * 3)
 _BUMP = """
-WITH bump(provider, extra) AS (VALUES {rows})
+WITH bump(provider, extra) AS ({rows})
 UPDATE placement_resourceprovider SET generation = generation + bump.extra FROM bump WHERE id = bump.provider
 """
 
@@ -43,7 +45,7 @@ def reshape(inventories: Stated, states: Sequence[ConsumerState]) -> None:
     ConsumerChanged, InventoryInUse for a class that goes while consumers keep some of it, NoCapacity.
     """
     check_states(states)
-    for _, specs in inventories.values():
+    for _rest, specs in inventories.values():
         for name, spec in specs.items():
             spec.check(name)
     if inventories or states:
@@ -71,12 +73,12 @@ def _providers_check(inventories: Stated, providers: Mapping[UUID, Touched]) -> 
     unknown = sorted(str(uuid) for uuid in inventories if uuid not in providers)
     if unknown:
         raise Invalid(
-            f"There is no resource provider {', '.join(unknown)}.",
+            _("There is no resource provider {unknown}.", unknown=", ".join(unknown)),
             field="resource_provider",
             unknown=unknown,
             where="inventories",
         )
-    for uuid, (expected, _) in inventories.items():
+    for uuid, (expected, _rest) in inventories.items():
         if providers[uuid].generation - 1 != expected:
             raise provider_changed(uuid, expected=expected, actual=providers[uuid].generation - 1)
 
@@ -88,11 +90,11 @@ def _state(inventories: Stated, providers: Mapping[UUID, Touched], classes: Mapp
         for uuid, (_, specs) in inventories.items()
         for name, spec in specs.items()
     ]
-    rows_run(_STATE, rows, has_result=False)
+    rows_run(_STATE, rows, types=_STATE_TYPES, has_result=False)
 
 
 def _remove(inventories: Stated, providers: Mapping[UUID, Touched], classes: Mapping[str, int]) -> None:
-    remaining = {(providers[uuid].id, classes[name]) for uuid, (_, specs) in inventories.items() for name in specs}
+    remaining = {(providers[uuid].id, classes[name]) for uuid, (_rest, specs) in inventories.items() for name in specs}
     uuids = {providers[uuid].id: uuid for uuid in inventories}
     rows = Inventory.objects.filter(provider_id__in=uuids).order_by("provider", "resource_class")
     going = [
@@ -106,7 +108,7 @@ def _remove(inventories: Stated, providers: Mapping[UUID, Touched], classes: Map
         in_use = {row.resource_class.name: row.used for row in used if row.provider_id == provider_id}
         named = ", ".join(f"{name} ({amount} used)" for name, amount in in_use.items())
         raise InventoryInUse(
-            f"Inventory of provider {uuids[provider_id]} is in use: {named}.",
+            _("Inventory of provider {uuids} is in use: {named}.", uuids=uuids[provider_id], named=named),
             provider_uuid=uuids[provider_id],
             in_use=in_use,
         )
@@ -120,6 +122,7 @@ def _bump(inventories: Stated, providers: Mapping[UUID, Touched], in_allocations
     One of them was given when the providers were locked.
     """
     counts = {row.id: int(row.id in in_allocations) for row in providers.values()}
-    for uuid, (_, specs) in inventories.items():
+    for uuid, (_rest, specs) in inventories.items():
         counts[providers[uuid].id] += 2 if specs else 1
-    rows_run(_BUMP, [(pk, count - 1) for pk, count in counts.items() if count > 1], has_result=False)
+    bumps = [(pk, count - 1) for pk, count in counts.items() if count > 1]
+    rows_run(_BUMP, bumps, types=("bigint", "bigint"), has_result=False)

@@ -5,14 +5,16 @@ from uuid import UUID
 
 from os_traits import COMPUTE_STATUS_DISABLED
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
 from placement.domain import ProviderView, TraitOwner
-from placement.models import ProviderTrait
+from placement.models import ProviderTrait, ResourceProvider
 from placement.selectors.providers import provider_get, trait_owners
 from placement.services.locks import provider_lock, providers_touch
 from placement.services.names import trait_ids
 
 
+@audited("provider.traits_set", ResourceProvider, by="provider_uuid", key="uuid", also=("traits",))
 def provider_traits_set(
     provider_uuid: UUID,
     traits: Iterable[str],

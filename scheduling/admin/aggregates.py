@@ -4,9 +4,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ThroughServicesAdmin
+from controlplane.infra.admin.filters import named, typed
+from controlplane.infra.admin.pairs import KeyedTextField, KnownKey, Plain, vocabulary_of
+from scheduling.fleet.domain.metadata_keys import METADATA_KEYS
 from scheduling.fleet.services.aggregates import (
     aggregate_create,
     aggregate_delete,
@@ -16,11 +21,17 @@ from scheduling.fleet.services.aggregates import (
 )
 from scheduling.models import Aggregate, AggregateHost
 
+METADATA = vocabulary_of(
+    [KnownKey(key, Plain(meaning), Plain(allowed)) for key, (meaning, allowed) in METADATA_KEYS.items()],
+    "A key of your own: extra specs of flavors and properties of images may ask for it.",
+)
+
 
 class AggregateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """Name, metadata, and hosts as one list; saving calls services."""
 
-    hosts = forms.CharField(required=False, widget=forms.Textarea, help_text="Host names, one a line.")
+    metadata = KeyedTextField(METADATA, help_text=_("To remove a key, empty its row."))
+    hosts = forms.CharField(required=False, widget=forms.Textarea, help_text=_("Host names, one a line."))
 
     class Meta:
         model = Aggregate
@@ -42,14 +53,19 @@ class AggregateAdmin(ThroughServicesAdmin):
     """Aggregates; every change goes through the services, so that zones stay sound and Placement in step."""
 
     form = AggregateForm
-    list_display = ["name", "availability_zone", "host_count", "created_at"]
+    list_display = ["name", "availability_zone", "hosts_in_it", "created_at"]
     search_fields = ["name", "id", "members__host"]
     list_filter = ["created_at"]
 
-    @admin.display(description="hosts")
-    def host_count(self, aggregate: Aggregate) -> int:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Aggregate]:
+        """With the number of hosts."""
+        rows: QuerySet[Aggregate] = super().get_queryset(request)
+        return rows.annotate(host_count=Count("members"))
+
+    @admin.display(description=_("hosts"), ordering="host_count")
+    def hosts_in_it(self, aggregate: Aggregate) -> int:
         """How many hosts are in it."""
-        return aggregate.members.count()
+        return int(getattr(aggregate, "host_count", 0))
 
     def save_model(self, request: HttpRequest, obj: Aggregate, form: AggregateForm, change: bool) -> None:
         """Name, metadata and hosts: all of it, or, when one part is refused, nothing."""
@@ -82,5 +98,5 @@ class AggregateHostAdmin(ReadOnlyAdmin):
 
     list_display = ["aggregate", "host"]
     list_select_related = ["aggregate"]
-    list_filter = ["aggregate"]
+    list_filter = [named("aggregate"), typed("host")]
     search_fields = ["host", "aggregate__name"]

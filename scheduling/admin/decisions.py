@@ -7,10 +7,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline
+from controlplane.infra.admin.filters import named, typed
 from scheduling.decisions.selectors.report import decision_report
 from scheduling.models import DecisionInstance, SchedulingDecision
+
+MAX_HOSTS = 200
+"""Refused hosts that are shown here; a fleet has thousands."""
 
 
 class DecisionInstanceInline(ReadOnlyInline):
@@ -23,8 +28,8 @@ class DecisionInstanceInline(ReadOnlyInline):
 class SchedulingDecisionAdmin(ReadOnlyAdmin):
     """Decisions with their funnel."""
 
-    list_display = ["created_at", "outcome", "verdict", "instance_count", "host_count", "policy_version", "duration_us"]
-    list_filter = ["outcome", "policy_version", "created_at"]
+    list_display = ["created_at", "subject", "outcome", "verdict", "project_id", "instance_count", "host_count"]
+    list_filter = ["outcome", "created_at", named("project_id"), typed("policy_version", "policy")]
     search_fields = ["id", "request_id", "subject", "project_id", "instances__instance_uuid", "instances__host"]
     exclude = ["trace"]
     readonly_fields = ["funnel", "reasons"]
@@ -35,7 +40,7 @@ class SchedulingDecisionAdmin(ReadOnlyAdmin):
         """The trace is loaded only where it is shown."""
         return super().get_queryset(request).defer("trace")
 
-    @admin.display(description="Funnel")
+    @admin.display(description=_("Funnel"))
     def funnel(self, decision: SchedulingDecision) -> SafeString:
         """Per instance and stage, how many hosts came in and stayed."""
         rounds = decision_report(decision=decision, redacted=False)["rounds"]
@@ -46,11 +51,15 @@ class SchedulingDecisionAdmin(ReadOnlyAdmin):
         ]
         return _table(("instance", "stage", "in", "left", "µs"), rows)
 
-    @admin.display(description="Hosts that were refused")
+    @admin.display(description=_("Hosts that were refused"))
     def reasons(self, decision: SchedulingDecision) -> SafeString:
         """The first refusal of each host."""
         hosts = decision_report(decision=decision, redacted=False)["hosts"]
-        return _table(("host", "stage", "reason"), [(one["host"], one["stage"], one["sentence"]) for one in hosts])
+        shown = _table(
+            ("host", "stage", "reason"), [(one["host"], one["stage"], one["sentence"]) for one in hosts[:MAX_HOSTS]]
+        )
+        more = len(hosts) - MAX_HOSTS
+        return format_html("{}<p>and {} more, on its page in the panel</p>", shown, more) if more > 0 else shown
 
 
 def _table(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> SafeString:

@@ -8,8 +8,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy
 
-from controlplane.kernel.errors import InvalidFields, KilonovaError, NotFound
+from controlplane.infra.reader_texts import refusal_reasons
+from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.kernel.texts import gettext_noop
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.selectors.policies import active_id, policy_get
 from scheduling.policies.selectors.preview import MAX_DECISIONS, PolicyPreview, policy_preview
@@ -33,17 +36,22 @@ class ReplacesForm(forms.Form):
 class ShareForm(forms.Form):
     """How much a shadow sees."""
 
-    share = forms.FloatField(min_value=0.0, max_value=1.0, initial=0.1, help_text="Part of the requests, 0 to 1.")
+    share = forms.FloatField(
+        min_value=0.0, max_value=1.0, initial=0.1, help_text=gettext_lazy("Part of the requests, 0 to 1.")
+    )
 
 
 class PreviewForm(forms.Form):
     """How many decisions are replayed."""
 
-    last = forms.IntegerField(min_value=1, max_value=MAX_DECISIONS, initial=50, help_text="Decisions to replay.")
+    last = forms.IntegerField(
+        min_value=1, max_value=MAX_DECISIONS, initial=50, help_text=gettext_lazy("Decisions to replay.")
+    )
 
 
 PREVIEW = "preview"
-PREVIEW_TITLE, PREVIEW_QUESTION = "Preview", "How would the last decisions have gone? Nothing is claimed."
+PREVIEW_TITLE = gettext_noop("Preview")
+PREVIEW_QUESTION = gettext_noop("How would the last decisions have gone? Nothing is claimed.")
 
 
 def policy_admin_steps(row: SchedulerPolicy) -> dict[str, str]:
@@ -115,7 +123,7 @@ def _page(
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
         "original": row,
-        "title": f"{title}: {row.label}",
+        "title": f"{gettext(title)}: {row.label}",
         "step": {"title": title, "question": PREVIEW_QUESTION if step is None else step.question},
         "form": form,
         "problems": _problems(error),
@@ -126,6 +134,5 @@ def _page(
 
 def _problems(error: KilonovaError | None) -> list[tuple[str, str]]:
     """(field, sentence) of everything that was refused."""
-    if isinstance(error, InvalidFields):
-        return [(name, text) for name, texts in error.errors.items() for text in texts]
-    return [] if error is None else [(error.field or "", error.message)]
+    reasons = {} if error is None else refusal_reasons(error)
+    return [(name, text) for name, texts in reasons.items() for text in texts]

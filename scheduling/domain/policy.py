@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 
 DEFAULT_FILTERS = (
     "ComputeFilter",
@@ -150,7 +151,7 @@ def policy_from_dict(data: Mapping[str, Any], *, version: str) -> Policy:
 
 def _options(data: Any) -> PolicyOptions:
     if not isinstance(data, Mapping):
-        raise Invalid("options maps names to values", field="options", reason=WRONG_TYPE)
+        raise Invalid(_("options maps names to values"), field="options", reason=WRONG_TYPE)
     known = {each.name: each for each in fields(PolicyOptions)}
     _reject_unknown(data, set(known), "options")
     defaults = asdict(PolicyOptions(extra={}))
@@ -162,19 +163,27 @@ def _options(data: Any) -> PolicyOptions:
 
 def _check_option(name: str, value: Any, default: Any) -> None:
     if not _like(value, default):
-        raise Invalid(f"{name}: {value!r} is of the wrong type", field=f"options.{name}", reason=WRONG_TYPE)
+        raise Invalid(
+            _("{name}: {value!r} is of the wrong type", name=name, value=value),
+            field=f"options.{name}",
+            reason=WRONG_TYPE,
+        )
     if name in WEIGHTS:
         _check_ratios(name, value)
     if isinstance(value, int | float) and not isinstance(value, bool) and value < 0 and name not in SIGNED:
-        raise Invalid(f"{name}: {value!r} is below 0", field=f"options.{name}", reason=OUT_OF_RANGE)
+        raise Invalid(
+            _("{name}: {value!r} is below 0", name=name, value=value), field=f"options.{name}", reason=OUT_OF_RANGE
+        )
 
 
 def _check_ratios(name: str, ratios: Mapping[Any, Any]) -> None:
     for key, ratio in ratios.items():
         if not isinstance(key, str) or isinstance(ratio, bool) or not isinstance(ratio, int | float):
-            raise Invalid(f"{name} maps names to numbers", field=f"options.{name}", reason=WRONG_TYPE)
+            raise Invalid(_("{name} maps names to numbers", name=name), field=f"options.{name}", reason=WRONG_TYPE)
         if not math.isfinite(ratio):
-            raise Invalid(f"{name}: {key} is not finite", field=f"options.{name}", reason=OUT_OF_RANGE)
+            raise Invalid(
+                _("{name}: {key} is not finite", name=name, key=key), field=f"options.{name}", reason=OUT_OF_RANGE
+            )
 
 
 def _like(value: Any, default: Any) -> bool:
@@ -193,34 +202,36 @@ def _reject_unknown(data: Mapping[str, Any], known: set[str], where: str) -> Non
     unknown = sorted(set(data) - known)
     if unknown:
         field = unknown[0] if where == "policy" else f"{where}.{unknown[0]}"
-        raise Invalid(f"{where} has no setting {unknown[0]!r}", field=field, reason=UNKNOWN)
+        raise Invalid(
+            _("{where} has no setting {unknown!r}", where=where, unknown=unknown[0]), field=field, reason=UNKNOWN
+        )
 
 
 def _scheduler(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise Invalid("scheduler is the name of a scheduler", field="scheduler", reason=WRONG_TYPE)
+        raise Invalid(_("scheduler is the name of a scheduler"), field="scheduler", reason=WRONG_TYPE)
     return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) and name for name in value):
-        raise Invalid("filters is a list of names", field="filters", reason=WRONG_TYPE)
+        raise Invalid(_("filters is a list of names"), field="filters", reason=WRONG_TYPE)
     if len(set(value)) != len(value):
-        raise Invalid("a filter is named twice", field="filters", reason=TWICE)
+        raise Invalid(_("a filter is named twice"), field="filters", reason=TWICE)
     return tuple(value)
 
 
 def _weighers(value: Any) -> tuple[WeigherSetting, ...]:
     """From {name: multiplier}, or from a list of {"name", "multiplier"}, whose order a database preserves."""
     pairs = list(value.items()) if isinstance(value, Mapping) else _pairs(value)
-    names = [name for name, _ in pairs]
+    names = [name for name, _rest in pairs]
     if len(set(names)) != len(names):
-        raise Invalid("a weigher is named twice", field="weighers", reason=TWICE)
+        raise Invalid(_("a weigher is named twice"), field="weighers", reason=TWICE)
     return tuple(WeigherSetting(name, _multiplier(name, number)) for name, number in pairs)
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    wanted = 'weighers maps names to multipliers, or lists {"name", "multiplier"}'
+    wanted = _('weighers maps names to multipliers, or lists {"name", "multiplier"}')
     if not isinstance(value, list | tuple):
         raise Invalid(wanted, field="weighers", reason=WRONG_TYPE)
     for each in value:
@@ -233,23 +244,31 @@ def _multiplier(name: object, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Invalid(f"the multiplier of {name} is not a number", field=f"weighers.{name}", reason=WRONG_TYPE)
+        raise Invalid(
+            _("the multiplier of {name} is not a number", name=name), field=f"weighers.{name}", reason=WRONG_TYPE
+        )
     if not math.isfinite(value):
-        raise Invalid(f"the multiplier of {name} is not finite", field=f"weighers.{name}", reason=OUT_OF_RANGE)
+        raise Invalid(
+            _("the multiplier of {name} is not finite", name=name), field=f"weighers.{name}", reason=OUT_OF_RANGE
+        )
     return float(value)
 
 
 def _count(data: Mapping[str, Any], name: str, default: int, maximum: int) -> int:
     value: object = data.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise Invalid(f"{name} is a whole number", field=name, reason=WRONG_TYPE)
+        raise Invalid(_("{name} is a whole number", name=name), field=name, reason=WRONG_TYPE)
     if not 1 <= value <= maximum:
-        raise Invalid(f"{name} is a whole number from 1 to {maximum}, not {value}", field=name, reason=OUT_OF_RANGE)
+        raise Invalid(
+            _("{name} is a whole number from 1 to {maximum}, not {value}", name=name, maximum=maximum, value=value),
+            field=name,
+            reason=OUT_OF_RANGE,
+        )
     return value
 
 
 def _flag(data: Mapping[str, Any], name: str) -> bool:
     value = data.get(name, False)
     if not isinstance(value, bool):
-        raise Invalid(f"{name} is true or false", field=name, reason=WRONG_TYPE)
+        raise Invalid(_("{name} is true or false", name=name), field=name, reason=WRONG_TYPE)
     return value

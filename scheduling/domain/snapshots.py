@@ -17,12 +17,13 @@ class FlavorSnapshot:
     ephemeral_gib: int = 0
     swap_mib: int = 0
     extra_specs: Mapping[str, str] = field(default_factory=dict)
+    given_id: str = ""
 
     # Nova's names, for filters that were written for it.
     @property
     def flavorid(self) -> str:
-        """Nova's name of the flavor's public id."""
-        return self.id
+        """Nova's name of the flavor's public id: the one that it was given, where it was given one."""
+        return self.given_id or self.id
 
     @property
     def memory_mb(self) -> int:

@@ -80,7 +80,7 @@ class Candidates:
 
     def _refuse_taken(self, spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
         amounts = spec.resources.amounts
-        full = refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()).where_not(self.is_spread))
+        full = refuse_no_room(spec.resources, hosts.only(hosts.table.last_placed()).where_not(self.is_spread))
         if not self._chosen:
             return full
         doubtful = self._chosen | self._served_by_scarce(amounts)

@@ -28,10 +28,10 @@ from scheduling.domain.trace.trace import Lack, Nearest, Round
 
 def refuse_unfit(spec: RequestSpecView, hosts: Hosts) -> list[RefusalGroup]:
     """The hosts outside the aggregates, then those without the traits, then those without room. Within a batch only
-    room changes, so only room is judged, and only on hosts that were placed on.
+    room changes, so only room is judged, and only on the host that was placed on last.
     """
     if spec.index:
-        return refuse_no_room(spec.resources, hosts.only(hosts.table.placed_rows()))
+        return refuse_no_room(spec.resources, hosts.only(hosts.table.last_placed()))
     traits, room = partial(_refuse_traits, spec.resources), partial(refuse_no_room, spec.resources)
     return refuse_in_turn(hosts, [partial(_refuse_outside, spec), traits, room])
 

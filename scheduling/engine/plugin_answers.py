@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.plugins.errors import PluginFailed
@@ -27,7 +28,7 @@ def filter_answer(each: Filter, spec: RequestSpecView, hosts: Hosts) -> list[Ref
             return groups  # what single hosts answered was looked at when they did
         problem = _groups_problem(groups, hosts)
     if problem:
-        raise PluginFailed(f"the filter {each.name} {problem}", plugin=each.name)
+        raise PluginFailed(_("the filter {name} {problem}", name=each.name, problem=problem), plugin=each.name)
     return groups
 
 
@@ -41,26 +42,28 @@ def weigher_answer(
         if not problem and OUR_WEIGHERS.get(weigher.name) is not type(weigher):
             problem = _multiplier_problem(multiplier, len(hosts)) or _bounds_problem(weigher)
     if problem:
-        raise PluginFailed(f"the weigher {weigher.name} {problem}", plugin=weigher.name)
+        raise PluginFailed(
+            _("the weigher {weigher} {problem}", weigher=weigher.name, problem=problem), plugin=weigher.name
+        )
     return raw, multiplier
 
 
 def _groups_problem(groups: object, hosts: Hosts) -> str:
     """Each group must be of hosts that were asked about, in the table's order, and no host may be in two."""
     if not isinstance(groups, list) or not all(isinstance(one, RefusalGroup) for one in groups):
-        return f"answered {shown(groups)}; a list of refusal groups expected"
+        return _("answered {groups}; a list of refusal groups expected", groups=shown(groups))
     seen = np.zeros(len(hosts.table), dtype=np.bool_)
     asked = np.zeros(len(hosts.table), dtype=np.bool_)
     asked[hosts.rows] = True
     for group in groups:
         rows: Any = group.rows
         if not isinstance(group.refusal, Refusal) or not _are_rows(rows, len(hosts.table)):
-            return "refused something that is no row of the table, or not in the table's order"
+            return _("refused something that is no row of the table, or not in the table's order")
         if not asked[rows].all() or seen[rows].any():
-            return "refused a host twice, or one that it was not asked about"
+            return _("refused a host twice, or one that it was not asked about")
         seen[rows] = True
         if any(not _is_beside(column, len(rows)) for column in (group.available, group.total, group.ratio)):
-            return "gave no number, or not a finite one, for some host that it refused"
+            return _("gave no number, or not a finite one, for some host that it refused")
     return ""
 
 
@@ -80,17 +83,21 @@ def _is_beside(column: Any, count: int) -> bool:
 
 def _numbers_problem(raw: Any, count: int) -> str:
     is_column = isinstance(raw, np.ndarray) and raw.shape == (count,) and raw.dtype.kind in "fiub"
-    return "" if is_column and np.isfinite(raw).all() else "gave no finite number for some host"
+    return "" if is_column and np.isfinite(raw).all() else _("gave no finite number for some host")
 
 
 def _multiplier_problem(multiplier: Any, count: int) -> str:
     if isinstance(multiplier, np.ndarray):
-        return _numbers_problem(multiplier, count) and "gave no finite multiplier for some host"
+        return _numbers_problem(multiplier, count) and _("gave no finite multiplier for some host")
     is_number = isinstance(multiplier, int | float | np.integer | np.floating)
-    return "" if is_number and np.isfinite(multiplier) else f"has the multiplier {shown(multiplier)}"
+    return (
+        ""
+        if is_number and np.isfinite(multiplier)
+        else _("has the multiplier {multiplier}", multiplier=shown(multiplier))
+    )
 
 
 def _bounds_problem(weigher: Weigher) -> str:
     bounds: Iterable[Any] = (weigher.minval, weigher.maxval)
     are_numbers = (each is None or (isinstance(each, int | float) and np.isfinite(each)) for each in bounds)
-    return "" if all(are_numbers) else "has a minval or maxval that is no number"
+    return "" if all(are_numbers) else _("has a minval or maxval that is no number")

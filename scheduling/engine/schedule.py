@@ -23,7 +23,7 @@ from scheduling.domain.request.resources import PCPU, ResourceRequest, resource_
 from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
 from scheduling.domain.schedule_call import ScheduleCall
 from scheduling.domain.trace.trace import InstanceSelection, Outcome, Round, Stage, Trace, TraceSelection
-from scheduling.domain.trace.verdict import failure_verdict, success_verdict
+from scheduling.domain.trace.verdict import failure_verdict, own_words_of, success_verdict
 from scheduling.domain.trace.weighing import Ranking
 from scheduling.engine.candidates import Candidates
 from scheduling.engine.placement import nearest, refuse_unfit
@@ -218,6 +218,7 @@ class _Run:
             rounds=rounds,
             instance_count=len(self.request.instance_uuids),
             nearest=close,
+            own_words=own_words_of(self.request),
         )
         trace = self._trace(Outcome.NO_VALID_HOST, words(redacted=False), words(redacted=True))
         return replace(trace, nearest=close)
@@ -308,8 +309,8 @@ class _Run:
 
 
 def _ask_placed(ask: Callable[[Hosts], list[RefusalGroup]], hosts: Hosts) -> list[RefusalGroup]:
-    """Ask only about the hosts that an earlier instance of the batch went to."""
-    changed = hosts.only(hosts.table.placed_rows())
+    """Ask only about the host that the instance before went to: of all others the answer is the same as then."""
+    changed = hosts.only(hosts.table.last_placed())
     return ask(changed) if len(changed) else []
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.columns import IntArray
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup
 from scheduling.domain.hosts.host_state import HostState
@@ -101,7 +102,7 @@ def refusals_by_host(
     if isinstance(plugin, HasFilterAll) and getattr(type(plugin), "filter_all", None) is not BaseHostFilter.filter_all:
         return _refused_of_all(plugin, name, hosts, spec)
     if not isinstance(plugin, HasHostPasses):
-        raise PluginFailed(f"the filter {name} has neither host_passes nor filter_all", plugin=name)
+        raise PluginFailed(_("the filter {name} has neither host_passes nor filter_all", name=name), plugin=name)
     groups: dict[Refusal, list[int]] = {}
     with plugin_guard("filter", name) as asked:
         request: Any = request_for(plugin.host_passes, spec)
@@ -121,7 +122,9 @@ def _refused_of_all(plugin: HasFilterAll, name: str, hosts: Hosts, spec: Request
         request: Any = request_for(plugin.filter_all, spec)
         passed = {id(state) for state in plugin.filter_all([hosts.state(row) for row in hosts.rows.tolist()], request)}
     if passed - states.keys():
-        raise PluginFailed(f"the filter {name} passed something that is no host it was asked about", plugin=name)
+        raise PluginFailed(
+            _("the filter {name} passed something that is no host it was asked about", name=name), plugin=name
+        )
     refused = [row for key, row in states.items() if key not in passed]
     refusal = Refusal(RefusalReason.PLUGIN_REFUSED, detail=name, stage=hosts.stage)
     return [RefusalGroup(refusal, _rows(refused))] if refused else []
@@ -135,7 +138,12 @@ def _refusal(answer: object, name: str, state: HostState) -> Refusal | None:
     if isinstance(answer, Refusal):
         return answer
     if not isinstance(answer, bool | np.bool_):
-        message = f"the filter {name} answered {shown(answer)} for {state.host}; true or false expected"
+        message = _(
+            "the filter {name} answered {answer} for {host}; true or false expected",
+            name=name,
+            answer=shown(answer),
+            host=state.host,
+        )
         raise PluginFailed(message, plugin=name, host=state.host)
     return None if answer else Refusal(RefusalReason.PLUGIN_REFUSED, detail=name)
 

@@ -9,6 +9,7 @@ from scheduling.models.decision_index import DecisionReason, DecisionRefusedHost
 from scheduling.models.fleet_change import FleetChange
 from scheduling.models.fleet_snapshot import FleetSnapshot, HostNames
 from scheduling.models.host_mapping import HostMapping
+from scheduling.models.host_usage_sample import HostUsageSample
 from scheduling.models.pci_device import PciDevice
 from scheduling.models.policy import SchedulerPolicy
 from scheduling.models.service import COMPUTE_BINARY, Service
@@ -31,6 +32,7 @@ __all__ = [
     "FleetSnapshot",
     "HostMapping",
     "HostNames",
+    "HostUsageSample",
     "PciDevice",
     "SchedulerPolicy",
     "SchedulingDecision",

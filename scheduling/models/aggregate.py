@@ -1,7 +1,9 @@
 """Aggregates: named sets of hosts with metadata; with the key `availability_zone` they make a zone."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 
 ZONE_KEY = "availability_zone"
@@ -16,7 +18,7 @@ class Aggregate(UuidKeyed, Timestamped):
     name = models.CharField(
         max_length=255, unique=True, error_messages={"unique": "An aggregate of this name exists already."}
     )
-    metadata = models.JSONField(default=dict, blank=True, help_text="Text to text; availability_zone names the zone.")
+    metadata = JsonField(default=dict, blank=True, help_text=_("Text to text; availability_zone names the zone."))
 
     class Meta:
         ordering = ["name"]

@@ -1,6 +1,7 @@
 """When a host last failed a build, and whether its failures disabled it."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class BuildFailures(models.Model):
@@ -11,10 +12,12 @@ class BuildFailures(models.Model):
     """
 
     host = models.CharField(max_length=255, unique=True)
-    total = models.PositiveBigIntegerField(default=0, help_text="Builds failed by this host since it was first seen.")
-    last_failed_at = models.DateTimeField(help_text="By the database's clock.")
-    last_reason = models.TextField(blank=True, help_text="Step and message of the last one.")
-    decayed_at = models.DateTimeField(help_text="From when the next half-life counts.")
+    total = models.PositiveBigIntegerField(
+        default=0, help_text=_("Builds failed by this host since it was first seen.")
+    )
+    last_failed_at = models.DateTimeField(help_text=_("By the database's clock."))
+    last_reason = models.TextField(blank=True, help_text=_("Step and message of the last one."))
+    decayed_at = models.DateTimeField(help_text=_("From when the next half-life counts."))
     disabled_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

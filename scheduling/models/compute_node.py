@@ -2,8 +2,11 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
+from controlplane.infra.natural_order import natural_order
 from scheduling.models.service import Service
 
 
@@ -19,10 +22,15 @@ class ComputeNode(UuidKeyed, Timestamped):
     hypervisor_hostname = models.CharField(max_length=255)
     hypervisor_type = models.CharField(max_length=64)
     hypervisor_version = models.PositiveBigIntegerField(default=0)
-    virt_type = models.CharField(max_length=32, blank=True, help_text="kvm, qemu, test ...")
+    virt_type = models.CharField(max_length=32, blank=True, help_text=_("kvm, qemu, test ..."))
     arch = models.CharField(max_length=32, blank=True)
-    vcpus = models.PositiveIntegerField(help_text="CPUs that guests share.")
-    dedicated_vcpus = models.PositiveIntegerField(default=0, help_text="CPUs that guests have pinned for themselves.")
+    vcpus = models.PositiveIntegerField(help_text=_("CPUs that guests share."))
+    dedicated_vcpus = models.PositiveIntegerField(
+        default=0, help_text=_("CPUs that guests have pinned for themselves.")
+    )
+    vgpus = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("Virtual GPUs of its cards; empty for a host that says nothing of any.")
+    )
     memory_mib = models.PositiveBigIntegerField()
     disk_gib = models.PositiveBigIntegerField()
     vcpus_used = models.PositiveIntegerField(default=0)
@@ -31,39 +39,48 @@ class ComputeNode(UuidKeyed, Timestamped):
     disk_available_least_gib = models.BigIntegerField(default=0)
     running_guests = models.PositiveIntegerField(default=0)
     host_ip = models.CharField(max_length=64, blank=True)
-    cpu_info = models.JSONField(default=dict, blank=True)
-    supported_instances = models.JSONField(
-        default=list, blank=True, help_text="Triples of architecture, hypervisor type and vm mode."
+    cpu_info = JsonField(default=dict, blank=True)
+    supported_instances = JsonField(
+        default=list, blank=True, help_text=_("Triples of architecture, hypervisor type and vm mode.")
     )
-    traits = models.JSONField(
-        default=list, blank=True, help_text="Traits the driver reported, to tell them from others."
-    )
-    stats = models.JSONField(default=dict, blank=True)
-    metrics = models.JSONField(default=dict, blank=True, help_text="Numbers by name, as of metrics_at.")
-    metrics_at = models.DateTimeField(null=True, blank=True, help_text="By the database's clock.")
+    traits = JsonField(default=list, blank=True, help_text=_("Traits the driver reported, to tell them from others."))
+    stats = JsonField(default=dict, blank=True)
+    metrics = JsonField(default=dict, blank=True, help_text=_("Numbers by name, as of metrics_at."))
+    metrics_at = models.DateTimeField(null=True, blank=True, help_text=_("By the database's clock."))
     clock_skew_s = models.FloatField(
         null=True,
         blank=True,
-        help_text="Seconds that the host's clock is ahead of the control plane's; below 0: behind.",
+        help_text=_("Seconds that the host's clock is ahead of the control plane's; below 0: behind."),
     )
-    clock_error_s = models.FloatField(null=True, blank=True, help_text="How far off that may be, in seconds.")
+    clock_error_s = models.FloatField(null=True, blank=True, help_text=_("How far off that may be, in seconds."))
     agent_version = models.CharField(max_length=64, blank=True)
     protocol_version = models.PositiveIntegerField(default=0)
     libvirt_version = models.CharField(max_length=64, blank=True)
+    safe_mode = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text=_("Why its agent destroys and starts nothing now: the hypervisor's answers contradict each other."),
+    )
+    networks_lack = models.CharField(
+        max_length=500, blank=True, help_text=_("What it lacks to carry networks that it was meant to carry.")
+    )
     kernel_version = models.CharField(max_length=128, blank=True)
     os_name = models.CharField(max_length=128, blank=True)
-    numa_topology = models.JSONField(
-        null=True, blank=True, help_text="NUMA cells with what instances use of them; empty for a host without NUMA."
+    numa_topology = JsonField(
+        null=True, blank=True, help_text=_("NUMA cells with what instances use of them; empty for a host without NUMA.")
     )
-    pci_pools = models.JSONField(
-        default=list, blank=True, help_text="Equal free PCI devices, counted; what the scheduler looks at."
+    pci_pools = JsonField(
+        default=list, blank=True, help_text=_("Equal free PCI devices, counted; what the scheduler looks at.")
     )
     failed_builds = models.PositiveIntegerField(
-        default=0, help_text="Builds failed by this host since the last that worked; a weigher avoids it for a while."
+        default=0,
+        help_text=_("Builds failed by this host since the last that worked; a weigher avoids it for a while."),
     )
 
     class Meta:
         ordering = ["host", "hypervisor_hostname"]
+        # Lists and the map of the fleet have hosts in the order in which people count.
+        indexes = [models.Index(*natural_order("host"), "hypervisor_hostname", name="compute_node_by_host")]
         constraints = [
             models.UniqueConstraint(
                 fields=["host", "hypervisor_hostname"],

@@ -1,7 +1,9 @@
 """Scheduling decisions: what was asked, what was answered, and why, host by host."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import UuidKeyed
 
 
@@ -20,26 +22,28 @@ class SchedulingDecision(UuidKeyed):
     """
 
     request_id = models.CharField(max_length=60, blank=True, db_index=True)
-    subject = models.UUIDField(db_index=True, help_text="The reservation of the batch, or the instance.")
+    subject = models.UUIDField(db_index=True, help_text=_("The reservation of the batch, or the instance."))
     project_id = models.UUIDField()
     outcome = models.CharField(max_length=16, choices=DecisionOutcome)
-    verdict = models.TextField(help_text="One sentence for operators; names hosts where that helps.")
-    verdict_redacted = models.TextField(help_text="The same for tenants: counts and reasons, no host names.")
+    verdict = models.TextField(help_text=_("One sentence for operators; names hosts where that helps."))
+    verdict_redacted = models.TextField(help_text=_("The same for tenants: counts and reasons, no host names."))
     policy_version = models.CharField(max_length=80)
     seed = models.BigIntegerField()
-    host_count = models.PositiveIntegerField(help_text="Hosts that were looked at.")
+    host_count = models.PositiveIntegerField(help_text=_("Hosts that were looked at."))
     instance_count = models.PositiveIntegerField()
     trace = models.BinaryField()
-    trace_digest = models.CharField(max_length=40, blank=True, help_text="Equal for runs that decide alike to the bit.")
-    host_names = models.CharField(max_length=40, blank=True, help_text="The names of the hosts that were looked at.")
-    snapshot = models.CharField(
-        max_length=40, blank=True, db_index=True, help_text="The fleet as it was seen; empty where none was kept."
+    trace_digest = models.CharField(
+        max_length=40, blank=True, help_text=_("Equal for runs that decide alike to the bit.")
     )
-    stored_bytes = models.PositiveIntegerField(default=0, help_text="Size of the trace.")
-    timings_us = models.JSONField(default=dict, help_text="Microseconds by stage.")
+    host_names = models.CharField(max_length=40, blank=True, help_text=_("The names of the hosts that were looked at."))
+    snapshot = models.CharField(
+        max_length=40, blank=True, db_index=True, help_text=_("The fleet as it was seen; empty where none was kept.")
+    )
+    stored_bytes = models.PositiveIntegerField(default=0, help_text=_("Size of the trace."))
+    timings_us = JsonField(default=dict, help_text=_("Microseconds by stage."))
     duration_us = models.PositiveBigIntegerField()
     claims_lost = models.PositiveIntegerField(
-        default=0, help_text="Shortages that its claims met because others took the room first."
+        default=0, help_text=_("Shortages that its claims met because others took the room first.")
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
@@ -60,7 +64,7 @@ class DecisionInstance(models.Model):
     """API scope. An instance that a decision was about, and the host it was given, if any."""
 
     decision = models.ForeignKey(SchedulingDecision, on_delete=models.CASCADE, related_name="instances")
-    position = models.PositiveIntegerField(help_text="Place in the batch, from 0.")
+    position = models.PositiveIntegerField(help_text=_("Place in the batch, from 0."))
     instance_uuid = models.UUIDField(db_index=True)
     host = models.CharField(max_length=255, blank=True, db_index=True)
     compute_node_uuid = models.UUIDField(null=True, blank=True)

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 KIND_LENGTH, KEY_LENGTH = 16, 255
 
@@ -13,8 +14,8 @@ class FleetChange(models.Model):
     `id` says the same. Rows are pruned once no reader can need them (`services.fleet_triggers`).
     """
 
-    kind = models.CharField(max_length=KIND_LENGTH, help_text="What kind of thing changed.")
-    key = models.CharField(max_length=KEY_LENGTH, help_text="Which one; for load, the host.")
+    kind = models.CharField(max_length=KIND_LENGTH, help_text=_("What kind of thing changed."))
+    key = models.CharField(max_length=KEY_LENGTH, help_text=_("Which one; for load, the host."))
     changed = models.BigIntegerField(db_index=True)
     at = models.DateTimeField(db_default=Now())
 

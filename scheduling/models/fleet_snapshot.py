@@ -1,6 +1,7 @@
 """What the scheduler saw: fleets and the names of their hosts, each kept once however many decisions saw it."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 DIGEST_LENGTH = 40
 
@@ -12,9 +13,11 @@ class FleetSnapshot(models.Model):
     """
 
     digest = models.CharField(max_length=DIGEST_LENGTH, primary_key=True)
-    base = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True, help_text="Empty for a whole fleet.")
+    base = models.CharField(
+        max_length=DIGEST_LENGTH, blank=True, db_index=True, help_text=_("Empty for a whole fleet.")
+    )
     content = models.BinaryField()
-    size = models.PositiveIntegerField(help_text="Bytes of the content.")
+    size = models.PositiveIntegerField(help_text=_("Bytes of the content."))
     host_count = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
@@ -35,7 +38,7 @@ class HostNames(models.Model):
     content = models.BinaryField()
     host_count = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
-    unused_since = models.DateTimeField(null=True, blank=True, help_text="No decision spoke of it when last looked.")
+    unused_since = models.DateTimeField(null=True, blank=True, help_text=_("No decision spoke of it when last looked."))
 
     class Meta:
         ordering = ["-created_at", "digest"]

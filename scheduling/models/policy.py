@@ -2,7 +2,9 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 from scheduling.policies.domain.states import PolicyState
 
@@ -15,20 +17,20 @@ class SchedulerPolicy(UuidKeyed, Timestamped):
 
     name = models.CharField(max_length=64, default="default")
     version = models.PositiveIntegerField()
-    body = models.JSONField(help_text="Filters in their order, weighers with multipliers, subset size.")
+    body = JsonField(help_text=_("Filters in their order, weighers with multipliers, subset size."))
     state = models.CharField(
         max_length=16,
         choices=[(each.value, each.name.title()) for each in PolicyState],
         default=PolicyState.DRAFT.value,
     )
-    comment = models.CharField(max_length=1000, blank=True, help_text="What this version is for.")
-    author = models.CharField(max_length=150, blank=True, help_text="Who made it.")
-    revision = models.PositiveIntegerField(default=1, help_text="Goes up with each change of a draft.")
-    immutable = models.BooleanField(default=False, help_text="Decided or ran as shadow, so it never changes again.")
-    shadow = models.BooleanField(default=False, help_text="Runs beside the active version and claims nothing.")
-    shadow_share = models.FloatField(default=0.0, help_text="Part of the requests (0 to 1) that the shadow sees.")
-    activated_at = models.DateTimeField(null=True, blank=True, help_text="When it last became the active one.")
-    retired_at = models.DateTimeField(null=True, blank=True, help_text="When it last ceased to be the active one.")
+    comment = models.CharField(max_length=1000, blank=True, help_text=_("What this version is for."))
+    author = models.CharField(max_length=150, blank=True, help_text=_("Who made it."))
+    revision = models.PositiveIntegerField(default=1, help_text=_("Goes up with each change of a draft."))
+    immutable = models.BooleanField(default=False, help_text=_("Decided or ran as shadow, so it never changes again."))
+    shadow = models.BooleanField(default=False, help_text=_("Runs beside the active version and claims nothing."))
+    shadow_share = models.FloatField(default=0.0, help_text=_("Part of the requests (0 to 1) that the shadow sees."))
+    activated_at = models.DateTimeField(null=True, blank=True, help_text=_("When it last became the active one."))
+    retired_at = models.DateTimeField(null=True, blank=True, help_text=_("When it last ceased to be the active one."))
 
     class Meta:
         ordering = ["name", "-version"]

@@ -1,6 +1,7 @@
 """A service: the agent process of one host, as the control plane knows it."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import Timestamped, UuidKeyed
 
@@ -20,9 +21,9 @@ class Service(UuidKeyed, Timestamped):
     disabled = models.BooleanField(default=False)
     disabled_reason = models.CharField(max_length=255, blank=True)
     forced_down = models.BooleanField(default=False)
-    last_seen_up = models.DateTimeField(null=True, blank=True, help_text="By the database's clock.")
+    last_seen_up = models.DateTimeField(null=True, blank=True, help_text=_("By the database's clock."))
     version = models.PositiveIntegerField(default=0)
-    report_count = models.PositiveBigIntegerField(default=0, help_text="Heartbeats since it was first registered.")
+    report_count = models.PositiveBigIntegerField(default=0, help_text=_("Heartbeats since it was first registered."))
 
     class Meta:
         ordering = ["host", "binary"]

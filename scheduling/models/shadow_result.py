@@ -1,6 +1,7 @@
 """What a shadow policy would have done."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import UuidKeyed
 from scheduling.models.decision import SchedulingDecision
@@ -19,20 +20,20 @@ class ShadowResult(UuidKeyed):
 
     policy = models.ForeignKey(SchedulerPolicy, on_delete=models.CASCADE, related_name="shadow_results")
     decision = models.ForeignKey(SchedulingDecision, on_delete=models.CASCADE, related_name="shadow_results")
-    live_version = models.CharField(max_length=80, help_text="The version that decided.")
+    live_version = models.CharField(max_length=80, help_text=_("The version that decided."))
     outcome = models.CharField(max_length=16, choices=OUTCOMES)
     instance_count = models.PositiveIntegerField()
-    moved_count = models.PositiveIntegerField(default=0, help_text="Instances that would have another host.")
+    moved_count = models.PositiveIntegerField(default=0, help_text=_("Instances that would have another host."))
     decided_host = models.CharField(max_length=255, blank=True)
     shadow_host = models.CharField(max_length=255, blank=True)
     score_difference = models.FloatField(
-        null=True, blank=True, help_text="The shadow's points for its own choice minus those for what was decided."
+        null=True, blank=True, help_text=_("The shadow's points for its own choice minus those for what was decided.")
     )
     decided_fragmentation = models.FloatField(
-        null=True, blank=True, help_text="Part (0 to 1) of the room left that larger instances could not use."
+        null=True, blank=True, help_text=_("Part (0 to 1) of the room left that larger instances could not use.")
     )
-    shadow_fragmentation = models.FloatField(null=True, blank=True, help_text="The same under the shadow's choice.")
-    error = models.TextField(blank=True, help_text="Why the shadow could not run.")
+    shadow_fragmentation = models.FloatField(null=True, blank=True, help_text=_("The same under the shadow's choice."))
+    error = models.TextField(blank=True, help_text=_("Why the shadow could not run."))
     duration_us = models.PositiveBigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
 

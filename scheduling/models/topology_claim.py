@@ -1,7 +1,9 @@
 """What one instance has of a host's NUMA cells and PCI devices, beside its allocations."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from scheduling.models.compute_node import ComputeNode
 
 
@@ -13,11 +15,11 @@ class TopologyClaim(models.Model):
     it: a cell that is gone, a CPU that is not offered any more.
     """
 
-    consumer_uuid = models.UUIDField(primary_key=True, help_text="The instance.")
+    consumer_uuid = models.UUIDField(primary_key=True, help_text=_("The instance."))
     compute_node = models.ForeignKey(ComputeNode, on_delete=models.CASCADE, related_name="topology_claims")
-    numa = models.JSONField(null=True, blank=True, help_text="Host cells, pinned CPUs and page sizes of the guest.")
-    pci_devices = models.JSONField(default=list, blank=True, help_text="Addresses of its devices, and who asked.")
-    problem = models.TextField(blank=True, help_text="What the host does not have any more.")
+    numa = JsonField(null=True, blank=True, help_text=_("Host cells, pinned CPUs and page sizes of the guest."))
+    pci_devices = JsonField(default=list, blank=True, help_text=_("Addresses of its devices, and who asked."))
+    problem = models.TextField(blank=True, help_text=_("What the host does not have any more."))
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from controlplane.kernel.errors import Invalid, KilonovaError
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.errors import PluginNotFound
 from scheduling.domain.policy import OUT_OF_RANGE, Policy, policy_from_dict
 from scheduling.engine.schedule import validate_policy
@@ -64,7 +65,7 @@ def _problems_of(part: dict[str, Any]) -> Iterator[PolicyProblem]:
     if "weighers" in part:
         yield from _weighers(policy)
     if not policy.options.default_availability_zone.strip():
-        yield PolicyProblem("options.default_availability_zone", EMPTY, "the default zone needs a name")
+        yield PolicyProblem("options.default_availability_zone", EMPTY, _("the default zone needs a name"))
 
 
 def policy_plugins_check(policy: Policy) -> None:

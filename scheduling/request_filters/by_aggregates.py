@@ -1,6 +1,7 @@
 """Request filters that speak of aggregates: those of the project, the zone, the networks, and those to stay out of."""
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.hosts.host_rows import ZONE_KEY
 from scheduling.domain.request.resources import resource_request
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -60,5 +61,7 @@ def routed_networks_filter(request: ScheduleRequest, around: Surroundings) -> Ad
     routed = [each for each in request.requested_networks if each.segment_aggregates is not None]
     for each in routed:
         if not each.segment_aggregates:
-            raise Invalid(f"no aggregates found for the network {each.network_id}", field="networks")
+            raise Invalid(
+                _("no aggregates found for the network {network_id}", network_id=each.network_id), field="networks"
+            )
     return Addition(member_of=tuple(frozenset(each.segment_aggregates or ()) for each in routed))

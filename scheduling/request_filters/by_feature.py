@@ -1,6 +1,7 @@
 """Request filters that ask for hosts able to do what flavor, image or ports want of them."""
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.request_filters.base import NOTHING, Addition, Surroundings, traits
 from scheduling.request_filters.constraints import hw_choice, hw_flag
@@ -53,7 +54,8 @@ def virtio_sound_filter(request: ScheduleRequest, around: Surroundings) -> Addit
 
 
 def tpm_secret_security_filter(request: ScheduleRequest, around: Surroundings) -> Addition:
-    """Hosts that store the secrets of a virtual TPM as the flavor says: the user's unless it says otherwise.
+    """Hosts that keep the state of a virtual TPM as the flavor says: on the host alone unless it says otherwise, since
+    there is no service here that keeps secrets for users, as Nova's default takes for granted.
 
     Raises Invalid for versions, models and ways that there are none of.
     """
@@ -61,10 +63,17 @@ def tpm_secret_security_filter(request: ScheduleRequest, around: Surroundings) -
     if version is None:
         return NOTHING
     if hw_choice(request, "tpm_model", TPM_MODELS) == "tpm-crb" and version != "2.0":
-        raise Invalid("the TPM model tpm-crb needs TPM version 2.0", field="flavor")
-    secret = request.flavor.extra_specs.get("hw:tpm_secret_security") or "user"
+        raise Invalid(_("the TPM model tpm-crb needs TPM version 2.0"), field="flavor")
+    secret = request.flavor.extra_specs.get("hw:tpm_secret_security") or "host"
     if secret not in TPM_SECRETS:
-        raise Invalid(f"hw:tpm_secret_security is one of {', '.join(TPM_SECRETS)}, not {secret}", field="flavor")
+        raise Invalid(
+            _(
+                "hw:tpm_secret_security is one of {tpm_secrets}, not {secret}",
+                tpm_secrets=", ".join(TPM_SECRETS),
+                secret=secret,
+            ),
+            field="flavor",
+        )
     return traits(f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{secret.upper()}")
 
 

@@ -23,6 +23,7 @@ from scheduling.request_filters.by_feature import (
     tpm_secret_security_filter,
     virtio_sound_filter,
 )
+from scheduling.request_filters.by_hardware import guest_hardware_filter
 from scheduling.request_filters.by_image import require_image_type_support, transform_image_metadata
 
 REQUEST_FILTERS: tuple[RequestFilter, ...] = (
@@ -40,8 +41,9 @@ REQUEST_FILTERS: tuple[RequestFilter, ...] = (
     virtio_sound_filter,
     tpm_secret_security_filter,
     owner_nova_filter,
+    guest_hardware_filter,
 )
-"""The request filters in Nova's order. None reads what another added."""
+"""Nova's request filters in its order, and one of our own. None reads what another added."""
 
 
 @dataclass(frozen=True, slots=True)

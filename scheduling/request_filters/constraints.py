@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.schedule_request import ScheduleRequest
 
 
@@ -19,7 +20,10 @@ def hw_choice(request: ScheduleRequest, name: str, allowed: Sequence[str]) -> st
     """As `hw_text`, one of `allowed`. Raises Invalid for others."""
     value = hw_text(request, name)
     if value is not None and value not in allowed:
-        raise Invalid(f"hw:{name} is one of {', '.join(allowed)}, not {value}", field="flavor")
+        raise Invalid(
+            _("hw:{name} is one of {allowed}, not {value}", name=name, allowed=", ".join(allowed), value=value),
+            field="flavor",
+        )
     return value
 
 
@@ -38,4 +42,12 @@ def _said(request: ScheduleRequest, name: str) -> tuple[str | None, str | None]:
 
 
 def _conflict(name: str, by_flavor: str | None, by_image: str | None) -> Invalid:
-    return Invalid(f"the flavor says hw:{name}={by_flavor}, the image hw_{name}={by_image}", field="flavor")
+    return Invalid(
+        _(
+            "the flavor says hw:{name}={by_flavor}, the image hw_{name}={by_image}",
+            name=name,
+            by_flavor=by_flavor,
+            by_image=by_image,
+        ),
+        field="flavor",
+    )

@@ -12,6 +12,7 @@ import numpy as np
 from controlplane.kernel.reasons import Refusal, RefusalReason
 from scheduling.domain.hosts.host_slice import Hosts, RefusalGroup, refuse_in_turn
 from scheduling.domain.request.request_spec import RequestSpecView
+from scheduling.domain.request.volume_needs import VolumeNeed, volumes_refusal
 from scheduling.request_filters.base import Addition
 from scheduling.request_filters.by_aggregates import require_tenant_aggregate
 from scheduling.request_filters.by_feature import STATUS_DISABLED
@@ -44,6 +45,8 @@ def refuse_by_request(spec: RequestSpecView, additions: Mapping[str, Addition], 
         rules.append(partial(_refuse_inside, spec.request.forbidden_aggregates))
     rules += [partial(_refuse_lacking, one.required, name) for name, one in additions.items() if one.required]
     rules.append(partial(_refuse_lacking, spec.request.root_required, ""))
+    if spec.request.volumes:
+        rules.append(partial(_refuse_volumes, spec.request.volumes))
     rules.append(partial(_refuse_having, spec.request.root_forbidden - {STATUS_DISABLED}))
     return refuse_in_turn(hosts, rules)
 
@@ -95,6 +98,10 @@ def _refuse_lacking(required: frozenset[str], rule: str, hosts: Hosts) -> list[R
         return Refusal(RefusalReason.TRAIT_MISSING, wanted=missing, detail=rule) if missing else None
 
     return hosts.refuse_by(hosts.table.trait_sets, judge) if required else []
+
+
+def _refuse_volumes(needs: tuple[VolumeNeed, ...], hosts: Hosts) -> list[RefusalGroup]:
+    return hosts.refuse_by(hosts.table.trait_sets, partial(volumes_refusal, needs))
 
 
 def _refuse_having(forbidden: frozenset[str], hosts: Hosts) -> list[RefusalGroup]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.ledger.record import trace_digest
 from scheduling.domain.hosts.host_table import HostTable
 from scheduling.domain.request.resources import resource_request
@@ -29,7 +30,7 @@ def resources_asked(call: ScheduleCall) -> dict[str, int]:
 def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int]) -> str | None:
     """What is wrong with a plan for this question, in words; None where nothing is. May raise, for worse nonsense."""
     if not isinstance(trace, Trace):
-        return f"it answered with a {type(trace).__name__}, not with a Trace"
+        return _("it answered with a {name}, not with a Trace", name=type(trace).__name__)
     problems = chain(
         _head_problems(trace, call),
         _count_problems(trace, call.request),
@@ -45,41 +46,59 @@ def trace_problem(trace: object, call: ScheduleCall, resources: Mapping[str, int
 
 def _head_problems(trace: Any, call: ScheduleCall) -> Iterator[str]:
     if trace.hosts != call.table.hosts or trace.nodes != call.table.nodes:
-        yield "its trace names other hosts than the table's"
+        yield _("its trace names other hosts than the table's")
     expected = (trace.request_id, trace.policy_version, trace.seed, trace.instance_count)
     asked = (call.request.request_id, call.policy.version, call.seed, len(call.request.instance_uuids))
     if expected != asked:
-        yield f"its trace is the answer to another question: {expected!r}, asked was {asked!r}"
+        yield _(
+            "its trace is the answer to another question: {expected!r}, asked was {asked!r}",
+            expected=expected,
+            asked=asked,
+        )
     if not isinstance(trace.outcome, Outcome):
-        yield f"its outcome is {trace.outcome!r}"
+        yield _("its outcome is {outcome!r}", outcome=trace.outcome)
     if not all(isinstance(text, str) and text for text in (trace.verdict, trace.verdict_redacted)):
-        yield "its trace has no verdict"
+        yield _("its trace has no verdict")
 
 
 def _count_problems(trace: Trace, request: ScheduleRequest) -> Iterator[str]:
     count, maximum = len(trace.selections), len(request.instance_uuids)
     if trace.outcome is not Outcome.SELECTED:
         if count:
-            yield f"it chose {count} hosts and says that there is none"
+            yield _("it chose {count} hosts and says that there is none", count=count)
         return
     if count > maximum:
-        yield f"it chose {count} hosts for {maximum} instances"
+        yield _("it chose {count} hosts for {maximum} instances", count=count, maximum=maximum)
     if count < request.min_instances:
-        yield f"it chose {count} hosts for {maximum} instances, of which {request.min_instances} need one"
+        yield _(
+            "it chose {count} hosts for {maximum} instances, of which {min_instances} need one",
+            count=count,
+            maximum=maximum,
+            min_instances=request.min_instances,
+        )
     names = Counter(each.instance_uuid for each in trace.selections)
     if any(number > 1 for number in names.values()) or names.keys() - set(request.instance_uuids):
-        yield "it chose for an instance twice, or for one that was not asked for"
+        yield _("it chose for an instance twice, or for one that was not asked for")
 
 
 def _resource_problems(trace: Trace, resources: Mapping[str, int]) -> Iterator[str]:
     if dict(trace.resources) != dict(resources):
-        yield f"it would claim {dict(trace.resources)!r} for each instance instead of {dict(resources)!r}"
+        yield _(
+            "it would claim {resources!r} for each instance instead of {resources_2!r}",
+            resources=dict(trace.resources),
+            resources_2=dict(resources),
+        )
     for one in _chosen(trace):
         given = Counter[str]()
         for classes in one.allocations.values():
             given.update({name: int(amount) for name, amount in classes.items() if amount > 0})
         if one.allocations and dict(given) != dict(resources):
-            yield f"on {one.host} it would claim {dict(given)!r} instead of {dict(resources)!r}"
+            yield _(
+                "on {host} it would claim {given!r} instead of {resources!r}",
+                host=one.host,
+                given=dict(given),
+                resources=dict(resources),
+            )
 
 
 def _host_problems(trace: Trace, table: HostTable) -> Iterator[str]:
@@ -88,15 +107,23 @@ def _host_problems(trace: Trace, table: HostTable) -> Iterator[str]:
         for one in each.alternates:
             yield from _selection_problems(one, table)
             if one.cell_uuid != each.selected.cell_uuid or one.compute_node_uuid == each.selected.compute_node_uuid:
-                yield f"the alternate {one.host} is in another cell than {each.selected.host}, or is that host itself"
+                yield _(
+                    "the alternate {host} is in another cell than {selected_host}, or is that host itself",
+                    host=one.host,
+                    selected_host=each.selected.host,
+                )
 
 
 def _selection_problems(one: Any, table: HostTable) -> Iterator[str]:
     row = table.row_by_uuid.get(one.compute_node_uuid)
     if row is None or (table.hosts[row], table.nodes[row], table.cells[row]) != (one.host, one.nodename, one.cell_uuid):
-        yield f"it chose {one.host!r}, node {one.nodename!r}, which is not in the table like that"
+        yield _(
+            "it chose {host!r}, node {nodename!r}, which is not in the table like that",
+            host=one.host,
+            nodename=one.nodename,
+        )
     if not isinstance(one.availability_zone, str) or not math.isfinite(one.score) or one.rank < 1:
-        yield f"zone, score or rank of {one.host} are out of range"
+        yield _("zone, score or rank of {host} are out of range", host=one.host)
     json.dumps(one.limits, allow_nan=False)
 
 
@@ -104,10 +131,10 @@ def _row_problems(trace: Trace, count: int) -> Iterator[str]:
     rounds: list[Round] = [*trace.rounds, *([trace.alternates_round] if trace.alternates_round else [])]
     for each in rounds:
         if not all(_are_rows(group.rows, count) for group in each.refusals):
-            yield "it refuses rows that are not in the table, or not in their order"
+            yield _("it refuses rows that are not in the table, or not in their order")
         ranking = each.ranking
         if ranking is not None and not (_are_rows(ranking.rows, count) and len(ranking.scores) == len(ranking.rows)):
-            yield "it ranks rows that are not in the table, or not in their order"
+            yield _("it ranks rows that are not in the table, or not in their order")
 
 
 def _are_rows(rows: Any, count: int) -> bool:

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.plugins.loading import PluginRegistry
@@ -55,5 +56,8 @@ def foreign_rules(policy: Policy, scheduler: Scheduler) -> Policy:
     with plugin_guard("scheduler", policy.scheduler):
         found: object = scheduler.rules(policy)
     if not isinstance(found, Policy):
-        raise PluginFailed(f"the rules of the scheduler {policy.scheduler} are no policy", plugin=policy.scheduler)
+        raise PluginFailed(
+            _("the rules of the scheduler {scheduler} are no policy", scheduler=policy.scheduler),
+            plugin=policy.scheduler,
+        )
     return found

@@ -1,5 +1,6 @@
 """One run of the scheduler that the policy names: real runs, replays, trials and shadows all come through here."""
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.errors import PluginFailed
 from scheduling.domain.plugins.guard import plugin_guard
 from scheduling.domain.policy import Policy
@@ -9,6 +10,9 @@ from scheduling.domain.trace.trace import Trace
 from scheduling.schedulers.base import Scheduler
 from scheduling.schedulers.check import resources_asked, trace_problem
 from scheduling.schedulers.registry import BUILT_IN, scheduler_get
+
+LONGEST = 1000
+"""Characters of a failure that are kept."""
 
 
 def scheduler_run(call: ScheduleCall) -> Trace:
@@ -29,7 +33,10 @@ def view_age_allowed_s(policy: Policy) -> float:
     with plugin_guard("scheduler", policy.scheduler):
         age_s = float(scheduler.view_age_s(policy))
     if not age_s >= 0.0:
-        raise PluginFailed(f"the scheduler {policy.scheduler} asks for a view {age_s} s old", plugin=policy.scheduler)
+        raise PluginFailed(
+            _("the scheduler {scheduler} asks for a view {age_s} s old", scheduler=policy.scheduler, age_s=age_s),
+            plugin=policy.scheduler,
+        )
     return age_s
 
 
@@ -53,5 +60,7 @@ class _Checked(Scheduler):
             trace = self._wrapped.schedule(call)
             problem = trace_problem(trace, call, resources)
         if problem is not None:
-            raise PluginFailed(f"the scheduler {self._name}: {problem}"[:1000], plugin=self._name)
+            room = LONGEST - len(f"the scheduler {self._name}: ")
+            said = problem if len(problem) <= room else problem[:room]
+            raise PluginFailed(_("the scheduler {name}: {problem}", name=self._name, problem=said), plugin=self._name)
         return trace

@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.aggregates import min_numbers
 from scheduling.domain.hosts.host_slice import Hosts
@@ -26,6 +27,8 @@ class Weigher(ABC):
     `minval` and `maxval` are bounds of the raw value, if it has any: they clamp it and fix that end of the scale.
     `multiplier_key` is the aggregate metadata key that overrides the multiplier; `direction` -1 means that a large
     value is bad at a positive multiplier. `min_multiplier` is the smallest that a policy may set, if there is one.
+    `judges_hosts_alone`: what it says of a host depends on the request and that host alone, not on other hosts, the
+    group or the instance's place in the batch; so for later instances only the host that got the last one is weighed.
     """
 
     minval: float | None = None
@@ -34,6 +37,7 @@ class Weigher(ABC):
     default_multiplier: ClassVar[float] = 1.0
     min_multiplier: ClassVar[float | None] = None
     direction: ClassVar[float] = 1.0
+    judges_hosts_alone: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -126,5 +130,10 @@ def _number(name: str, state: HostState, ask: Callable[[HostState], object], ask
     answer = ask(state)
     if isinstance(answer, int | float | np.integer | np.floating) and math.isfinite(answer):
         return float(answer)
-    message = f"the weigher {name} answered {shown(answer)} for {state.host}; a number expected"
+    message = _(
+        "the weigher {name} answered {answer} for {host}; a number expected",
+        name=name,
+        answer=shown(answer),
+        host=state.host,
+    )
     raise PluginFailed(message, plugin=name, host=state.host)

@@ -11,7 +11,9 @@ class CPUWeigher(Weigher):
 
     minval = 0.0
     multiplier_key = "cpu_weight_multiplier"
+    judges_hosts_alone = True
 
     def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Free vCPUs after overcommit."""
-        return hosts.of(hosts.table.vcpu_capacity() - hosts.table.vcpus_used)
+        vcpu = hosts.table.inventory("VCPU")
+        return hosts.of(vcpu.total) * hosts.of(vcpu.allocation_ratio) - hosts.of(hosts.table.vcpus_used)

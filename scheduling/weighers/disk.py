@@ -13,6 +13,7 @@ class DiskWeigher(Weigher):
 
     minval = 0.0
     multiplier_key = "disk_weight_multiplier"
+    judges_hosts_alone = True
 
     def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Free disk in MiB."""

@@ -21,6 +21,7 @@ class ImagePropertiesWeigher(Weigher):
 
     multiplier_key = "image_props_weight_multiplier"
     default_multiplier = 0.0
+    judges_hosts_alone = True
 
     def reads(self, table: HostTable, spec: RequestSpecView) -> tuple[object, ...]:
         """The images of the hosts' instances, and which of the batch went where."""

@@ -14,6 +14,7 @@ class IoOpsWeigher(Weigher):
     minval = 0.0
     multiplier_key = "io_ops_weight_multiplier"
     default_multiplier = -1.0
+    judges_hosts_alone = True
 
     def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Heavy operations under way."""

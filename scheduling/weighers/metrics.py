@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.columns import BoolArray, FloatArray
 from scheduling.domain.hosts.host_slice import Hosts
 from scheduling.domain.hosts.host_table import HostTable
@@ -56,7 +57,12 @@ class MetricsWeigher(Weigher):
     def _check(self, hosts: Hosts, lacking: BoolArray, name: str) -> None:
         if lacking.any():
             host = hosts.table.hosts[int(hosts.rows[lacking][0])]
-            message = f"the weigher {self.name} requires the metric {name}, {host} reports none"
+            message = _(
+                "the weigher {name} requires the metric {name_2}, {host} reports none",
+                name=self.name,
+                name_2=name,
+                host=host,
+            )
             raise PluginFailed(message, plugin=self.name, host=host)
 
 

@@ -13,6 +13,7 @@ class NumInstancesWeigher(Weigher):
 
     multiplier_key = "num_instances_weight_multiplier"
     default_multiplier = 0.0
+    judges_hosts_alone = True
 
     def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Instances on the host."""

@@ -13,6 +13,7 @@ class RAMWeigher(Weigher):
 
     minval = 0.0
     multiplier_key = "ram_weight_multiplier"
+    judges_hosts_alone = True
 
     def raw(self, hosts: Hosts, spec: RequestSpecView) -> FloatArray:
         """Free memory in MiB."""

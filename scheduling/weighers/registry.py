@@ -3,6 +3,7 @@
 from functools import cache
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.loading import PluginRegistry
 from scheduling.weighers.base import ForeignWeigher, HasWeighObject, Weigher
 from scheduling.weighers.build_failure import BuildFailureWeigher
@@ -57,7 +58,9 @@ def multiplier_check(name: str, multiplier: float | None) -> None:
     """Raises Invalid for a multiplier below the least that the weigher allows, and what `weigher_get` raises."""
     minimum = weigher_get(name).min_multiplier
     if minimum is not None and multiplier is not None and multiplier < minimum:
-        raise Invalid(f"the multiplier of {name} is at least {minimum:g}", field=f"weighers.{name}")
+        raise Invalid(
+            _("the multiplier of {name} is at least {minimum:g}", name=name, minimum=minimum), field=f"weighers.{name}"
+        )
 
 
 def weigher_names() -> tuple[str, ...]:

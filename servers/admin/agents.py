@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, run_on_each
 from controlplane.infra.admin.confirmation import destructive
+from controlplane.kernel.texts import gettext_noop
 from servers.agent_api.credentials import credential_revoke
 from servers.models import AgentCredential, AgentEnrolment
 
@@ -23,9 +24,11 @@ class AgentCredentialAdmin(ReadOnlyAdmin):
     actions = ["revoke"]
 
     @destructive(
-        description="Revoke selected secrets",
+        description=gettext_noop("Revoke selected secrets"),
         permissions=["operate"],
-        question="The agents of these hosts are locked out at once. Guests go on; the hosts may be enrolled again.",
+        question=gettext_noop(
+            "The agents of these hosts are locked out at once. Guests go on; the hosts may be enrolled again."
+        ),
     )
     def revoke(self, request: HttpRequest, queryset: QuerySet[AgentCredential]) -> None:
         """Lock the agents out."""
@@ -34,7 +37,7 @@ class AgentCredentialAdmin(ReadOnlyAdmin):
         def one(row: AgentCredential) -> None:
             credential_revoke(host=row.host, user_id=user_id)
 
-        run_on_each(self, request, queryset, one, word="revoked")
+        run_on_each(self, request, queryset, one, said=gettext_noop("%(count)s revoked."))
 
 
 @admin.register(AgentEnrolment)

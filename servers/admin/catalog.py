@@ -1,28 +1,55 @@
-"""Flavors, images, key pairs, server groups and networks."""
+"""Flavors, key pairs and server groups."""
 
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.forms import BooleanField, ModelForm
+from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, ThroughServicesAdmin, run_on_each
+from controlplane.infra.admin.filters import named
+from controlplane.infra.admin.pair_groups import PairGroupsField
+from controlplane.infra.admin.pairs import KeyedTextField
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import gettext_noop
+from servers.admin.known_keys import DEVICE_GROUP_KEYS, EXTRA_SPECS
 from servers.admin.through_services import problems_of, problems_on_form
+from servers.catalog.domain.device_profiles import device_profile_problems
 from servers.catalog.domain.flavor_rules import flavor_problems
 from servers.catalog.domain.public_keys import key_name_reasons, public_key_parse
-from servers.catalog.services.flavor import CHANGEABLE, flavor_create, flavor_delete, flavor_fields, flavor_update
+from servers.catalog.services.device_profile import (
+    device_profile_create,
+    device_profile_delete,
+    device_profile_update,
+)
+from servers.catalog.services.flavor import (
+    CHANGEABLE,
+    flavor_access_add,
+    flavor_access_remove,
+    flavor_create,
+    flavor_delete,
+    flavor_fields,
+    flavor_update,
+)
 from servers.catalog.services.keypair import keypair_create, keypair_delete
-from servers.catalog.services.network import network_create, network_delete
-from servers.fields import name_reasons, problems_found
-from servers.images.services.image import image_deactivate, image_reactivate
-from servers.images.services.image_store import image_delete
-from servers.models import Flavor, Image, KeyPair, Network, ServerGroup, ServerGroupMember
+from servers.fields import problems_found
+from servers.models import (
+    DeviceProfile,
+    Flavor,
+    FlavorAccess,
+    ImageCertificate,
+    KeyPair,
+    ServerGroup,
+    ServerGroupMember,
+)
 
 
 class FlavorForm(ModelForm[Flavor]):
     """The rules of the service, whose problems are shown at the fields."""
+
+    extra_specs = KeyedTextField(EXTRA_SPECS, help_text=_("To remove a key, empty its row."))
 
     class Meta:
         model = Flavor
@@ -40,10 +67,8 @@ class FlavorForm(ModelForm[Flavor]):
         ]
 
     def clean(self) -> dict[str, Any]:
-        """Extra specs may be left empty."""
+        """As the service will judge it."""
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("extra_specs") is None and "extra_specs" not in self.errors:
-            cleaned["extra_specs"] = {}
         stored = None if self.instance._state.adding else flavor_fields(self.instance)
         problems_on_form(self, flavor_problems(cleaned, stored=stored))
         return cleaned
@@ -67,47 +92,78 @@ class FlavorAdmin(ThroughServicesAdmin):
     def service_delete(self, obj: Flavor) -> None:
         flavor_delete(flavor_id=obj.pk)
 
-    @admin.action(description="Take no new instances", permissions=["operate"])
+    @admin.action(description=gettext_noop("Take no new instances"), permissions=["operate"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Disable the chosen ones."""
         run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": True}))
 
-    @admin.action(description="Take new instances again", permissions=["operate"])
+    @admin.action(description=gettext_noop("Take new instances again"), permissions=["operate"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Flavor]) -> None:
         """Enable the chosen ones."""
         run_on_each(self, request, queryset, lambda one: flavor_update(flavor_id=one.pk, changes={"disabled": False}))
 
 
-@admin.register(Image)
-class ImageAdmin(ThroughServicesAdmin):
-    """Records of images; their data comes by the API."""
+@admin.register(FlavorAccess)
+class FlavorAccessAdmin(ThroughServicesAdmin):
+    """Which project may use which flavor that is not public."""
 
-    list_display = ["name", "status", "visibility", "project", "disk_format", "size_bytes", "protected", "created_at"]
-    list_filter = ["status", "visibility", "disk_format", "protected"]
-    search_fields = ["id", "name", "checksum_sha256"]
-    list_select_related = ["project"]
-    actions = ["deactivate", "reactivate"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Images are made by the API, which takes their data too."""
-        return False
+    fields = ["flavor", "project"]
+    list_display = ["id", "flavor", "project"]
+    list_select_related = ["flavor", "project"]
+    search_fields = ["flavor__name", "project__name"]
+    autocomplete_fields = ["flavor", "project"]
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """By the API; actions change the status."""
+        """It is given and taken."""
         return False
 
-    def service_delete(self, obj: Image) -> None:
-        """Through the service, with its file; a protected one is refused."""
-        image_delete(caller=None, image_id=obj.pk)
+    def save_model(self, request: HttpRequest, obj: FlavorAccess, form: Any, change: bool) -> None:
+        flavor_access_add(flavor_id=obj.flavor_id, project_id=obj.project_id)
+        obj.pk = FlavorAccess.objects.get(flavor=obj.flavor_id, project=obj.project_id).pk
 
-    @admin.action(description="Deactivate", permissions=["operate"])
-    def deactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
-        """No new instances of them."""
-        run_on_each(self, request, queryset, lambda one: image_deactivate(image_id=one.pk))
+    def service_delete(self, obj: FlavorAccess) -> None:
+        flavor_access_remove(flavor_id=obj.flavor_id, project_id=obj.project_id)
 
-    @admin.action(description="Reactivate", permissions=["operate"])
-    def reactivate(self, request: HttpRequest, queryset: QuerySet[Image]) -> None:
-        run_on_each(self, request, queryset, lambda one: image_reactivate(image_id=one.pk))
+
+class DeviceProfileForm(ModelForm[DeviceProfile]):
+    """The rules of the service, whose problems are shown at the fields."""
+
+    groups = PairGroupsField(
+        DEVICE_GROUP_KEYS,
+        help_text=_(
+            "Each group is PCI devices by their alias, or virtual GPUs with traits, which one card gives whole. "
+            "To remove a group, empty its rows."
+        ),
+    )
+
+    class Meta:
+        model = DeviceProfile
+        fields = ["name", "description", "groups"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        said = {key: cleaned.get(key) for key in self.Meta.fields}
+        problems_on_form(self, device_profile_problems(**said))
+        return cleaned
+
+
+@admin.register(DeviceProfile)
+class DeviceProfileAdmin(ThroughServicesAdmin):
+    """What a flavor's `accel:device_profile` means."""
+
+    form = DeviceProfileForm
+    list_display = ["name", "description", "created_at"]
+    search_fields = ["id", "name", "description"]
+
+    def save_model(self, request: HttpRequest, obj: DeviceProfile, form: Any, change: bool) -> None:
+        said = {name: form.cleaned_data[name] for name in form.changed_data}
+        if change:
+            device_profile_update(profile_id=obj.pk, changes=said)
+        else:
+            obj.pk = device_profile_create(**said).pk
+
+    def service_delete(self, obj: DeviceProfile) -> None:
+        device_profile_delete(profile_id=obj.pk)
 
 
 class KeyPairForm(ModelForm[KeyPair]):
@@ -135,7 +191,7 @@ class KeyPairAdmin(ThroughServicesAdmin):
     form = KeyPairForm
     list_display = ["name", "user", "fingerprint", "created_at"]
     search_fields = ["name", "fingerprint", "user__username"]
-    list_filter = ["type"]
+    list_filter = ["type", named("user")]
     list_select_related = ["user"]
 
     def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
@@ -150,6 +206,16 @@ class KeyPairAdmin(ThroughServicesAdmin):
         keypair_delete(user_id=obj.user_id, name=obj.name)
 
 
+@admin.register(ImageCertificate)
+class ImageCertificateAdmin(ReadOnlyAdmin):
+    """Certificates of signed images: whose they are, and until when they are good. They come and go by the API."""
+
+    list_display = ["name", "project", "subject", "not_after", "created_at"]
+    list_filter = [named("project")]
+    list_select_related = ["project"]
+    search_fields = ["name", "subject", "fingerprint_sha256", "id"]
+
+
 class MemberInline(ReadOnlyInline):
     """Who is in the group. Instances join when they are created."""
 
@@ -162,46 +228,7 @@ class ServerGroupAdmin(ReadOnlyAdmin):
     """Groups and their members."""
 
     list_display = ["name", "policy", "project", "created_at"]
-    list_filter = ["policy"]
+    list_filter = ["policy", named("project")]
     search_fields = ["id", "name", "members__instance_uuid"]
     list_select_related = ["project"]
     inlines = [MemberInline]
-
-
-class NetworkForm(ModelForm[Network]):
-    """The rules of the service, whose problems are shown at the fields."""
-
-    # Not the model's field: that only one is the default is what the service sees to, by moving it.
-    make_default = BooleanField(required=False, help_text="Instances that ask for no network get this one.")
-
-    class Meta:
-        model = Network
-        fields = ["name", "hypervisor_network"]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        names = [field for field in ("name", "hypervisor_network") if field in cleaned]
-        problems_on_form(self, problems_found({field: name_reasons(cleaned[field]) for field in names}))
-        return cleaned
-
-
-@admin.register(Network)
-class NetworkAdmin(ThroughServicesAdmin):
-    """Names for the networks of the hypervisors."""
-
-    form = NetworkForm
-    list_display = ["name", "hypervisor_network", "is_default", "created_at"]
-    list_filter = ["is_default"]
-    search_fields = ["id", "name", "hypervisor_network"]
-
-    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
-        """Ports hold copies, so a changed network would only mislead."""
-        return False
-
-    def save_model(self, request: HttpRequest, obj: Network, form: Any, change: bool) -> None:
-        is_default = form.cleaned_data["make_default"]
-        made = network_create(name=obj.name, hypervisor_network=obj.hypervisor_network, is_default=is_default)
-        obj.pk = made.pk
-
-    def service_delete(self, obj: Network) -> None:
-        network_delete(network_id=obj.pk)

@@ -3,16 +3,27 @@
 from django.contrib import admin
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin
-from servers.models import DriftCheck, DriftSighting, OrphanGuest
+from controlplane.infra.admin.filters import typed
+from servers.models import DriftCheck, DriftSighting, OrphanGuest, PoolSighting
 
 
 @admin.register(OrphanGuest)
 class OrphanGuestAdmin(ReadOnlyAdmin):
     """Guests that no instance explains."""
 
-    list_display = ["guest_uuid", "host", "name", "power_state", "first_seen_at", "released_at", "asked_by"]
-    list_filter = ["power_state", "host"]
+    list_display = ["name", "host", "power_state", "first_seen_at", "released_at", "asked_by"]
+    list_filter = [typed("host"), typed("power_state")]
     search_fields = ["guest_uuid", "host", "name"]
+
+
+@admin.register(PoolSighting)
+class PoolSightingAdmin(ReadOnlyAdmin):
+    """Bytes in pools that no row explains, and rows whose bytes are missing."""
+
+    list_display = ["name", "pool", "host", "is_missing", "was_known", "first_seen_at", "released_at", "asked_by"]
+    list_filter = ["is_missing", "was_known"]
+    list_select_related = ["pool"]
+    search_fields = ["name", "host", "pool__name"]
 
 
 @admin.register(DriftSighting)
@@ -20,7 +31,7 @@ class DriftSightingAdmin(ReadOnlyAdmin):
     """Since when each drift lasts."""
 
     list_display = ["key", "kind", "first_seen_at", "tried_at", "refusal"]
-    list_filter = ["kind"]
+    list_filter = [typed("kind")]
     search_fields = ["key", "refusal"]
 
 

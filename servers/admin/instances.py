@@ -6,39 +6,45 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.api.callers import caller_of
-from controlplane.identity.policy import require
 from controlplane.infra.admin import destructive
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline, run_on_each
-from servers.instances.actions.rule import ActionRule, BulkAction
-from servers.instances.actions.table import ACTIONS, FORCE_DELETE
-from servers.instances.services.act import instance_act
-from servers.instances.services.delete import instance_delete
+from controlplane.infra.admin.filters import named, typed, typed_number
+from controlplane.kernel.texts import gettext_noop
+from servers.admin.bulk_jobs import bulk_admin_action
+from servers.bulk.domain import BulkKind
+from servers.instances.actions.table import ACTIONS
+from servers.instances.selectors.interfaces import instance_addresses
 from servers.instances.services.reset_state import STATES as RESET_STATES
 from servers.instances.services.reset_state import instance_reset_state
-from servers.models import AttemptRecord, ConsoleLog, GuestCounterChunk, Instance, InstanceFault, InstanceTag, Port
+from servers.models import (
+    AttemptRecord,
+    ConsoleLog,
+    FirstBootData,
+    GuestCounterChunk,
+    GuestPassword,
+    Instance,
+    InstanceFault,
+    InstanceTag,
+    Screenshot,
+    WaitingAction,
+    WorkSecret,
+)
 from servers.states import VmState, api_status
 
-
-def _bulk_action(rule: ActionRule, bulk: BulkAction) -> Callable[..., TemplateResponse | None]:
-    """One of the table's actions, for chosen rows: through its service, which refuses what the state does not allow."""
-
-    def run(model_admin: "InstanceAdmin", request: HttpRequest, queryset: QuerySet[Instance]) -> None:
-        def service(instance: Instance) -> None:
-            caller = caller_of(request)
-            require(caller, rule.policy)
-            if rule.is_verb:
-                instance_act(caller=caller, instance_id=instance.pk, action=rule.name)
-            else:
-                instance_delete(caller=caller, instance_id=instance.pk, is_forced=rule is FORCE_DELETE)
-
-        run_on_each(model_admin, request, queryset, service, word="accepted")
-
-    run.__name__ = bulk.name
-    if bulk.question:
-        return destructive(description=bulk.description, permissions=["operate"], question=bulk.question)(run)
-    return admin.action(description=bulk.description, permissions=["operate"])(run)
+RESETS = {
+    VmState.ACTIVE: (
+        gettext_noop("Reset the state of the chosen instances to active"),
+        gettext_noop("These instances are active from now on, whatever their guests are; open work is not cancelled."),
+    ),
+    VmState.ERROR: (
+        gettext_noop("Reset the state of the chosen instances to error"),
+        gettext_noop("These instances are error from now on, whatever their guests are; open work is not cancelled."),
+    ),
+}
+"""What each reset is called, and what it asks."""
 
 
 def _reset_action(state: VmState) -> Callable[..., TemplateResponse | None]:
@@ -49,8 +55,7 @@ def _reset_action(state: VmState) -> Callable[..., TemplateResponse | None]:
         run_on_each(model_admin, request, queryset, service)
 
     run.__name__ = f"reset_to_{state.value}"
-    question = f"These instances are {state.value} from now on, whatever their guests are; open work is not cancelled."
-    description = f"Reset the state of the chosen instances to {state.value}"
+    description, question = RESETS[state]
     return destructive(description=description, permissions=["operate"], question=question)(run)
 
 
@@ -64,30 +69,53 @@ class TagInline(ReadOnlyInline):
 class InstanceAdmin(ReadOnlyAdmin):
     """Virtual machines, the deleted ones too."""
 
-    list_display = ["name", "status", "vm_state", "task_state", "power_state", "host", "project_id", "created_at"]
-    list_filter = ["vm_state", "task_state", "power_state", "availability_zone", "host"]
-    search_fields = ["id", "name", "host", "project_id", "request_id", "reservation_id"]
-    date_hierarchy = "created_at"
+    list_display = ["name", "status", "power_state", "host", "flavor_name", "project_id", "user_id", "created_at"]
+    list_filter = [
+        "vm_state", "task_state", "power_state", "created_at",
+        named("project_id"), named("user_id"), typed("host"), typed("availability_zone", "zone"),
+    ]  # fmt: skip
+    search_fields = ["id", "name", "host", "availability_zone", "project_id", "request_id", "reservation_id"]
     inlines = [TagInline]
-    exclude = ["user_data"]
+    exclude = ["user_data", "addresses"]
+    readonly_fields = ["shown_addresses"]
 
     actions = [
-        *(_bulk_action(rule, rule.bulk) for rule in ACTIONS.values() if rule.bulk),
+        *(
+            bulk_admin_action(
+                BulkKind.INSTANCE, rule.name, name=rule.bulk.name, description=rule.bulk.description, order="name"
+            )
+            for rule in ACTIONS.values()
+            if rule.bulk
+        ),
         *(_reset_action(state) for state in RESET_STATES),
     ]
 
-    @admin.display(description="Status")
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Instance]:
+        """Without the user data, which is shown to nobody here and may be large."""
+        return super().get_queryset(request).defer("user_data")
+
+    @admin.display(description=_("Flavor"))
+    def flavor_name(self, instance: Instance) -> str:
+        """The name of the flavor at the time when the instance was made of it."""
+        return str(instance.flavor.get("name", ""))
+
+    @admin.display(description=_("Status"))
     def status(self, instance: Instance) -> str:
         """As the API shows it."""
         return api_status(instance.vm_state, instance.task_state)
+
+    @admin.display(description=_("Addresses"))
+    def shown_addresses(self, instance: Instance) -> str:
+        """As its page shows them."""
+        networks = instance_addresses([instance]).get(instance.pk, {})
+        return "; ".join(f"{name}: {', '.join(addresses)}" for name, addresses in networks.items()) or "none"
 
 
 @admin.register(InstanceFault)
 class InstanceFaultAdmin(ReadOnlyAdmin):
     list_display = ["instance_uuid", "message", "step", "host", "code", "created_at"]
-    list_filter = ["code", "step", "host"]
+    list_filter = ["created_at", typed_number("code"), typed("step"), typed("host")]
     search_fields = ["instance_uuid", "message", "host"]
-    date_hierarchy = "created_at"
 
 
 @admin.register(AttemptRecord)
@@ -95,15 +123,8 @@ class AttemptRecordAdmin(ReadOnlyAdmin):
     """Hosts that were tried."""
 
     list_display = ["instance_uuid", "number", "host", "outcome", "started_at", "finished_at"]
-    list_filter = ["outcome", "host"]
+    list_filter = ["outcome", typed("host")]
     search_fields = ["instance_uuid", "host", "reason"]
-
-
-@admin.register(Port)
-class PortAdmin(ReadOnlyAdmin):
-    list_display = ["mac", "instance_uuid", "network_name", "hypervisor_network", "created_at"]
-    list_filter = ["network_name"]
-    search_fields = ["mac", "instance_uuid"]
 
 
 @admin.register(GuestCounterChunk)
@@ -111,8 +132,52 @@ class GuestCounterChunkAdmin(ReadOnlyAdmin):
     """Of which guests there are samples. What is in them is shown on the instance's page and in the API."""
 
     list_display = ["instance_uuid", "step_s", "starts_s", "last_s"]
-    list_filter = ["step_s"]
+    list_filter = [typed_number("step_s", "step")]
     exclude = ["samples"]
+    search_fields = ["instance_uuid"]
+
+
+@admin.register(FirstBootData)
+class FirstBootDataAdmin(ReadOnlyAdmin):
+    """Which instances have a password or files that wait for their first boot. Nobody reads these here."""
+
+    list_display = ["instance_uuid", "created_at"]
+    exclude = ["encrypted"]
+    search_fields = ["instance_uuid"]
+
+
+@admin.register(GuestPassword)
+class GuestPasswordAdmin(ReadOnlyAdmin):
+    """Which guests told a password of theirs. Nobody reads it here."""
+
+    list_display = ["instance_uuid", "created_at"]
+    exclude = ["encrypted"]
+    search_fields = ["instance_uuid"]
+
+
+@admin.register(WorkSecret)
+class WorkSecretAdmin(ReadOnlyAdmin):
+    """Which work carries a password that its host has not set yet. Nobody reads it here."""
+
+    list_display = ["work_id", "instance_uuid"]
+    exclude = ["sealed"]
+    search_fields = ["work_id", "instance_uuid"]
+
+
+@admin.register(WaitingAction)
+class WaitingActionAdmin(ReadOnlyAdmin):
+    """Changes of instances' devices that begin when those before them have ended."""
+
+    list_display = ["instance_uuid", "action", "created_at"]
+    search_fields = ["instance_uuid", "action", "request_id"]
+
+
+@admin.register(Screenshot)
+class ScreenshotAdmin(ReadOnlyAdmin):
+    """When pictures of screens came. They are seen on a page of the instance, by who may see the instance."""
+
+    list_display = ["instance_uuid", "taken_at", "error"]
+    exclude = ["png"]
     search_fields = ["instance_uuid"]
 
 

@@ -4,8 +4,10 @@ import json
 
 from django.contrib import admin
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin, ReadOnlyInline
+from controlplane.infra.admin.filters import named, typed
 from servers.models import (
     BuildRequest,
     ImageStore,
@@ -26,10 +28,9 @@ class EventInline(ReadOnlyInline):
 class InstanceActionAdmin(ReadOnlyAdmin):
     """Verbs and their steps."""
 
-    list_display = ["action", "instance_uuid", "result", "attempt", "request_id", "started_at", "finished_at"]
-    list_filter = ["action", "result"]
+    list_display = ["action", "instance_uuid", "result", "user_id", "request_id", "started_at", "finished_at"]
+    list_filter = ["result", typed("action"), named("project_id"), named("user_id")]
     search_fields = ["instance_uuid", "request_id", "work_id", "project_id"]
-    date_hierarchy = "started_at"
     inlines = [EventInline]
 
 
@@ -37,7 +38,7 @@ class InstanceActionAdmin(ReadOnlyAdmin):
 class RequestSpecAdmin(ReadOnlyAdmin):
     """What was asked for."""
 
-    list_display = ["instance_uuid", "reservation_id", "project_id", "user_id", "created_at"]
+    list_display = ["instance_uuid", "project_id", "user_id", "created_at"]
     search_fields = ["instance_uuid", "reservation_id", "project_id"]
 
 
@@ -45,14 +46,14 @@ class RequestSpecAdmin(ReadOnlyAdmin):
 class BuildRequestAdmin(ReadOnlyAdmin):
     """Instances that have no row in a cell yet."""
 
-    list_display = ["instance_uuid", "project", "reservation_id", "batch_index", "request_id", "created_at"]
-    list_filter = ["project"]
+    list_display = ["instance_uuid", "project", "batch_index", "request_id", "created_at"]
+    list_filter = [named("project")]
     search_fields = ["instance_uuid", "reservation_id", "request_id"]
     list_select_related = ["project"]
     exclude = ["instance_body"]
     readonly_fields = ["instance"]
 
-    @admin.display(description="Instance")
+    @admin.display(description=_("Instance"))
     def instance(self, request: BuildRequest) -> str:
         """As the API will show it, without the user data: that is its owner's."""
         shown = {name: value for name, value in request.instance_body.items() if name != "user_data"}
@@ -64,7 +65,7 @@ class InstanceMappingAdmin(ReadOnlyAdmin):
     """Which instance is in which cell."""
 
     list_display = ["instance_uuid", "cell_id", "project", "created_at"]
-    list_filter = ["cell_id"]
+    list_filter = [named("cell_id"), named("project")]
     search_fields = ["instance_uuid", "cell_id"]
     list_select_related = ["project"]
 

@@ -2,6 +2,7 @@
 door.
 """
 
-from servers.agent_api.connection import conductor_connect, database_reached
+from servers.agent_api.connection import conductor_connect
+from servers.agent_api.reached import database_reached
 
 __all__ = ["conductor_connect", "database_reached"]

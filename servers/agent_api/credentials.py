@@ -18,6 +18,9 @@ from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
 from computeagent.protocol.wire import PROTOCOL_VERSION
+from controlplane.audit_log.recording.actor_scope import AGENT, Actor
+from controlplane.audit_log.recording.audited import audited
+from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.infra.db import now_plus, now_sql
 from controlplane.kernel.errors import Forbidden, Invalid, NotFound
@@ -55,6 +58,7 @@ class Enrolment:
     expires_at: datetime
 
 
+@audited("host.enrolment_create", by="host")
 def enrolment_create(*, host: str, user_id: UUID | None = None) -> Enrolment:
     """A token by which the agent of this host, and no other, may enrol within an hour. Raises Invalid."""
     require_host_name(host)
@@ -88,6 +92,7 @@ def enrolment_redeem(*, host: str, token: str, secret_digest: str) -> None:
                 f"This token does not enrol host {host}: it is unknown, used, older than an hour, or another host's."
             )
         credential_set(host=host, secret_digest=secret_digest)
+        _agent_did("host.enrol", host)
     log.info("the agent of host %s enrolled", host)
 
 
@@ -115,18 +120,26 @@ def credential_rotate(*, host: str, old_digest: str, secret_digest: str) -> None
     mine = AgentCredential.objects.filter(host=host, revoked_at__isnull=True)
     if mine.filter(digest=secret_digest).exists():
         return
-    is_rotated = mine.filter(digest=old_digest).update(
-        digest=secret_digest,
-        previous_digest=F("digest"),
-        previous_until=now_plus(PREVIOUS_SECRET_S),
-        rotated_at=Now(),
-    )
-    if not is_rotated:
-        raise Forbidden(f"This is not the secret of the agent of host {host}.")
-    changed(host_topic(host))
+    with transaction.atomic():
+        is_rotated = mine.filter(digest=old_digest).update(
+            digest=secret_digest,
+            previous_digest=F("digest"),
+            previous_until=now_plus(PREVIOUS_SECRET_S),
+            rotated_at=Now(),
+        )
+        if not is_rotated:
+            raise Forbidden(f"This is not the secret of the agent of host {host}.")
+        changed(host_topic(host))
+        _agent_did("host.credential_rotate", host)
     log.info("the agent of host %s has a new secret", host)
 
 
+def _agent_did(action: str, host: str) -> None:
+    """An agent is no person, but who came in by which token is to be found in the audit log."""
+    change_record(AuditChange(action, AuditTarget("host", host, host)), actor=Actor(f"agent of {host}"), door=AGENT)
+
+
+@audited("host.credential_revoke", AgentCredential, by="host", key="host")
 def credential_revoke(*, host: str, user_id: UUID | None = None) -> None:
     """The host's secret, and all tokens for it, are worth nothing from now on. Raises NotFound.
 

@@ -13,6 +13,7 @@ from servers.models import Instance
 from servers.repair.domain.drift import DriftKind
 
 STEP = "bringing_back"
+_KINDS = {PowerState.NOSTATE: DriftKind.GUEST_MISSING, PowerState.RUNNING: DriftKind.GUEST_RUNS}
 NOT_BACK = "The guest could not be started again after its host came back."
 
 
@@ -30,11 +31,12 @@ def guests_returned(*, host: str, returns: Sequence[GuestReturn]) -> None:
 
 def _record(instance: Instance, one: GuestReturn) -> None:
     guest = "was not there" if one.found is PowerState.NOSTATE else f"was {one.found}"
+    done = "The guest was paused." if one.found is PowerState.RUNNING else "The guest was started again."
     heal_record(
-        kind=DriftKind.GUEST_MISSING.value if one.found is PowerState.NOSTATE else DriftKind.GUEST_OFF.value,
+        kind=_KINDS.get(one.found, DriftKind.GUEST_OFF).value,
         subject=instance.pk,
         found=f"The agent of {instance.host} started; the instance is {instance.vm_state} and its guest {guest}.",
-        done=f"The guest could not be brought back: {one.error}" if one.error else "The guest was started again.",
+        done=f"The guest could not be brought back: {one.error}" if one.error else done,
         evidence={
             "host": instance.host,
             "vm_state": instance.vm_state,

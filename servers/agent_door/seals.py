@@ -10,13 +10,17 @@ import base64
 import binascii
 import logging
 from dataclasses import fields, replace
+from typing import TypeVar
 
 import msgspec
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from computeagent.protocol.volume_work import VolumeOrder
 from computeagent.protocol.wire import encode
 from computeagent.protocol.work import AgentLease, WorkContext, WorkOrder
 from controlplane.kernel.errors import Fenced
+
+Order = TypeVar("Order", bound=WorkOrder | VolumeOrder)
 
 log = logging.getLogger(__name__)
 _SALT = "servers.agent_door.seals"
@@ -25,7 +29,7 @@ _DEFAULTS = WorkContext()
 _NAMES = tuple(field.name for field in fields(WorkContext) if field.name != "seal")
 
 
-def order_sealed(order: WorkOrder, host: str) -> WorkOrder:
+def order_sealed(order: Order, host: str) -> Order:
     """The same order, its lease sealed for this host."""
     content = base64.b64encode(encode(replace(order.lease.work_context, seal=""))).decode()
     seal = f"{content}.{_hash(order.lease, host, content)}"

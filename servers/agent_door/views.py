@@ -13,9 +13,12 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
+from computeagent.protocol.consoles import CONSOLE_PATH
 from computeagent.protocol.hosts import Registration
+from computeagent.protocol.volume_work import VolumeOrder
 from computeagent.protocol.wire import (
     AGENT_HEADER,
+    CARRYING,
     ENROL,
     PREFIX,
     PROTOCOL_VERSION,
@@ -35,23 +38,26 @@ from servers.agent_api.credentials import agent_version_accepted, credential_rot
 from servers.agent_api.host_ownership import host_ownership
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import own_heartbeat_s
+from servers.agent_door.consoles import console
 from servers.agent_door.seals import order_sealed, seal_opened
 from servers.agent_door.wakeups import wakeups_of_host
 from servers.images.downloads import agent_downloads
+from servers.images.services.uploads_in_pieces import upload_piece_bytes
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 16 * 2**20
 """The largest message: the consoles of all guests of one host, 64 KiB each."""
-
-
-NUL, REPLACEMENT = b"\\u0000", b"\\ufffd"
+PIECE_HEAD_BYTES = 64 * 2**10
+"""For what comes with the bytes of a piece."""
 
 
 @csrf_exempt
 def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
     """Every request below `/agent/v1`; `verb` is what the path ends with, for the resolver alone."""
     del verb
+    if request.path_info == CONSOLE_PATH:
+        return console(request)
     try:
         if request.method != "POST":
             raise Invalid("Agents ask by POST.")
@@ -69,11 +75,10 @@ def serve(request: HttpRequest, verb: str = "") -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest, name: str) -> HttpResponseBase:
-    message = request.read(MAX_BODY_BYTES + 1)
-    if len(message) > MAX_BODY_BYTES:
-        raise TooLarge(f"The body is larger than {MAX_BODY_BYTES} bytes.")
-    # What guests and hypervisors say may hold NUL, which PostgreSQL stores in no text.
-    message = message.replace(NUL, REPLACEMENT)
+    allowed = upload_piece_bytes() + PIECE_HEAD_BYTES if name in CARRYING else MAX_BODY_BYTES
+    message = request.read(allowed + 1)
+    if len(message) > allowed:
+        raise TooLarge(f"The body is larger than {allowed} bytes.")
     if name == "enrol":
         wanted = ENROL.arguments_of(message)
         with database_reached():
@@ -102,11 +107,11 @@ def _verb_answer(verb: Verb, arguments: dict[str, Any], asker: Asker) -> HttpRes
     ownership = host_ownership(host=asker.host, agent_id=asker.agent_id)
     conductor = DatabaseConductor(ownership)
     if verb.name in STREAMED:
-        return agent_downloads().response(asker.host, lambda: conductor.image_chunks(**arguments))
+        return agent_downloads().response(asker.host, lambda: getattr(conductor, verb.name)(**arguments))
     answer = getattr(conductor, verb.name)(**arguments)
     if verb.name == "void_leases":  # an agent begins: one that was too old is so no more
         agent_version_accepted(host=asker.host)
-    if isinstance(answer, WorkOrder):
+    if isinstance(answer, WorkOrder | VolumeOrder):
         answer = order_sealed(answer, asker.host)
     if isinstance(answer, Registration):
         # Its open poll says that it is alive; what is left is to hear whether it still has its host.

@@ -1,9 +1,11 @@
 """The long poll: an agent waits for wake-ups of its host.
 
 A web server that can wait without a thread begins a poll (`long_poll_begin`), waits for its future, and serves the
-request inside `long_poll_answer`. Under any other the view waits in its thread.
+request inside `long_poll_answer`. Under any other the view waits in its thread. A poll whose answer reached nobody is
+given up (`long_poll_give_up`): its wake-ups are taken already, so they have to be sent again.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeout
@@ -11,18 +13,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from django.db import Error, close_old_connections
 from django.utils.datastructures import CaseInsensitiveMapping
 
 from computeagent.protocol.wire import PREFIX, verbs
-from computeagent.protocol.work import WorkWakeup
+from computeagent.protocol.work import Wakeup
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.kill_points import reach
-from controlplane.work.wakeups import ReceivedWakeup
+from controlplane.work.wakeups import ReceivedWakeup, wakeups_send
 from controlplane.work.wakeups.hub import wakeup_hub
 from controlplane.work.work import compute_queue
-from servers.agent_api.connection import pending_wakeups
+from servers.agent_api.connection import received_wakeups
 from servers.agent_door.asker import Asker, asker_of, require_host, require_version
 from servers.agent_door.connected import connected_agents
+
+log = logging.getLogger(__name__)
 
 LONG_POLL_PATH = f"{PREFIX}wakeups"
 MAX_POLL_BYTES = 4096
@@ -34,8 +39,9 @@ Wakeups = list[ReceivedWakeup]
 
 @dataclass(frozen=True, slots=True)
 class LongPoll:
-    """One that waits: what comes for its host, and for how many seconds it means to wait."""
+    """One that waits: for which queue, what comes for it, and for how many seconds it means to wait."""
 
+    queue: str
     wakeups: "Future[Wakeups]"
     timeout_s: float
 
@@ -54,15 +60,16 @@ def long_poll_begin(headers: Mapping[str, str], body: bytes) -> LongPoll | None:
     except KilonovaError:
         return None
     timeout_s = max(0.0, min(arguments["timeout_s"], MAX_WAIT_S))
-    return LongPoll(_next_wakeups(asker), timeout_s)
+    return _long_poll(asker, timeout_s)
 
 
-def _next_wakeups(asker: Asker) -> "Future[Wakeups]":
+def _long_poll(asker: Asker, timeout_s: float) -> LongPoll:
     """Whoever waits is alive."""
-    wakeups = wakeup_hub().next_wakeups(compute_queue(asker.host))
+    queue = compute_queue(asker.host)
+    wakeups = wakeup_hub().next_wakeups(queue)
     if asker.agent_id:
         connected_agents().waits((asker.host, asker.agent_id), wakeups)
-    return wakeups
+    return LongPoll(queue, wakeups, timeout_s)
 
 
 @contextmanager
@@ -75,16 +82,31 @@ def long_poll_answer(poll: LongPoll) -> Iterator[None]:
         _answered.reset(token)
 
 
-def wakeups_of_host(asker: Asker, *, timeout_s: float) -> list[WorkWakeup]:
+def long_poll_give_up(poll: LongPoll) -> None:
+    """The agent is gone. What came for it is sent again, for its next poll, here or at another web server.
+
+    Where the database does not answer, the agent finds its work without, when it looks for it.
+    """
+    if poll.wakeups.cancel() or poll.wakeups.exception() is not None:
+        return
+    close_old_connections()
+    try:
+        wakeups_send((poll.queue, wakeup.code, wakeup.ref) for wakeup in poll.wakeups.result())
+    except Error as error:
+        log.info("wake-ups of %s were lost with its connection: %s", poll.queue, error)
+
+
+def wakeups_of_host(asker: Asker, *, timeout_s: float) -> list[Wakeup]:
     """What came for the agent's host, after waiting for it if nobody did yet. Raises Unavailable."""
     poll, left_s = _answered.get(), 0.0
     if poll is None:
-        poll, left_s = LongPoll(_next_wakeups(asker), timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
+        poll, left_s = _long_poll(asker, timeout_s), max(0.0, min(timeout_s, MAX_WAIT_S))
     try:
         came = poll.wakeups.result(left_s)
     except WaitTimeout:
-        return []
-    finally:
-        poll.wakeups.cancel()
+        if poll.wakeups.cancel():
+            return []
+        # They were handed over just as the time was up. They are taken, so nobody else will hear of them.
+        came = poll.wakeups.result()
     reach("servers.agent_door.wakeups:heard")
-    return pending_wakeups((wakeup.code, wakeup.ref) for wakeup in came)
+    return received_wakeups((wakeup.code, wakeup.ref) for wakeup in came)

@@ -4,12 +4,13 @@ over to the agents.
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
 
-from controlplane.kernel.errors import QuotaExceeded
+from controlplane.kernel.errors import KilonovaError, QuotaExceeded
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.jobs import TakenWork, attempt_of
 from controlplane.work.models import Work
 from controlplane.work.work import Package, work_finish, work_history, works_fence, works_finish
@@ -23,6 +24,7 @@ from scheduling.topology.services.claims import claims_free
 from servers.catalog.services.quota import quota_recheck
 from servers.conductor.dispatch import build_requests_dispatch, build_requests_move_to_cell0
 from servers.conductor.reservations import Reservation, reservations_grouped, reservations_read
+from servers.conductor.volume_allocation import volume_quota_hold
 from servers.instances.selectors.scheduling_facts import facts_with_placed, fleet_facts, schedule_request
 from servers.instances.services.journal import BUILD_ACTIONS, action_close, fault_record, step_failed
 from servers.instances.services.notifications import emit_build_failures
@@ -118,27 +120,47 @@ def _to_hosts(placed: Sequence[Placed]) -> None:
     """The rows of those whose lease still holds. Of a batch that was to be placed as far as it fits, the rest ends as
     if it had been refused; where the quota was lowered meanwhile, all of it.
     """
-    over = {project: _over_quota(project) for project in {one.spec.project_id for one, _ in placed}}
+    volume_quota_hold(one.spec for one, _rest in placed)
+    over = {project: _over_quota(project) for project in {one.spec.project_id for one, _rest in placed}}
     # Ending the work proves the lease, so no fence is needed before it.
     ended = works_finish(outcomes={one.lease: _outcome(found, over[one.spec.project_id]) for one, found in placed})
     ours = [(one, found) for one, found in placed if one.work.pk in ended]
     fits = [(one, found) for one, found in ours if not over[one.spec.project_id]]
-    chosen = {each.instance_uuid: [each.selected, *each.alternates] for _, found in fits for each in found.instances}
+    chosen = {
+        each.instance_uuid: [each.selected, *each.alternates] for _rest, found in fits for each in found.instances
+    }
+    refused: dict[uuid.UUID, KilonovaError] = {}
     if fits:
-        build_requests_dispatch(
-            [request for one, _ in fits for request in one.requests if request.instance_uuid in chosen],
+        refused = build_requests_dispatch(
+            [request for one, _rest in fits for request in one.requests if request.instance_uuid in chosen],
             chosen,
-            {each.instance_uuid: found.decision_id for _, found in fits for each in found.instances},
+            {each.instance_uuid: found.decision_id for _rest, found in fits for each in found.instances},
+            {one.spec.reservation_id: one.spec.typed_body for one, _rest in fits},
         )
     for one, found in ours:
+        _without_network([request for request in one.requests if request.instance_uuid in refused], refused, found)
         left = [request for request in one.requests if request.instance_uuid not in chosen]
         if text := over[one.spec.project_id]:
             claims_free(one.uuids)
             _to_cell0(left, text, found.decision_id, exception=QuotaExceeded.__name__)
         elif left:
             count = len(one.requests)
-            text = f"No host was left for this instance: {count - len(left)} of the {count} of its batch were placed."
+            text = _(
+                "No host was left for this instance: {count} of the {count_2} of its batch were placed.",
+                count=count - len(left),
+                count_2=count,
+            )
             _to_cell0(left, text, found.decision_id)
+
+
+def _without_network(
+    requests: Sequence[BuildRequest], reasons: Mapping[uuid.UUID, KilonovaError], found: Destinations
+) -> None:
+    """There is a host for these, and no address or port: as in Nova, no other host is tried."""
+    for request in requests:
+        error = reasons[request.instance_uuid]
+        claims_free([request.instance_uuid])
+        _to_cell0([request], error.message, found.decision_id, exception=type(error).__name__)
 
 
 def _outcome(found: Destinations, over: str) -> dict[str, object]:
@@ -177,4 +199,4 @@ def schedule_and_build_overdue(work: Work, reason: str) -> None:
     """The batch was not scheduled in time: its claims go back, its instances go to cell0."""
     requests = list(BuildRequest.objects.filter(reservation_id=work.subject).order_by("batch_index"))
     claims_free([request.instance_uuid for request in requests])
-    _to_cell0(requests, f"Scheduling did not finish: {reason}.", None, details=work_history(work))
+    _to_cell0(requests, _("Scheduling did not finish: {reason}.", reason=reason), None, details=work_history(work))

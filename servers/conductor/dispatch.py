@@ -1,22 +1,25 @@
 """From a choice of hosts to rows and wake-ups: the instance in its cell, the work of its host's agent."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models.functions import Now
 
 from computeagent.protocol.work import WorkKind
-from controlplane.kernel.errors import Conflict, NotFound
-from controlplane.work.work import NewWork, compute_queue, works_create
+from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity, NotFound
+from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, works_create
 from scheduling.destinations.services.selections import Selection, selection_to_json
 from scheduling.topology.services.claims import claims_free
+from servers.conductor.network_allocation import access_addresses_set, ports_of_builds
+from servers.conductor.volume_allocation import disks_of_builds, disks_without_host, volumes_of_build
 from servers.conf import server_options
-from servers.instances.actions.table import CREATE
-from servers.instances.domain.instance_rules import new_mac
+from servers.instances.actions.lifecycle import CREATE
+from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.pending import instance_from_body
-from servers.instances.services.journal import attempt_open
+from servers.instances.services.journal import attempt_close, attempt_open
 from servers.instances.services.notifications import Phase, emit_initial_states, emit_instance_action
 from servers.instances.services.state import Sql, instances_insert, state_set
+from servers.instances.work_kinds import RESCHEDULE
 from servers.models import (
     AttemptRecord,
     BuildRequest,
@@ -24,9 +27,9 @@ from servers.models import (
     InstanceAction,
     InstanceMapping,
     InstanceTag,
-    Network,
-    Port,
 )
+from servers.networks.services.bindings import instance_ports_bind, instance_ports_unbind
+from servers.networks.services.instance_ports import instance_ports_free
 from servers.states import TaskState, VmState
 
 LIMITS = "limits"
@@ -37,42 +40,66 @@ def build_requests_dispatch(
     requests: Sequence[BuildRequest],
     chosen: Mapping[uuid.UUID, Sequence[Selection]],
     decisions: Mapping[uuid.UUID, uuid.UUID],
-) -> None:
+    specs: Mapping[uuid.UUID, SpecBody],
+) -> dict[uuid.UUID, KilonovaError]:
     """Turn build requests into instances on their hosts; the caller's transaction and fence are around it.
 
-    `chosen` maps each instance to its selection, followed by the alternates; `decisions` to what chose them. A request
-    deleted meanwhile gives its claim back.
+    `chosen` maps each instance to its selection, followed by the alternates; `decisions` to what chose them; `specs`
+    reservations to what was asked for. A request deleted meanwhile gives its claim back. Returns why those were left
+    that their networks cannot serve; they are requests still, with their claims.
     """
     remaining = _still_there(requests)
     gone = [request.instance_uuid for request in requests if request.instance_uuid not in remaining]
     if gone:
         claims_free(gone)
-    alive = [request for request in requests if request.instance_uuid in remaining]
-    instances = [
+    here = [request for request in requests if request.instance_uuid in remaining]
+    refused = ports_of_builds(here, specs, {one.instance_uuid: chosen[one.instance_uuid][0].host for one in here})
+    placed = [
         _placed(_instance_of(request), chosen[request.instance_uuid], decisions[request.instance_uuid])
-        for request in alive
+        for request in here
+        if request.instance_uuid not in refused
     ]
+    no_volumes = disks_of_builds(placed, {one.instance_uuid: specs[one.reservation_id] for one in here})
+    elsewhere = {pk: error for pk, error in no_volumes.items() if isinstance(error, NoCapacity)}
+    refused |= {pk: error for pk, error in no_volumes.items() if pk not in elsewhere}
+    alive = [request for request in here if request.instance_uuid not in refused]
+    if not alive:
+        return refused
+    instances = [instance for instance in placed if instance.pk not in refused]
+    access_addresses_set(instances)
+    attempts = [attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances]
+    for instance in instances:
+        if instance.pk in elsewhere:
+            _hand_back(instance)
     _rows_create(alive, instances, VmState.BUILDING, TaskState.SCHEDULING)
-    _tags_and_ports_create(alive, instances)
+    _tags_create(alive)
     request_ids = {request.instance_uuid: request.request_id for request in alive}
-    _actions_create(alive, instances, _build_work(instances, chosen, request_ids))
-    AttemptRecord.objects.bulk_create(attempt_open(instance_id=i.pk, number=i.attempts, host=i.host) for i in instances)
+    works = _build_work([one for one in instances if one.pk not in elsewhere], chosen, request_ids)
+    _actions_create(alive, instances, works | _reschedule_work(elsewhere, request_ids))
+    AttemptRecord.objects.bulk_create(attempts)
+    for pk, error in elsewhere.items():
+        attempt_close(instance_id=pk, outcome="rescheduled", reason=error.message)
     _leave_build_requests(alive, {i.pk: chosen[i.pk][0].cell_uuid for i in instances})
     emit_initial_states(instances)
     emit_instance_action(CREATE.notification, Phase.START, [instance.pk for instance in instances])
+    return refused
 
 
 def build_requests_move_to_cell0(
     requests: Sequence[BuildRequest], *, cell0_id: uuid.UUID, decision_id: uuid.UUID | None, message: str
 ) -> list[Instance]:
-    """No host: instances in cell0, in ERROR, with the decision attached. The caller records the faults."""
+    """No host: instances in cell0, in ERROR, with the decision attached, and ports that were given to them are free
+    for others. The caller records the faults.
+    """
     remaining = _still_there(requests)
     alive = [request for request in requests if request.instance_uuid in remaining]
     instances = [_instance_of(request) for request in alive]
     for instance in instances:
         instance.decision_id = decision_id or instance.decision_id
+    disks_without_host(instances)
     _rows_create(alive, instances, VmState.ERROR, TaskState.NONE)
-    _tags_and_ports_create(alive, [])
+    _tags_create(alive)
+    instance_ports_free([instance.pk for instance in instances])
     _actions_create(alive, instances, {}, result="error", message=message)
     _leave_build_requests(alive, {instance.pk: cell0_id for instance in instances})
     emit_initial_states(instances)
@@ -81,7 +108,8 @@ def build_requests_move_to_cell0(
 
 def instance_redispatch(instance: Instance, choice: Sequence[Selection], decision_id: uuid.UUID | None) -> None:
     """Send an instance that has no host to the next one. One that changed meanwhile (it is deleted, or placed) is left
-    as it is, and the claim that was made for it is given back.
+    as it is, and the claim that was made for it is given back. Raises NoCapacity, and what else keeps its build from
+    making its volumes there.
     """
     first, *alternates = choice
     try:
@@ -103,6 +131,9 @@ def instance_redispatch(instance: Instance, choice: Sequence[Selection], decisio
         claims_free([instance.pk])
         return
     instance.refresh_from_db()
+    if instance.has_block_devices and (error := volumes_of_build(instance)) is not None:
+        raise error
+    instance_ports_bind(instance_uuid=instance.pk, host=instance.host)
     _build_work([instance], {instance.pk: choice}, {})
     attempt_open(instance_id=instance.pk, number=instance.attempts, host=instance.host).save()
     emit_instance_action(CREATE.notification, Phase.START, [instance.pk])
@@ -139,6 +170,27 @@ def _placed(instance: Instance, choice: Sequence[Selection], decision_id: uuid.U
     return instance
 
 
+def _hand_back(instance: Instance) -> None:
+    """The pools of the chosen host have no room any more: the conductor chooses the next one."""
+    claims_free([instance.pk])
+    instance.hosts_tried = [*instance.hosts_tried, instance.host]
+    instance.host, instance.node, instance.compute_node_uuid = "", "", None
+    instance_ports_unbind(instance_uuid=instance.pk)
+
+
+def _reschedule_work(
+    instance_ids: Collection[uuid.UUID], request_ids: Mapping[uuid.UUID, str]
+) -> dict[uuid.UUID, uuid.UUID]:
+    deadline_s = server_options().build_deadline_s
+    rows = works_create(
+        [
+            NewWork(CONDUCTOR_QUEUE, RESCHEDULE, pk, deadline_s, request_id=request_ids.get(pk, ""))
+            for pk in instance_ids
+        ]
+    )
+    return {row.subject: row.pk for row in rows}
+
+
 def _build_work(
     instances: Sequence[Instance],
     chosen: Mapping[uuid.UUID, Sequence[Selection]],
@@ -152,7 +204,7 @@ def _build_work(
                 WorkKind.BUILD,
                 i.pk,
                 deadline_s,
-                arguments=_limits(chosen[i.pk][0]),
+                arguments=limits_argument(chosen[i.pk][0]),
                 request_id=request_ids.get(i.pk, ""),
             )
             for i in instances
@@ -161,7 +213,7 @@ def _build_work(
     return {row.subject: row.pk for row in rows}
 
 
-def _limits(selection: Selection) -> dict[str, dict[str, float]]:
+def limits_argument(selection: Selection) -> dict[str, dict[str, float]]:
     """What the agent is told of the filters' limits: numbers only, whatever a plug-in wrote."""
     numbers = {key: value for key, value in selection.limits.items() if isinstance(value, int | float)}
     return {LIMITS: numbers} if numbers else {}
@@ -191,24 +243,12 @@ def _actions_create(
     )
 
 
-def _tags_and_ports_create(requests: Sequence[BuildRequest], placed: Sequence[Instance]) -> None:
+def _tags_create(requests: Sequence[BuildRequest]) -> None:
     InstanceTag.objects.bulk_create(
         InstanceTag(instance_id=request.instance_uuid, tag=tag)
         for request in requests
         for tag in request.typed_body.tags
     )
-    network = Network.objects.filter(is_default=True).first() if placed else None
-    if network is not None:
-        Port.objects.bulk_create(
-            Port(
-                instance_uuid=instance.pk,
-                mac=new_mac(),
-                network_id=network.pk,
-                network_name=network.name,
-                hypervisor_network=network.hypervisor_network,
-            )
-            for instance in placed
-        )
 
 
 def _leave_build_requests(requests: Sequence[BuildRequest], cells: Mapping[uuid.UUID, uuid.UUID]) -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from controlplane.kernel.errors import Fenced, NoCapacity
+from controlplane.kernel.errors import Fenced, KilonovaError, NoCapacity
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
 from controlplane.work.work import WorkLease, work_fence, work_finish, work_history
 from scheduling.destinations.selectors.inputs import scheduling_inputs
@@ -21,7 +22,9 @@ from servers.instances.services.journal import BUILD_ACTIONS, action_close, atte
 from servers.instances.services.notifications import emit_build_failures
 from servers.instances.services.state import instance_error_set
 from servers.models import Instance, RequestSpec
+from servers.networks.services.instance_ports import instance_ports_free
 from servers.states import TaskState
+from servers.volumes.services.with_instances import instance_volumes_release
 
 
 def reschedule(work: Work, lease: WorkLease) -> None:
@@ -32,8 +35,14 @@ def reschedule(work: Work, lease: WorkLease) -> None:
         return
     work_fence(lease=lease, step="reschedule")
     claims_free([instance.pk])  # of an earlier run that was cut off after its claim
-    if not _try_alternates(instance, lease):
-        _schedule_again(instance, lease, work.request_id)
+    try:
+        if not _try_alternates(instance, lease):
+            _schedule_again(instance, lease, work.request_id)
+    except Fenced:
+        raise
+    except KilonovaError as error:  # its volumes can be made nowhere: the image they are of is gone
+        claims_free([instance.pk])
+        _give_up(instance, lease, error.message, None)
 
 
 def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
@@ -46,28 +55,41 @@ def _try_alternates(instance: Instance, lease: WorkLease) -> bool:
                 project_id=instance.project_id,
                 user_id=instance.user_id,
             )
+            _redispatch(instance, lease, rest, None)
         except NoCapacity:
+            claims_free([instance.pk])
             rest.pop(0)
             continue
-        _redispatch(instance, lease, rest, None)
         return True
     return False
 
 
 def _schedule_again(instance: Instance, lease: WorkLease, request_id: str) -> None:
+    """The scheduler goes by what pools had a moment ago: one that is full by now is as a host that was tried."""
     spec = RequestSpec.objects.get(instance_uuid=instance.pk)
-    inputs = scheduling_inputs()
-    asked = schedule_request(spec, [instance.pk], request_id, attempts=inputs.policies.attempts_allowed())
-    request = not_again_on(asked, instance.hosts_tried, inputs.policies.policy())
-    try:
-        # Its claims were freed when this work began.
-        inputs = replace(inputs, facts=fleet_facts(spec.typed_body, inputs), is_retry=False)
-        found = destinations_select(request=request, inputs=inputs)
-    except NoValidHost as error:
-        _give_up(instance, lease, error)
-        return
-    one = found.instances[0]
-    _redispatch(instance, lease, [one.selected, *one.alternates], found.decision_id)
+    tried = list(instance.hosts_tried)
+    while True:
+        inputs = scheduling_inputs()
+        asked = schedule_request(spec, [instance.pk], request_id, attempts=inputs.policies.attempts_allowed())
+        request = not_again_on(asked, tried, inputs.policies.policy())
+        try:
+            # Its claims were freed when this work began.
+            inputs = replace(inputs, facts=fleet_facts(spec.typed_body, inputs), is_retry=False)
+            found = destinations_select(request=request, inputs=inputs)
+        except NoValidHost as error:
+            _give_up(instance, lease, error.message, error.decision_id)
+            return
+        one = found.instances[0]
+        try:
+            _redispatch(instance, lease, [one.selected, *one.alternates], found.decision_id)
+        except NoCapacity as error:
+            claims_free([instance.pk])
+            if one.selected.host in tried:  # a policy without RetryFilter and one host
+                _give_up(instance, lease, error.message, found.decision_id)
+                return
+            tried.append(one.selected.host)
+        else:
+            return
 
 
 def _redispatch(instance: Instance, lease: WorkLease, choice: list, decision_id: uuid.UUID | None) -> None:  # type: ignore[type-arg]
@@ -83,12 +105,19 @@ def _redispatch(instance: Instance, lease: WorkLease, choice: list, decision_id:
         raise
 
 
-def _give_up(instance: Instance, lease: WorkLease, error: NoValidHost) -> None:
+def _give_up(instance: Instance, lease: WorkLease, reason: str, decision_id: uuid.UUID | None) -> None:
     last = instance.hosts_tried[-1] if instance.hosts_tried else ""
-    message = f"No host is left after {len(instance.hosts_tried)} of {attempts_allowed()} attempts: {error.message}"
+    message = _(
+        "No host is left after {count} of {attempts_allowed} attempts: {reason}",
+        count=len(instance.hosts_tried),
+        attempts_allowed=attempts_allowed(),
+        reason=reason,
+    )
     with transaction.atomic():
         work_finish(lease=lease, outcome={"error": message})
-        instance_error_set(instance.pk, decision_id=error.decision_id)
+        instance_error_set(instance.pk, decision_id=decision_id)
+        instance_ports_free([instance.pk])
+        instance_volumes_release(instance_uuid=instance.pk, is_terminated=False)
         fault_record(instance_id=instance.pk, message=message, step="reschedule", host=last)
         action_close(instance_id=instance.pk, actions=BUILD_ACTIONS, result="error", message=message)
         emit_build_failures([instance.pk], exception="MaxRetriesExceeded", message=message)
@@ -99,8 +128,10 @@ def reschedule_overdue(work: Work, reason: str) -> None:
     if not Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, host="").exists():
         return
     claims_free([work.subject])
-    message = f"Rescheduling did not finish: {reason}."
+    message = _("Rescheduling did not finish: {reason}.", reason=reason)
     instance_error_set(work.subject)
+    instance_ports_free([work.subject])
+    instance_volumes_release(instance_uuid=work.subject, is_terminated=False)
     attempt_close(instance_id=work.subject, outcome="failed", reason=message)
     fault_record(instance_id=work.subject, message=message, step="reschedule", details=work_history(work))
     action_close(instance_id=work.subject, actions=BUILD_ACTIONS, result="error", message=message)

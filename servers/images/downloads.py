@@ -12,6 +12,7 @@ from collections.abc import Callable
 from django.http import FileResponse
 
 from controlplane.kernel.errors import Throttled
+from controlplane.kernel.texts import phrase as _
 from servers.conf import server_options
 from servers.images.stores.store import CHUNK_BYTES, ImageBytes
 
@@ -62,8 +63,14 @@ class DownloadPlaces:
                 self._taken[whose] += 1
                 return
         raise Throttled(
-            f"{mine} downloads of images go there already and {all_taken} in all; a web process sends "
-            f"{options.image_downloads_each} to each and {options.image_downloads} in all. Ask again.",
+            _(
+                "{mine} downloads of images go there already and {all_taken} in all; a web process "
+                "sends {image_downloads_each} to each and {image_downloads} in all. Ask again.",
+                mine=mine,
+                all_taken=all_taken,
+                image_downloads_each=options.image_downloads_each,
+                image_downloads=options.image_downloads,
+            ),
             wait_s=ASK_AGAIN_S,
         )
 

@@ -2,4 +2,6 @@
 
 SCHEDULE_AND_BUILD = "schedule_and_build"
 RESCHEDULE = "reschedule"
+SCHEDULE_UNSHELVE = "schedule_unshelve"
 DRIFT_CHECK = "drift_check"
+BULK_ACT = "bulk_act"

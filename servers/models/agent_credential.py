@@ -1,6 +1,7 @@
 """How the agents of hypervisors prove who they are: one-time tokens, and the secret of each host."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import UuidKeyed
 
@@ -14,7 +15,7 @@ class AgentEnrolment(UuidKeyed):
     host = models.CharField(max_length=255, db_index=True)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     secret_digest = models.CharField(max_length=64, blank=True, editable=False)
-    created_by_id = models.UUIDField(null=True, blank=True, help_text="The user who made it; empty: a command.")
+    created_by_id = models.UUIDField(null=True, blank=True, help_text=_("The user who made it; empty: a command."))
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
@@ -36,11 +37,11 @@ class AgentCredential(UuidKeyed):
     enrolled_at = models.DateTimeField()
     rotated_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    revoked_by_id = models.UUIDField(null=True, blank=True, help_text="The user who revoked it; empty: a command.")
+    revoked_by_id = models.UUIDField(null=True, blank=True, help_text=_("The user who revoked it; empty: a command."))
     refused_version = models.CharField(
         max_length=20,
         blank=True,
-        help_text="The protocol that it spoke when it was refused as too old or too new; empty: it fits.",
+        help_text=_("The protocol that it spoke when it was refused as too old or too new; empty: it fits."),
     )
     refused_at = models.DateTimeField(null=True, blank=True)
 

@@ -2,13 +2,14 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 
 class AttemptRecord(models.Model):
     """`outcome` is empty while the attempt runs; `reason` says why it did not become active."""
 
     instance_uuid = models.UUIDField()
-    number = models.PositiveIntegerField(help_text="From 1.")
+    number = models.PositiveIntegerField(help_text=_("From 1."))
     host = models.CharField(max_length=255)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -1,6 +1,9 @@
 """What agents and the reconciler saw out of step: guests that nobody explains, and since when a drift lasts."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from controlplane.infra.json_field import JsonField
 
 
 class OrphanGuest(models.Model):
@@ -11,13 +14,13 @@ class OrphanGuest(models.Model):
 
     host = models.CharField(max_length=255)
     guest_uuid = models.UUIDField()
-    name = models.CharField(max_length=255, blank=True, help_text="As its hypervisor calls it.")
+    name = models.CharField(max_length=255, blank=True, help_text=_("As its hypervisor calls it."))
     power_state = models.CharField(max_length=12, blank=True)
-    first_seen_at = models.DateTimeField(help_text="By the database's clock; the grace period begins here.")
+    first_seen_at = models.DateTimeField(help_text=_("By the database's clock; the grace period begins here."))
     last_seen_at = models.DateTimeField()
-    not_removed_because = models.CharField(max_length=255, blank=True, help_text="Why its agent does not remove it.")
-    asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for its removal at once.")
-    released_at = models.DateTimeField(null=True, blank=True, help_text="When the agent was told to remove it.")
+    not_removed_because = models.CharField(max_length=255, blank=True, help_text=_("Why its agent does not remove it."))
+    asked_by = models.CharField(max_length=150, blank=True, help_text=_("Who asked for its removal at once."))
+    released_at = models.DateTimeField(null=True, blank=True, help_text=_("When the agent was told to remove it."))
 
     class Meta:
         ordering = ["first_seen_at", "host", "guest_uuid"]
@@ -36,18 +39,18 @@ class DriftSighting(models.Model):
     key = models.CharField(max_length=255, unique=True)
     kind = models.CharField(max_length=40)
     subject = models.CharField(max_length=255, blank=True)
-    found = models.TextField(blank=True, help_text="What does not agree, in a sentence.")
-    evidence = models.JSONField(default=dict, blank=True)
-    heal = models.TextField(blank=True, help_text="What would be done about it.")
-    obstacle = models.TextField(blank=True, help_text="Why nothing can be done from here.")
+    found = models.TextField(blank=True, help_text=_("What does not agree, in a sentence."))
+    evidence = JsonField(default=dict, blank=True)
+    heal = models.TextField(blank=True, help_text=_("What would be done about it."))
+    obstacle = models.TextField(blank=True, help_text=_("Why nothing can be done from here."))
     instance_id = models.UUIDField(null=True, blank=True)
     host = models.CharField(max_length=255, blank=True)
-    heals_at = models.DateTimeField(null=True, blank=True, help_text="When it is put right, where its rule says so.")
-    asked_by = models.CharField(max_length=150, blank=True, help_text="Who asked for the heal that is under way.")
+    heals_at = models.DateTimeField(null=True, blank=True, help_text=_("When it is put right, where its rule says so."))
+    asked_by = models.CharField(max_length=150, blank=True, help_text=_("Who asked for the heal that is under way."))
     first_seen_at = models.DateTimeField()
-    seen_at = models.DateTimeField(null=True, blank=True, help_text="When the look that saw it last began.")
-    tried_at = models.DateTimeField(null=True, blank=True, help_text="When it was last put right by itself.")
-    refusal = models.TextField(blank=True, help_text="Why the last try to put it right could not.")
+    seen_at = models.DateTimeField(null=True, blank=True, help_text=_("When the look that saw it last began."))
+    tried_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was last put right by itself."))
+    refusal = models.TextField(blank=True, help_text=_("Why the last try to put it right could not."))
 
     class Meta:
         ordering = ["first_seen_at", "key"]
@@ -65,10 +68,37 @@ class DriftCheck(models.Model):
     """API scope. One row for each group of kinds that is looked for together: when it was last done, what it found."""
 
     name = models.CharField(max_length=20, primary_key=True)
-    began_at = models.DateTimeField(help_text="By the database's clock.")
+    began_at = models.DateTimeField(help_text=_("By the database's clock."))
     finished_at = models.DateTimeField()
-    counts = models.JSONField(default=dict, help_text="How many of each kind were found.")
-    is_cut = models.BooleanField(default=False, help_text="It stopped at DRIFT_MAX_FINDINGS: there is more.")
+    counts = JsonField(default=dict, help_text=_("How many of each kind were found."))
+    is_cut = models.BooleanField(default=False, help_text=_("It stopped at DRIFT_MAX_FINDINGS: there is more."))
 
     def __str__(self) -> str:
         return self.name
+
+
+class PoolSighting(models.Model):
+    """API scope. What a pool has and no row explains, or what a row says that it has and it has not; the row goes when
+    that does.
+
+    Hosts remove bytes of which it is known that they were a volume here (`was_known`), once the grace period is over;
+    any others only when an operator asks (`asked_by`): they may be another installation's.
+    """
+
+    pool = models.ForeignKey("servers.StoragePool", on_delete=models.CASCADE, related_name="sightings")
+    name = models.CharField(max_length=80, help_text=_("A volume's id, or volume/snapshot."))
+    is_missing = models.BooleanField(help_text=_("The row is there, and its bytes are not."))
+    was_known = models.BooleanField(default=False, help_text=_("It was worked on here once."))
+    host = models.CharField(max_length=255, help_text=_("Who saw it last."))
+    first_seen_at = models.DateTimeField(help_text=_("By the database's clock; the grace period begins here."))
+    last_seen_at = models.DateTimeField()
+    not_removed_because = models.CharField(max_length=255, blank=True, help_text=_("Why its host does not remove it."))
+    asked_by = models.CharField(max_length=150, blank=True, help_text=_("Who asked for its removal at once."))
+    released_at = models.DateTimeField(null=True, blank=True, help_text=_("When a host was told to remove it."))
+
+    class Meta:
+        ordering = ["first_seen_at", "pool", "name"]
+        constraints = [models.UniqueConstraint(fields=["pool", "name"], name="pool_sighting_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} in {self.pool_id}"

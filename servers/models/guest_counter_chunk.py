@@ -1,6 +1,7 @@
 """What guests have used, sampled by their hosts: a few rows for each guest, however long it lives."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class GuestCounterChunk(models.Model):
@@ -12,8 +13,8 @@ class GuestCounterChunk(models.Model):
 
     instance_uuid = models.UUIDField()
     step_s = models.PositiveSmallIntegerField()
-    starts_s = models.BigIntegerField(help_text="When the chunk began, in Unix seconds by the database's clock.")
-    last_s = models.BigIntegerField(help_text="When its last sample came.")
+    starts_s = models.BigIntegerField(help_text=_("When the chunk began, in Unix seconds by the database's clock."))
+    last_s = models.BigIntegerField(help_text=_("When its last sample came."))
     samples = models.BinaryField()
 
     class Meta:

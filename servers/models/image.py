@@ -1,7 +1,9 @@
 """An image: a bootable disk, its bytes in the image store."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 from servers.images.domain.images import ContainerFormat, DiskFormat, ImageStatus, Visibility
 
@@ -20,7 +22,7 @@ class Image(UuidKeyed, Timestamped):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The owner; empty for an image of the installation.",
+        help_text=_("The owner; empty for an image of the installation."),
     )
     visibility = models.CharField(
         max_length=10, choices=[(v.value, v.value) for v in Visibility], default=Visibility.PRIVATE.value
@@ -31,8 +33,14 @@ class Image(UuidKeyed, Timestamped):
         default=ImageStatus.QUEUED.value,
         db_index=True,
     )
-    status_reason = models.CharField(max_length=500, blank=True, help_text="Why the last upload was refused.")
+    status_reason = models.CharField(max_length=500, blank=True, help_text=_("Why the last upload was refused."))
     upload_id = models.UUIDField(null=True, blank=True, editable=False)
+    upload_part = models.CharField(
+        max_length=1000, blank=True, editable=False, help_text=_("What the store calls an upload that comes in pieces.")
+    )
+    instance_uuid = models.UUIDField(
+        null=True, blank=True, editable=False, help_text=_("The instance that it is a snapshot of.")
+    )
     disk_format = models.CharField(
         max_length=10, choices=[(f.value, f.value) for f in DiskFormat], default=DiskFormat.QCOW2.value
     )
@@ -41,19 +49,29 @@ class Image(UuidKeyed, Timestamped):
     )
     checksum_sha256 = models.CharField(max_length=64, blank=True)
     expected_sha256 = models.CharField(
-        max_length=64, blank=True, help_text="What the owner says the checksum is; another one is refused."
+        max_length=64, blank=True, help_text=_("What the owner says the checksum is; another one is refused.")
     )
-    size_bytes = models.PositiveBigIntegerField(default=0, help_text="Size of the file.")
-    virtual_size_bytes = models.PositiveBigIntegerField(default=0, help_text="Size of the disk that a guest sees.")
+    digests = JsonField(
+        default=dict,
+        blank=True,
+        help_text=_("Digests in hex by method, beside SHA-256: MD5, and what is signed."),
+    )
+    size_bytes = models.PositiveBigIntegerField(default=0, help_text=_("Size of the file."))
+    virtual_size_bytes = models.PositiveBigIntegerField(default=0, help_text=_("Size of the disk that a guest sees."))
     min_disk_gib = models.PositiveIntegerField(default=0)
     min_ram_mib = models.PositiveIntegerField(default=0)
-    properties = models.JSONField(default=dict, blank=True, help_text="What it asks of a host: key -> text.")
-    protected = models.BooleanField(default=False, help_text="Cannot be deleted while this is set.")
+    properties = JsonField(default=dict, blank=True, help_text=_("What it asks of a host: key -> text."))
+    protected = models.BooleanField(default=False, help_text=_("Cannot be deleted while this is set."))
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["name", "id"]
-        indexes = [models.Index(fields=["project", "status"], name="image_project_status")]
+        indexes = [
+            models.Index(fields=["project", "status"], name="image_project_status"),
+            models.Index(
+                fields=["instance_uuid"], condition=models.Q(instance_uuid__isnull=False), name="image_of_instance"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

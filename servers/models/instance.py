@@ -1,9 +1,15 @@
 """An instance, in its cell."""
 
+import uuid
+from collections.abc import Sequence
+
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from computeagent.protocol.power import PowerState
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
+from controlplane.infra.natural_order import natural_order
 from servers.states import TaskState, VmState
 
 
@@ -20,10 +26,12 @@ class Instance(UuidKeyed, Timestamped):
     user_id = models.UUIDField()
     name = models.CharField(max_length=255)
     description = models.CharField(max_length=255, blank=True)
-    hostname = models.CharField(max_length=63, blank=True, help_text="What the guest calls itself.")
+    hostname = models.CharField(max_length=255, blank=True, help_text=_("What the guest calls itself."))
+    access_ip_v4 = models.CharField(max_length=15, blank=True, help_text=_("Where its owner says that it is reached."))
+    access_ip_v6 = models.CharField(max_length=45, blank=True)
 
-    host = models.CharField(max_length=255, blank=True, help_text="The compute service that has it.")
-    node = models.CharField(max_length=255, blank=True, help_text="Its `hypervisor_hostname`.")
+    host = models.CharField(max_length=255, blank=True, help_text=_("The compute service that has it."))
+    node = models.CharField(max_length=255, blank=True, help_text=_("Its `hypervisor_hostname`."))
     launched_on = models.CharField(max_length=255, blank=True)
     compute_node_uuid = models.UUIDField(null=True, blank=True)
     availability_zone = models.CharField(max_length=255, blank=True)
@@ -37,57 +45,101 @@ class Instance(UuidKeyed, Timestamped):
         choices=[(s.value, s.value) for s in TaskState if s],
         default=TaskState.NONE.value,
     )
-    task_since = models.DateTimeField(null=True, blank=True, help_text="When the task of now began.")
+    task_since = models.DateTimeField(null=True, blank=True, help_text=_("When the task of now began."))
     power_state = models.CharField(
         max_length=12, choices=[(s.value, s.value) for s in PowerState], default=PowerState.NOSTATE.value
     )
-    generation = models.PositiveBigIntegerField(default=0, help_text="Grows with every change of state.")
+    power_reason = models.CharField(
+        max_length=20, blank=True, help_text=_("Why, where the guest got into its power state by itself.")
+    )
+    power_details = models.CharField(max_length=255, blank=True, help_text=_("What is known beside the reason."))
+    crash_is_seen = models.BooleanField(
+        default=False, help_text=_("Somebody has looked at its last crash, so that it is listed as a problem no more.")
+    )
+    watchdog_fired = models.PositiveBigIntegerField(default=0, help_text=_("How often, as its agent counts."))
+    on_crash = models.CharField(
+        max_length=10,
+        blank=True,
+        choices=[("stop", "stop"), ("restart", "restart")],
+        help_text=_("What follows a crash of the guest; empty: as the setting GUEST_ON_CRASH says."),
+    )
+    generation = models.PositiveBigIntegerField(default=0, help_text=_("Grows with every change of state."))
     locked = models.BooleanField(default=False)
     locked_as = models.CharField(
         max_length=10,
         blank=True,
         choices=[("owner", "owner"), ("admin", "admin")],
-        help_text="Locked by its own project, or by an administrator in another one, which its project cannot undo.",
+        help_text=_("Locked by its own project, or by an administrator in another one, which its project cannot undo."),
     )
-    locked_by = models.CharField(max_length=255, blank=True, help_text="Name of the user who locked it.")
+    locked_by = models.CharField(max_length=255, blank=True, help_text=_("Name of the user who locked it."))
     locked_reason = models.CharField(max_length=255, blank=True)
-    protected = models.BooleanField(default=False, help_text="Nobody deletes it until it is unprotected.")
+    protected = models.BooleanField(default=False, help_text=_("Nobody deletes it until it is unprotected."))
 
-    flavor = models.JSONField(help_text="Snapshot of the flavor.")
+    flavor = JsonField(help_text=_("Snapshot of the flavor."))
     flavor_id = models.UUIDField(null=True, blank=True)
     vcpus = models.PositiveIntegerField()
     memory_mib = models.PositiveIntegerField()
     root_gib = models.PositiveIntegerField(default=0)
     ephemeral_gib = models.PositiveIntegerField(default=0)
     swap_mib = models.PositiveIntegerField(default=0)
-    image = models.JSONField(default=dict, blank=True, help_text="Snapshot of the image.")
+    image = JsonField(default=dict, blank=True, help_text=_("Snapshot of the image."))
     image_id = models.UUIDField(null=True, blank=True)
+    rescue_image = JsonField(
+        default=dict, blank=True, help_text=_("Snapshot of the image that it is rescued with; counts while it is.")
+    )
 
     key_name = models.CharField(max_length=255, blank=True)
     public_key = models.TextField(blank=True)
-    user_data = models.TextField(blank=True, help_text="Base64, as it was sent.")
-    metadata = models.JSONField(default=dict, blank=True)
-    addresses = models.JSONField(default=dict, blank=True, help_text="Network name -> list of IP addresses.")
-    console_socket = models.CharField(max_length=255, blank=True, help_text="The UNIX socket of VNC, on the host.")
+    user_data = models.TextField(blank=True, help_text=_("Base64, as it was sent."))
+    has_default_network = models.BooleanField(
+        default=True, help_text=_("Without any port it gets a card in its hypervisor's own default network.")
+    )
+    has_block_devices = models.BooleanField(
+        default=False, help_text=_("It has rows of block device mappings: its disks were named one by one.")
+    )
+    stray_volumes = JsonField(
+        default=list, blank=True, help_text=_("Volumes that its guest has, and that are not attached to it.")
+    )
+    config_drive = models.BooleanField(default=True, help_text=_("Whether it is configured by a disc of its own."))
+    disk_config = models.CharField(
+        max_length=6,
+        blank=True,
+        choices=[("AUTO", "AUTO"), ("MANUAL", "MANUAL")],
+        help_text=_("Whether the guest grows its root partition; empty: as its image does by itself."),
+    )
+    trusted_image_certificates = JsonField(
+        default=list, blank=True, help_text=_("Ids of the certificates by which its image had to be signed.")
+    )
+    metadata = JsonField(default=dict, blank=True)
+    addresses = JsonField(default=dict, blank=True, help_text=_("Network name -> list of IP addresses."))
+    console_socket = models.CharField(max_length=255, blank=True, help_text=_("The UNIX socket of VNC, on the host."))
 
     request_id = models.CharField(max_length=60, blank=True)
     reservation_id = models.UUIDField(null=True, blank=True)
-    launch_index = models.PositiveIntegerField(default=0, help_text="Place in its batch, from 0.")
-    decision_id = models.UUIDField(null=True, blank=True, help_text="The latest scheduling decision about it.")
-    alternates = models.JSONField(default=list, blank=True, help_text="Hosts still to be tried, in order.")
-    hosts_tried = models.JSONField(default=list, blank=True)
-    attempts = models.PositiveIntegerField(default=0, help_text="Hosts tried so far, the first included.")
+    launch_index = models.PositiveIntegerField(default=0, help_text=_("Place in its batch, from 0."))
+    decision_id = models.UUIDField(null=True, blank=True, help_text=_("The latest scheduling decision about it."))
+    alternates = JsonField(default=list, blank=True, help_text=_("Hosts still to be tried, in order."))
+    hosts_tried = JsonField(default=list, blank=True)
+    attempts = models.PositiveIntegerField(default=0, help_text=_("Hosts tried so far, the first included."))
 
-    launched_at = models.DateTimeField(null=True, blank=True, help_text="When it first became active.")
+    launched_at = models.DateTimeField(null=True, blank=True, help_text=_("When it first became active."))
     terminated_at = models.DateTimeField(null=True, blank=True)
     soft_deleted_at = models.DateTimeField(
-        null=True, blank=True, help_text="When it was deleted so that it can be restored."
+        null=True, blank=True, help_text=_("When it was deleted so that it can be restored.")
     )
     deleted_at = models.DateTimeField(null=True, blank=True)
+    shelved_at = models.DateTimeField(null=True, blank=True, help_text=_("When it was shelved; empty while it is not."))
+    rescued_at = models.DateTimeField(
+        null=True, blank=True, help_text=_("When its rescue began; empty while it has none.")
+    )
+    shelved_image_id = models.UUIDField(null=True, blank=True, help_text=_("The image that its root disk is kept in."))
 
     # Of an unsaved instance that stands for its build request.
     is_pending = False
-    pending_tags: list[str] = []
+    # Of one that an action was just begun for: the image that it makes.
+    made_image_id: uuid.UUID | None = None
+    # Its tags, where they were read along or it has no row yet.
+    known_tags: Sequence[str] | None = None
 
     class Meta:
         ordering = ["-created_at", "id"]
@@ -95,7 +147,44 @@ class Instance(UuidKeyed, Timestamped):
             models.Index(fields=["project_id", "deleted_at", "-created_at"], name="instance_project"),
             models.Index(fields=["host", "deleted_at"], name="instance_host"),
             models.Index(fields=["vm_state", "task_state"], name="instance_states"),
+            # Lists sort by name and by host in the order in which people count.
+            models.Index(
+                *natural_order("name"),
+                "id",
+                name="instance_by_name",
+                condition=models.Q(deleted_at__isnull=True),
+            ),
+            models.Index(
+                *natural_order("host"),
+                "id",
+                name="instance_by_host",
+                condition=models.Q(deleted_at__isnull=True),
+            ),
+            # How many instances a flavor has, and which.
+            models.Index(fields=["flavor_id"], name="instance_by_flavor", condition=models.Q(deleted_at__isnull=True)),
             models.Index(fields=["reservation_id"], name="instance_reservation"),
+            # The overview counts all that live, by project and state, from the index alone.
+            models.Index(
+                fields=["project_id", "vm_state", "task_state", "created_at", "vcpus", "memory_mib"],
+                condition=models.Q(deleted_at__isnull=True),
+                name="instance_living",
+            ),
+            # Lists of all projects, the newest first.
+            models.Index(
+                fields=["-created_at", "-id"], condition=models.Q(deleted_at__isnull=True), name="instance_newest"
+            ),
+            # Since when there are instances; the newest of a state.
+            models.Index(
+                fields=["vm_state", "created_at"],
+                condition=models.Q(deleted_at__isnull=True),
+                name="instance_living_newest",
+            ),
+            # The few whose guest crashed. SQLite proves no partial index by a value that is a parameter.
+            models.Index(
+                fields=["power_state", "task_state"],
+                condition=models.Q(deleted_at__isnull=True),
+                name="instance_power",
+            ),
             # Whoever looks for tasks that stand too long looks only at the busy few.
             models.Index(fields=["task_since"], condition=~models.Q(task_state=""), name="instance_busy"),
             # What is deleted for good after a time, and what is removed after a time.
@@ -105,7 +194,15 @@ class Instance(UuidKeyed, Timestamped):
                 name="instance_soft_deleted",
             ),
             models.Index(fields=["deleted_at"], condition=models.Q(deleted_at__isnull=False), name="instance_deleted"),
+            # What leaves its host a while after it was shelved.
+            models.Index(fields=["shelved_at"], condition=models.Q(shelved_at__isnull=False), name="instance_shelved"),
+            models.Index(fields=["rescued_at"], condition=models.Q(rescued_at__isnull=False), name="instance_rescued"),
         ]
+
+    @property
+    def is_bfv(self) -> bool:
+        """Whether it boots from a volume: its disks were named, and none of them is made of an image on its host."""
+        return self.has_block_devices and self.image_id is None
 
     def __str__(self) -> str:
         return self.name

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 
 class InstanceAction(models.Model):
@@ -45,6 +46,8 @@ class InstanceActionEvent(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     result = models.CharField(max_length=10, blank=True, choices=[("success", "success"), ("error", "error")])
     details = models.TextField(blank=True)
+    done_bytes = models.PositiveBigIntegerField(null=True, blank=True, help_text=_("How far a long step is."))
+    total_bytes = models.PositiveBigIntegerField(null=True, blank=True, help_text=_("Of so many bytes."))
 
     class Meta:
         ordering = ["started_at", "id"]

@@ -1,7 +1,9 @@
 """What was asked for, kept for as long as the instance lives, so that it can be scheduled again."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped
 from servers.instances.domain.bodies import SpecBody
 
@@ -10,10 +12,10 @@ class RequestSpec(Timestamped):
     """API scope. `body` is a `SpecBody`."""
 
     instance_uuid = models.UUIDField(unique=True)
-    reservation_id = models.UUIDField(db_index=True, help_text="Names the request that made a batch.")
+    reservation_id = models.UUIDField(db_index=True, help_text=_("Names the request that made a batch."))
     project_id = models.UUIDField(db_index=True)
     user_id = models.UUIDField()
-    body = models.JSONField()
+    body = JsonField()
 
     class Meta:
         ordering = ["-created_at"]

@@ -1,7 +1,9 @@
 """Instances that should be, or should not be, on one host."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 from servers.catalog.domain.groups import GroupPolicy
 
@@ -11,10 +13,10 @@ class ServerGroup(UuidKeyed, Timestamped):
 
     name = models.CharField(max_length=255)
     project = models.ForeignKey("identity.Project", on_delete=models.PROTECT, related_name="+")
-    user_id = models.UUIDField(help_text="Who made it.")
+    user_id = models.UUIDField(help_text=_("Who made it."))
     policy = models.CharField(max_length=20, choices=[(p.value, p.value) for p in GroupPolicy])
-    rules = models.JSONField(
-        default=dict, blank=True, help_text="`max_server_per_host` with the policy anti-affinity; else empty."
+    rules = JsonField(
+        default=dict, blank=True, help_text=_("`max_server_per_host` with the policy anti-affinity; else empty.")
     )
 
     class Meta:

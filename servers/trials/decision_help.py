@@ -18,10 +18,11 @@ from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES
-from servers.catalog.selectors.flavor import flavor_snapshot, flavors_visible
+from servers.catalog.selectors.flavor import flavor_snapshots, flavors_visible
 from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
 from servers.models import RequestSpec
+from servers.volumes.selectors.volume_needs import volume_needs_now
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +41,13 @@ def decision_help(*, caller: Caller, decision_id: uuid.UUID, host: str | None = 
     stored = request_from_dict(decision_content(decision=decision).request)
     asked = _asked(stored)
     rows = flavors_visible(caller=caller).filter(disabled=False)
-    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
+    with answer_budget.spend(
+        f"explain:{caller.own_project_id}", seconds_a_minute=work_options().answer_seconds_a_minute
+    ):
         answer = schedule_explain(
             request=_asked_again(stored, asked),
             fleet_facts=fleet_facts(asked, scheduling_inputs()),
-            offers=[FlavorSnapshot(**flavor_snapshot(row)) for row in rows],
+            offers=[FlavorSnapshot(**found) for found in flavor_snapshots(rows)],
             host=host,
             every_rule=host is not None,
         )
@@ -64,7 +67,7 @@ def _asked(stored: ScheduleRequest) -> SpecBody:
 
 
 def _asked_again(stored: ScheduleRequest, asked: SpecBody) -> ScheduleRequest:
-    """The stored request for instances that exist nowhere, with the group's members of today."""
+    """The stored request for instances that exist nowhere, with the group's members and the pools' room of today."""
     uuids = [uuid.uuid4() for _ in stored.instance_uuids[:MAX_INSTANCES]]
     spec = RequestSpec(project_id=uuid.UUID(stored.project_id), user_id=uuid.UUID(stored.user_id), body=asked.to_dict())
     today = schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
@@ -74,4 +77,5 @@ def _asked_again(stored: ScheduleRequest, asked: SpecBody) -> ScheduleRequest:
         instance_uuids=today.instance_uuids,
         min_count=None if stored.min_count is None else min(stored.min_count, len(uuids)),
         group=today.group if stored.group else None,
+        volumes=volume_needs_now(stored.volumes),
     )

@@ -13,12 +13,15 @@ from controlplane.identity.policy import require
 from controlplane.infra.answer_budget import answer_budget
 from controlplane.infra.request_id import current_request_id
 from controlplane.kernel.errors import Invalid, InvalidFields
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.conf import work_options
 from scheduling.destinations.selectors.inputs import scheduling_inputs
 from scheduling.domain.request.schedule_request import ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.policies.selectors.policies import attempts_allowed
+from scheduling.topology.domain.flavor_keys import HwRequest
 from scheduling.topology.domain.pci.asked import PciRequest
+from scheduling.topology.domain.pci.request import numa_policy
 from scheduling.whatif.domain.edits import NO_EDITS, FleetEdits
 from scheduling.whatif.services.capacity import capacity_count
 from scheduling.whatif.services.capacity_report import capacity_report
@@ -26,12 +29,23 @@ from scheduling.whatif.services.explain import schedule_explain
 from scheduling.whatif.services.explain_report import answer_report
 from scheduling.whatif.services.simulate import MAX_INSTANCES, policy_wanted, schedule_simulate
 from scheduling.whatif.services.simulate_report import simulation_report
-from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavors_visible
-from servers.fields import Problems, problems_found
+from servers.catalog.domain.flavor_rules import flavor_problems
+from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapshot, flavor_snapshots, flavors_visible
+from servers.fields import Problems, problems_found, refuse_if
 from servers.images.selectors import image_asked
 from servers.instances.domain.bodies import SpecBody
 from servers.instances.domain.instance_rules import zone_parse
 from servers.instances.selectors.scheduling_facts import fleet_facts, schedule_request
+from servers.instances.services.block_devices import DisksDecided, disks_found
+from servers.instances.services.nics import (
+    NicsDecided,
+    NicsFound,
+    carrier_traits,
+    network_needs,
+    nics_found,
+    pci_requests_of_ports,
+    port_resources,
+)
 from servers.instances.services.request_parts import (
     devices_requested,
     fit_problems,
@@ -51,7 +65,9 @@ EDITS = "schedule:simulate:edits"
 class TrialWanted:
     """What is tried. `flavor` and `image`: id or name; or, for operators, an object with the sizes or properties.
 
-    `policy` (a version's id or label, or a body) and `edits` are for operators. An image may be left out.
+    `networks`: as a request for instances says them; None: what a request that says nothing would get, as far as that
+    can be said. `policy` (a version's id or label, or a body) and `edits` are for operators. An image may be left out.
+    `block_device_mapping_v2` is as in a create; nothing is reserved, and no quota is asked.
     """
 
     flavor: str | Mapping[str, Any]
@@ -59,9 +75,11 @@ class TrialWanted:
     count: int = 1
     availability_zone: str = ""
     hints: Mapping[str, Any] = field(default_factory=dict)
+    networks: object = None
     policy: str | Mapping[str, Any] | None = None
     edits: FleetEdits = NO_EDITS
     seed: int | None = None
+    block_device_mapping_v2: object = None
 
 
 def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
@@ -70,7 +88,7 @@ def trial_simulate(*, caller: Caller, wanted: TrialWanted) -> dict[str, Any]:
     Raises InvalidFields naming the fields, Forbidden for edits, inline flavors and forced hosts of others.
     """
     require(caller, "schedule:simulate")
-    asked, request = _request(caller, wanted)
+    asked, request = trial_request(caller, wanted)
     simulation = schedule_simulate(
         request=request,
         fleet_facts=fleet_facts(asked, scheduling_inputs()),
@@ -88,12 +106,14 @@ def trial_explain(
     require(caller, "schedule:explain")
     if host is not None:
         require(caller, "schedule:explain:host")
-    asked, request = _request(caller, wanted)
-    with answer_budget.spend(f"explain:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
+    asked, request = trial_request(caller, wanted)
+    with answer_budget.spend(
+        f"explain:{caller.own_project_id}", seconds_a_minute=work_options().answer_seconds_a_minute
+    ):
         answer = schedule_explain(
             request=request,
             fleet_facts=fleet_facts(asked, scheduling_inputs()),
-            offers=_offers(caller),
+            offers=flavors_offered(caller),
             host=host,
             every_rule=every_rule,
             policy=policy_wanted(wanted.policy),
@@ -118,7 +138,7 @@ def capacity_matrix(
     require(caller, "capacity:read")
     named = [flavor_for_instance(caller=caller, reference=reference) for reference in flavors]
     report = capacity_count(
-        flavors=[FlavorSnapshot(**flavor_snapshot(row)) for row in named] or _offers(caller, name_part),
+        flavors=[FlavorSnapshot(**found) for found in flavor_snapshots(named)] or flavors_offered(caller, name_part),
         fleet_facts=fleet_facts(None, scheduling_inputs()),
         project_id=str(project_id or ""),
         policy=policy_wanted(policy),
@@ -126,22 +146,40 @@ def capacity_matrix(
     return capacity_report(report, zone=zone)
 
 
-def _offers(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
+def capacity_imagined(*, caller: Caller, sizes: Mapping[str, Any], policy: str | None = None) -> dict[str, Any]:
+    """How many of a flavor fit that is stored nowhere: its sizes and extra specs as in a create of one.
+
+    Raises InvalidFields with everything that is wrong about it, by field.
+    """
+    require(caller, "capacity:read")
+    fields_given = {"name": "imagined", **sizes}
+    refuse_if(flavor_problems(fields_given))
+    (snapshot,) = flavor_snapshots([Flavor(**fields_given)])
+    facts = fleet_facts(None, scheduling_inputs())
+    report = capacity_count(
+        flavors=[FlavorSnapshot(**snapshot)], fleet_facts=facts, project_id="", policy=policy_wanted(policy)
+    )
+    return capacity_report(report)
+
+
+def flavors_offered(caller: Caller, name_part: str = "") -> list[FlavorSnapshot]:
     """Flavors that the caller could ask for. One query."""
     rows = flavors_visible(caller=caller).filter(disabled=False, name__icontains=name_part)
-    return [FlavorSnapshot(**flavor_snapshot(row)) for row in rows]
+    return [FlavorSnapshot(**found) for found in flavor_snapshots(rows)]
 
 
-def _request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleRequest]:
+def trial_request(caller: Caller, wanted: TrialWanted) -> tuple[SpecBody, ScheduleRequest]:
     """The request that a create would make, for instances that exist nowhere. Raises Forbidden and Invalid."""
     has_inline = isinstance(wanted.flavor, Mapping) or isinstance(wanted.image, Mapping)
     if wanted.edits or wanted.policy or has_inline:
         require(caller, EDITS)
     if not 1 <= wanted.count <= MAX_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
+        raise Invalid(
+            _("count is a whole number from 1 to {max_instances}.", max_instances=MAX_INSTANCES), field="count"
+        )
     asked = _body(caller, wanted)
     spec = RequestSpec(project_id=caller.project_id, user_id=caller.user_id, body=asked.to_dict())
-    uuids = [uuid.uuid4() for _ in range(wanted.count)]
+    uuids = [uuid.uuid4() for _rest in range(wanted.count)]
     return asked, schedule_request(spec, uuids, current_request_id(), attempts=attempts_allowed())
 
 
@@ -151,6 +189,8 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     no_zone = zone_problems(caller, zone)
     flavor, no_flavor = _flavor(caller, wanted.flavor)
     image, no_image = _image(caller, wanted.image)
+    disks, unfit_disks = _disks(caller, wanted, flavor, image, zone.zone)
+    image = disks.image or image
     group, no_group = group_hinted(caller, wanted.hints)
     hints, unfit_hints = hints_read(caller, wanted.hints)
     unfit: Problems = {}
@@ -158,25 +198,66 @@ def _body(caller: Caller, wanted: TrialWanted) -> SpecBody:
     devices: tuple[PciRequest, ...] = ()
     asked = FlavorSnapshot(**flavor_snapshot(flavor)) if isinstance(flavor, Flavor) else flavor
     if isinstance(flavor, Flavor) and isinstance(image, Image):
-        unfit = fit_problems(flavor, image)
+        unfit = fit_problems(flavor, image, has_local_root=not disks.is_bfv)
     if asked is not None and image is not None:
         devices, no_devices = devices_requested(asked, ImageSnapshot(properties=image.properties))
+    nics = _nics(caller, wanted)
     problems = problems_together(
         problems_found({"availability_zone": zone_reasons}),
-        *(no_zone, no_flavor, no_image, no_group, unfit_hints, unfit, no_devices),
+        *(no_zone, no_flavor, no_image, unfit_disks, no_group, unfit_hints, unfit, no_devices, nics.problems),
     )
     if problems or asked is None or image is None:
         raise InvalidFields(problems)
+    shown = ImageSnapshot(properties=image.properties)
     return SpecBody(
         flavor=asked,
         image=image_asked(image) if isinstance(image, Image) else image,
-        pci_requests=devices,
+        pci_requests=(*devices, *pci_requests_of_ports(nics.decided, numa_policy(HwRequest(asked, shown)))),
         availability_zone=zone.zone,
         force_host=zone.host,
         force_node=zone.node,
         hints=hints,
         group_id=group.pk if group else None,
+        nics=nics.decided.nics,
+        network_needs=network_needs(nics.decided),
+        carriers=carrier_traits(nics.decided),
+        port_resources=port_resources(nics.decided),
+        block_devices=disks.devices,
     )
+
+
+def _disks(
+    caller: Caller,
+    wanted: TrialWanted,
+    flavor: Flavor | FlavorSnapshot | None,
+    image: Image | ImageSnapshot | None,
+    zone: str,
+) -> tuple[DisksDecided, Problems]:
+    """The disks that are named; none where none is. They need a flavor and an image that are stored."""
+    if not wanted.block_device_mapping_v2:
+        return DisksDecided(), {}
+    if isinstance(flavor, FlavorSnapshot) or isinstance(wanted.image, Mapping):
+        text = _("Disks can be named with a flavor and an image that are stored, not with imagined ones.")
+        return DisksDecided(), {"block_device_mapping_v2": [text]}
+    return disks_found(
+        caller,
+        wanted.block_device_mapping_v2,
+        flavor=flavor,
+        image=image if isinstance(image, Image) else None,
+        has_image=bool(wanted.image),
+        zone=zone,
+        count=wanted.count,
+    )
+
+
+def _nics(caller: Caller, wanted: TrialWanted) -> NicsFound:
+    """The networks of the request. Where it says nothing and a create would have to, there are none."""
+    found = nics_found(caller, networks=wanted.networks, security_groups=(), count=wanted.count)
+    if wanted.networks is None and (found.problems or found.refusals):
+        return NicsFound(NicsDecided(), {})
+    if found.refusals and not found.problems:
+        raise found.refusals[0]
+    return found
 
 
 def _flavor(caller: Caller, wanted: str | Mapping[str, Any]) -> tuple[Flavor | FlavorSnapshot | None, Problems]:

@@ -7,11 +7,13 @@
 // A hidden tab asks for nothing and holds no stream; it looks again when it is seen.
 "use strict";
 (() => {
+  const gettext = window.gettext || ((text) => text); // the catalog is loaded for other languages than English
   const LOST_S = 5; // between two looks while the server does not answer
   const REST_MS = 1000; // between two looks of one part, whatever it is told
   const SLOW = 3; // and so many times as long as its last look took: a busy server is asked less
   const STUCK_MS = 30_000; // a look that did not end is none
   const REFUSED_MS = [60_000, 600_000]; // until a refused stream is asked for again
+  const missed = new Set(); // ids of forms whose filters the server never heard of: what stands below them is older
   const seen = new Map(); // by id: when to look, whether it looks now, when it may again
   const line = document.getElementById("connection");
   let stream = null, asked = "", isTold = false, refusals = 0, mayAskAt = 0, goodAt = new Date(), isLost = false, isLeaving = false;
@@ -55,6 +57,16 @@
     });
   }
 
+  function clock(at) { // as the pages write times: in the zone of who reads them, with what that is from UTC
+    try {
+      const form = { timeZone: document.body.dataset.zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "shortOffset" };
+      const of = Object.fromEntries(new Intl.DateTimeFormat("en", form).formatToParts(at).map((part) => [part.type, part.value]));
+      return `${of.hour}:${of.minute} ${of.timeZoneName.replace("GMT", "UTC").replace("\u2212", "-")}`;
+    } catch { // a zone that this browser does not know
+      return `${at.toISOString().slice(11, 16)} UTC`;
+    }
+  }
+
   function hangUp() {
     if (stream) stream.close();
     stream = null;
@@ -66,9 +78,20 @@
     if (isGood) goodAt = new Date();
     if (isGood !== isLost) return;
     isLost = !isGood;
-    line.textContent = isLost ? `Connection lost, as of ${goodAt.toISOString().slice(11, 16)} UTC` : "";
+    line.textContent = isLost ? gettext("Connection lost, as of %(time)s").replace("%(time)s", clock(goodAt)) : "";
+    document.documentElement.toggleAttribute("data-lost", isLost);
     if (isLost) hangUp();
-    else hint(() => true);
+    else {
+      hint(() => true);
+      missed.forEach((id) => { const form = document.getElementById(id); if (form) htmx.trigger(form, "submit"); });
+      missed.clear();
+    }
+  }
+
+  function unanswered(event) {
+    const asker = event.detail.requestConfig?.elt ?? event.detail.elt;
+    if (asker?.matches?.("form[hx-get][id]")) missed.add(asker.id);
+    heard(false);
   }
 
   function looked(event) {
@@ -82,9 +105,9 @@
 
   const on = (name, act) => document.addEventListener(name, act);
   on("htmx:afterRequest", looked);
-  on("htmx:afterOnLoad", (event) => heard(event.detail.xhr.status < 500));
-  on("htmx:sendError", () => heard(false));
-  on("htmx:timeout", () => heard(false));
+  on("htmx:afterOnLoad", (event) => { if (event.detail.xhr.status < 500) heard(true); else unanswered(event); });
+  on("htmx:sendError", unanswered);
+  on("htmx:timeout", unanswered);
   on("htmx:beforeRequest", (event) => { // what htmx itself repeats is asked for by no event
     if (document.hidden && !event.detail.requestConfig.triggeringEvent) event.preventDefault();
   });

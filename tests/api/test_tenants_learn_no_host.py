@@ -25,10 +25,12 @@ from tests.worlds import cloud as world
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST, SECOND = "aa-planted-hypervisor", "zz-planted-hypervisor"
+NOBODYS = "no-such-host"
+"""There are instances on the first host, so a filter that looked at hosts would tell it from this one."""
 PLANTED = re.compile("(?:aa|zz)-planted")
 ORDERINGS = ("host", "compute_node_uuid", "instances__host", "service__host", "decision_id", "hypervisor_hostname")
 TENANTS = ("member", "reader")
-SAMPLES = {"uuid": str(uuid.UUID(int=10)), "str": "x", "int": "1"}
+SAMPLES = {"slug": "zh-hans", "uuid": str(uuid.UUID(int=10)), "str": "x", "int": "1"}
 """What a parameter of a page may be besides the ids of what is there."""
 
 
@@ -79,7 +81,7 @@ def _is_page(path: str) -> bool:
     return not path.startswith("/api/")
 
 
-PARAMETER = re.compile(r"\(\?P<\w+>(?:\[[^\]]*\]|[^()\[\]])*\)|<(\w+):\w+>")
+PARAMETER = re.compile(r"\(\?P<\w+>(?:\[[^\]]*\]|[^()\[\]])*\)|<(\w+):(\w+)>")
 
 
 def _names_of(body: Any) -> list[str]:
@@ -100,12 +102,14 @@ def _addresses(client: Any, path: str) -> list[str]:
 
 
 def _page_addresses(path: str) -> list[str]:
-    kind = (PARAMETER.search(path) or [None, None])[1]
-    if kind is None:
+    """The addresses that a page's route stands for: all instances, all decisions, both hosts, and what is not there."""
+    parameter = PARAMETER.search(path)
+    if parameter is None:
         return [path]
-    ids = [*Instance.objects.values_list("pk", flat=True), *SchedulingDecision.objects.values_list("pk", flat=True)]
-    names = [str(one) for one in ids] if kind == "uuid" else [FIRST, SECOND]
-    return [PARAMETER.sub(name, path) for name in (*names, SAMPLES[kind])]
+    kind, name = parameter.groups()
+    rows = {"instance_id": Instance, "decision_id": SchedulingDecision}.get(name)
+    there = [FIRST, SECOND] if kind != "uuid" else rows.objects.values_list("pk", flat=True) if rows else ()
+    return [PARAMETER.sub(str(one), path) for one in (*there, SAMPLES[kind])]
 
 
 def _browser(caller: Caller) -> Client:
@@ -198,23 +202,24 @@ def test_no_filter_of_the_api_tells_one_host_from_another(person: str, who: worl
     lists = _lists(tenant)
     assert {"host", "refused_host"} <= set().union(*lists.values())
     for path, names in lists.items():
-        for name in names | {"host", "refused_host", "node", "instances__host"}:
-            answers = [_shown(tenant.get(path, {name: host})) for host in (FIRST, SECOND, "no-such-host")]
-            if answers[0] != answers[1] or answers[0] != answers[2]:
-                telling.append((path, name))
+        telling += [
+            (path, name)
+            for name in names | {"host", "refused_host", "node", "instances__host"}
+            if _shown(tenant.get(path, {name: FIRST})) != _shown(tenant.get(path, {name: NOBODYS}))
+        ]
     assert telling == []
 
 
-@pytest.mark.parametrize("person", TENANTS)
-def test_no_filter_of_a_page_tells_one_host_from_another(person: str, who: world.People) -> None:
-    browser, telling = _browser(getattr(who, person)), []
+def test_no_filter_of_a_page_tells_one_host_from_another(who: world.People) -> None:
+    browser, telling = _browser(who.member), []
     for path in filter(_is_page, _paths("/")):
         if PARAMETER.search(path) or browser.get(path).status_code != 200:
             continue
-        for name in ("host", "refused_host", "node", "q", "search"):
-            answers = [_shown(browser.get(path, {name: host})) for host in (FIRST, SECOND, "no-such-host")]
-            if answers[0] != answers[1] or answers[0] != answers[2]:
-                telling.append((path, name))
+        telling += [
+            (path, name)
+            for name in ("host", "refused_host", "node", "q")
+            if _shown(browser.get(path, {name: FIRST})) != _shown(browser.get(path, {name: NOBODYS}))
+        ]
     assert telling == []
 
 

@@ -12,8 +12,11 @@ from controlplane.infra.admin.confirmation import asks_first
 
 autodiscover()
 LOOKING = {"view"}
-IRREVERSIBLE = re.compile(r"delete|remove|revoke|stop|reboot|pause|suspend|force|reset_to|defaults")
-UNDOES = {"force_down_end", "unpause"}
+IRREVERSIBLE = re.compile(
+    r"delete|detach|release|remove|revoke|stop|reboot|pause|suspend|shelve|force|reset_to|defaults|unrescue"
+    r"|cancel|free|move|take_back"
+)
+UNDOES = {"force_down_end", "unpause", "unshelve"}
 
 
 def _actions() -> Iterator[tuple[str, str, Any]]:

@@ -15,6 +15,8 @@ import importlib, json, sys
 wanted = json.loads(sys.argv[1])
 for name in wanted:
     importlib.import_module(name)
+# The inspectors of images are loaded by the first image.
+assert sys.modules["controlplane.kernel.disk_images"].disk_format_detected(b"") == "raw"
 files = {name.partition(".")[0]: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
 print(json.dumps([name for name, file in files.items() if "site-packages" in file]))
 """

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.launcher.management.commands.access_rules_document import access_rules_document
 from controlplane.launcher.management.commands.settings_document import settings_document
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -25,6 +26,10 @@ def _anchors(document: Path) -> set[str]:
 
 def test_settings_page_equals_the_declarations() -> None:
     assert (ROOT / "docs/settings.md").read_text() == settings_document(), "run manage.py settings_document"
+
+
+def test_page_of_access_rules_equals_the_table() -> None:
+    assert (ROOT / "docs/access-rules.md").read_text() == access_rules_document(), "run manage.py access_rules_document"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)

@@ -33,6 +33,7 @@ STATUS = {
 SHAPE = {"code", "message", "field", "reasons", "request_id"}
 # Their constructors take something else than a message.
 MADE_BY_HAND = {
+    "DirectoryUnavailable": lambda kind: kind(),
     "InvalidFields": lambda kind: kind({"name": ["is missing"]}),
     "LoginRefused": lambda kind: kind(),
     "LoginThrottled": lambda kind: kind(3),

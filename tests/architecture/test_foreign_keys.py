@@ -13,6 +13,7 @@ LAYERS = ("dashboard", "computeagent", "servers", "scheduling", "placement", "id
 
 # Rows that live in a cell's own database; everything else of ours is in the API's.
 CELL_SCOPE = {
+    "scheduling.HostUsageSample",
     "scheduling.BuildFailures",
     "scheduling.Service",
     "scheduling.ComputeNode",
@@ -25,8 +26,10 @@ CELL_SCOPE = {
     "servers.InstanceFault",
     "servers.AttemptRecord",
     "servers.ConsoleLog",
-    "servers.Port",
+    "servers.GuestPassword",
+    "servers.BlockDeviceMapping",
     "servers.OrphanGuest",
+    "servers.WaitingAction",
 }
 
 

@@ -4,11 +4,12 @@ import pytest
 
 from computeagent.protocol.work import WorkKind
 from controlplane.work.jobs import KINDS
+from servers.images.domain.work_kinds import IMAGE_WORK
 from servers.instances import work_kinds
 from servers.instances.actions.table import ACTION_OF_WORK, ACTIONS
 
 CONDUCTORS = sorted(value for name, value in vars(work_kinds).items() if name.isupper() and isinstance(value, str))
-DECLARED = sorted([*CONDUCTORS, *WorkKind])
+DECLARED = sorted([*CONDUCTORS, *IMAGE_WORK, *WorkKind])
 
 
 def test_there_are_kinds() -> None:
@@ -22,7 +23,7 @@ def test_kind_is_registered_with_an_overdue_handler(kind: str) -> None:
 
 
 def test_conductor_answers_the_wakeups_of_its_own_queue() -> None:
-    for kind in (work_kinds.SCHEDULE_AND_BUILD, work_kinds.RESCHEDULE):
+    for kind in (work_kinds.SCHEDULE_AND_BUILD, work_kinds.RESCHEDULE, *IMAGE_WORK):
         assert callable(KINDS[kind].handler)
 
 

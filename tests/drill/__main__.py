@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 from tests.drill.act import Plan, play
+from tests.drill.fault_injector import QUIET_LIMIT_S
 from tests.drill.report import Outcome, as_json, as_text
 from tests.drill.servers import servers_check
 from tests.drill.stage import Environment
@@ -27,7 +28,7 @@ def main() -> int:
     """See --help."""
     options = _options()
     try:
-        servers_check(options.environments)
+        servers_check(options.environments, has_ovn=options.simulated > 0)
     except ServerMissingError as error:
         print(f"Nothing was begun. {error}", file=sys.stderr)
         return BROKEN
@@ -66,6 +67,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--conductors", type=int, default=1, help="conductors, each a process tree (default: 1)")
     parser.add_argument("--points", default="", help="only points whose name holds one of these words (with commas)")
     parser.add_argument("--without", choices=sorted(CONTROLS), help="a negative control: the drill must then fail")
+    parser.add_argument(
+        "--quiet", type=float, default=QUIET_LIMIT_S, help="seconds until all is in order after a kill (default: 90)"
+    )
     parser.add_argument("--report", type=Path, help="write text here, and JSON beside it as .json")
     parser.add_argument("--directory", type=Path, help="state of the installations; a short, empty place")
     parser.add_argument("--keep", action="store_true", help="leave state and logs behind")
@@ -81,6 +85,7 @@ def _plan(options: argparse.Namespace, kills: int, number: int, before: list[Out
         conductors=options.conductors,
         only=tuple(word for word in options.points.split(",") if word),
         without=options.without or "",
+        quiet_s=options.quiet,
         injected=tuple(kill.point for one in before for kill in one.kills),
     )
 

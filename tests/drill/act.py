@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from computeagent.protocol.consoles import ConsoleKind
 from tests.drill.fault_injector import QUIET_LIMIT_S, FaultInjector, Injection
+from tests.drill.names import POOL, RESTORED, TYPES, VOLUME
 from tests.drill.report import Outcome
 from tests.drill.schedule import Kill, Schedule
 from tests.drill.stage import ROOT, Environment, Stage, agents
@@ -19,6 +21,9 @@ CONTROL_LIMIT_S = 30.0
 """A control only has to show a violation, not that it lasts."""
 MAX_VIOLATIONS = 20
 MAX_HITS_PER_KILL = 3
+TRIES = 3
+MAX_CHAIN = 8
+"""An increment goes before what it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Plan:
     conductors: int = 1
     only: tuple[str, ...] = ()
     without: str = ""
+    quiet_s: float = QUIET_LIMIT_S
+    """Within which all must be in order after a kill."""
     injected: tuple[str, ...] = ()
     """Points that earlier environments of the same drill struck."""
 
@@ -44,31 +51,82 @@ def play(environment: Environment, directory: Path, plan: Plan, say: Callable[[s
     wraps = control.wraps if control else ()
     hosts = agents(qemu=plan.real, test=plan.simulated, wraps=wraps)
     outcome = Outcome(str(environment))
-    with Stage(environment, directory, hosts, conductors=plan.conductors, seed=plan.seed) as stage:
+    with Stage(
+        environment, directory, hosts, conductors=plan.conductors, seed=plan.seed, has_ovn=plan.simulated > 0
+    ) as stage:
         say(f"{environment}: {len(stage.processes)} programs run after {time.monotonic() - began:.0f} s")
-        outcome.faults += _record(stage, RECORDED_BURSTS if plan.kills > SHORT_DRILL else 1)
+        outcome.faults += _record(stage, RECORDED_BURSTS if plan.kills > SHORT_DRILL else 1, plan.quiet_s)
         only = plan.only or (control.points if control else ())
         if not outcome.faults:
             _inject_all(stage, Schedule(plan.seed, only=only, injected=plan.injected), plan, outcome, say)
         outcome.points = stage.points()
-        outcome.faults += _drain(stage)
+        outcome.faults += _drain(stage, plan.quiet_s)
         outcome.faults += _audit_by_command(stage)
         outcome.requests = stage.load.promises.requests
         outcome.instances = len(stage.load.promises.created)
+        outcome.consoles, outcome.backups = stage.load.consoles.typed, len(stage.load.backups.known)
+        outcome.restored = len(stage.compared)
     outcome.seconds = time.monotonic() - began
     return outcome
 
 
-def _record(stage: Stage, bursts: int) -> list[str]:
-    """The load without any kill: every point is passed once, and nothing may be out of order."""
+def _record(stage: Stage, bursts: int, quiet_s: float) -> list[str]:
+    """The load without any kill: every point is passed once, every host builds, and nothing may be out of order."""
+    for each in stage.agents:
+        stage.load.create(1, host=each.host)
+    one_of_each = set(stage.load.promises.created)
     for _ in range(bursts):
         stage.load.burst(stage.rows()["instances"])
-        stage.wait_quiet(QUIET_LIMIT_S)
-    return stage.verdict()
+        stage.wait_quiet(quiet_s)
+    shown = _consoles_and_backups(stage, sorted(one_of_each), quiet_s)
+    faults = {uid: fault for uid, fault in stage.rows()["faults"].items() if uid in one_of_each}
+    return [
+        *shown,
+        *stage.verdict(),
+        *(f"{uid} has failed without any kill: {fault}" for uid, fault in faults.items()),
+    ]
+
+
+def _consoles_and_backups(stage: Stage, instances: list[str], quiet_s: float) -> list[str]:
+    """What the load only tries, demanded once: a console of each kind of host is typed into, and a backup and an
+    increment of it are made and restored.
+    """
+    hosts = {str(one["id"]): str(one["host"]) for one in stage.rows()["instances"] if one["vm_state"] == "active"}
+    kinds = {hosts[uid][0]: uid for uid in instances if uid in hosts}
+    faults = [
+        f"nobody can type into a console of {uid} on {hosts[uid]}"
+        for uid in kinds.values()
+        if not any(stage.load.consoles.look(uid, hosts[uid], ConsoleKind.VNC) for _ in range(TRIES))
+    ]
+    made = stage.load.ask("volumes/", {"size_gib": 1, "name": VOLUME}) or {}
+    faults += _moved_and_uploaded(stage, quiet_s)
+    uid = ""
+    for is_incremental in (False, True):
+        stage.load.backups.write(str(made.get("id")))
+        uid = stage.load.backups.of_volume(str(made.get("id")), is_incremental=is_incremental, keeps_snapshot=True)
+        stage.wait_quiet(quiet_s)
+    stage.load.ask(f"volume-backups/{uid}/restore/", {"name": RESTORED})
+    stage.wait_quiet(quiet_s)
+    return faults if stage.compared else [*faults, "no volume has been restored from a backup and its increment"]
+
+
+def _moved_and_uploaded(stage: Stage, quiet_s: float) -> list[str]:
+    """Likewise: a volume is copied into another pool, and one becomes an image."""
+    ask, bodies = stage.load.ask, [{"size_gib": 1, "name": VOLUME, "volume_type": TYPES[POOL]}] * 2
+    ids = [str((ask("volumes/", body) or {}).get("id")) for body in bodies]
+    stage.wait_quiet(quiet_s)
+    moved, uploaded = (ask(f"volumes/{uid}/", None, "GET") or {} for uid in ids)
+    wanted = stage.load.volumes.retype(moved)
+    image = stage.load.volumes.image_of(str(uploaded["id"]))
+    stage.wait_quiet(quiet_s)
+    has_moved = (ask(f"volumes/{ids[0]}/", None, "GET") or {}).get("volume_type_name") == wanted
+    is_image = (ask(f"images/{image}/", None, "GET") or {}).get("status") == "active"
+    faults = {"no volume was copied into another pool": has_moved, "no volume has become an image": is_image}
+    return [words for words, is_so in faults.items() if not is_so]
 
 
 def _inject_all(stage: Stage, schedule: Schedule, plan: Plan, outcome: Outcome, say: Callable[[str], None]) -> None:
-    injector = FaultInjector(stage, plan.seed, quiet_limit_s=CONTROL_LIMIT_S if plan.without else QUIET_LIMIT_S)
+    injector = FaultInjector(stage, plan.seed, quiet_limit_s=CONTROL_LIMIT_S if plan.without else plan.quiet_s)
     while len(outcome.kills) < plan.kills and len(outcome.injections) < MAX_HITS_PER_KILL * plan.kills:
         kill = schedule.next(stage.points())
         injection = injector.injection(kill)
@@ -93,12 +151,25 @@ def _line(injection: Injection, kills: int) -> str:
     return "\n".join([head, *(f"    VIOLATION {line}" for line in injection.violations)])
 
 
-def _drain(stage: Stage) -> list[str]:
+def _drain(stage: Stage, quiet_s: float) -> list[str]:
     """Delete all there is: then no guest, no file and no claim may be left."""
     for one in stage.rows()["instances"]:
         stage.load.delete(str(one["id"]))
-    stage.wait_quiet(QUIET_LIMIT_S)
-    left = [f"{one['name']} {one['id']} is left after all were deleted" for one in stage.rows()["instances"]]
+    stage.wait_quiet(quiet_s)
+    for _ in range(MAX_CHAIN):
+        if not stage.load.backups.drain():
+            break
+        stage.periodic_tasks_due()
+        stage.wait_quiet(quiet_s)
+    left = [f"backup {uid} is left after all were deleted" for uid in stage.load.backups.drain()]
+    left += stage.load.consoles.usable(has_expired=True)
+    left += stage.load.images.drain()
+    left += stage.load.volumes.drain()  # what instances made is gone with them by now
+    stage.wait_quiet(quiet_s)
+    left += [f"volume {one['id']} is left after all were deleted" for one in stage.rows()["volumes"]]
+    left += [line for one in stage.load.networks for line in one.drain()] + stage.load.networks[0].left()
+    stage.wait_quiet(quiet_s)  # OVN is told
+    left += [f"{one['name']} {one['id']} is left after all were deleted" for one in stage.rows()["instances"]]
     return [line for line in [*stage.verdict(), *left] if not any(uid in line for uid in stage.reported)]
 
 

@@ -5,24 +5,34 @@ it, a thread answers the harness what libvirt itself has (`guests`), which for s
 process could ask.
 """
 
+import re
 import sys
+import threading
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from computeagent.agent.options import AgentOptions
 from computeagent.daemon.log_lines import log_to_stderr
 from computeagent.daemon.program import agent_make, agent_serve
 from computeagent.drivers.base import Driver
 from computeagent.drivers.factory import driver_open
+from computeagent.networks.absent import NoPlug
+from computeagent.networks.memory import MemoryPlug
 from computeagent.protocol.guests import GuestSpec
 from computeagent.transport.address import ControlPlaneAddress
+from computeagent.transport.console_stream import console_dial
 from computeagent.transport.http_conductor import http_conductor
 from computeagent.transport.secret_file import SecretFile
+from computeagent.volumes.base import VolumeBackend
+from computeagent.volumes.factory import host_pools
 from tests.drill.json_socket import serve_in_background
-from tests.drill.names import MEMORY_MIB
+from tests.drill.names import MEMORY_MIB, NETWORKS_FILE, OUTSIDE, OWN_POOL, POOL, own_pool
+from tests.drill.simulated_consoles import EchoingConsoles
 
 OPTIONS = AgentOptions(
     wakeup_wait_s=5.0,
@@ -30,11 +40,17 @@ OPTIONS = AgentOptions(
     resource_interval_s=5.0,
     power_sync_interval_s=2.0,
     console_interval_s=5.0,
+    images_interval_s=5.0,
+    counters_interval_s=10.0,
+    networks_interval_s=2.0,
+    volumes_present_interval_s=2.0,
+    unplug_timeout_s=2.0,
     stop_grace_s=0.3,
     soft_reboot_grace_s=0.3,
     shutdown_s=4.0,
 )
-ANSWER_S = 2.0
+CONSOLE_THREAD = re.compile("console-[0-9a-f]{8}$")
+ANSWER_S = 5.0
 """How long an agent waits for an answer. Those that come at all come sooner, most of the time."""
 
 
@@ -56,13 +72,18 @@ class ControlSocket:
             shared_dir=arguments.image_cache,
         )
         self._driver = driver
-        return _wrapped(driver, arguments.wrap)
+        wrapped = _wrapped(driver, arguments.wrap)
+        return EchoingConsoles(wrapped) if _is_simulated(arguments) else wrapped  # type: ignore[return-value]
 
     def answer(self, question: dict[str, Any]) -> Any:
         """{"ask": "guests"}: uuid, name and whether it runs, of each domain; None while the driver is not open.
 
+        {"ask": "consoles"}: how many ways outward are open.
+
         {"ask": "orphan", "uuid": ...}: start a guest that no instance explains.
         """
+        if question["ask"] == "consoles":
+            return sum(bool(CONSOLE_THREAD.match(one.name)) for one in threading.enumerate())
         if self._driver is None:
             return None
         if question["ask"] == "orphan":
@@ -78,12 +99,22 @@ class ControlSocket:
         return str(self._driver.spawn(guest).power_state)
 
 
+def _is_simulated(arguments: Namespace) -> bool:
+    return urlsplit(arguments.libvirt_uri).scheme == "test"
+
+
 def _wrapped(driver: Driver, names: list[str]) -> Driver:
     for name in names:
         module, _, function = name.partition(":")
         wrap: Callable[[Driver], Driver] = getattr(import_module(module), function)
         driver = wrap(driver)
     return driver
+
+
+def _pools(state: Path, shared: Path) -> Mapping[str, VolumeBackend]:
+    """One of the host's own, and the one that all hosts share: files on a disk, also where guests are simulated."""
+    texts = [f"{OWN_POOL}=file:{own_pool(state)}", f"{POOL}=shared-file:{shared}"]
+    return host_pools(texts, state_dir=state).backends
 
 
 def main(arguments: list[str]) -> int:
@@ -96,6 +127,7 @@ def main(arguments: list[str]) -> int:
         ("state", Path),
         ("image-cache", Path),
         ("control", Path),
+        ("volumes", Path),
     ):
         parser.add_argument(f"--{name}", type=kind, required=True)
     for name in ("vcpus", "memory-mib", "disk-gib"):
@@ -105,7 +137,13 @@ def main(arguments: list[str]) -> int:
     log_to_stderr()
     control = ControlSocket()
     serve_in_background(given.control, control.answer)
-    conductor = http_conductor(ControlPlaneAddress(given.control_plane, answer_s=ANSWER_S), SecretFile(given.state))
-    problem = agent_serve(agent_make(given.host, given.state, lambda: control.open(given), OPTIONS, conductor))
-    print(problem, file=sys.stderr)
+    address, secret = ControlPlaneAddress(given.control_plane, answer_s=ANSWER_S), SecretFile(given.state)
+    conductor, dial = http_conductor(address, secret), partial(console_dial, address, secret)
+    plug = MemoryPlug(given.state / "driver" / NETWORKS_FILE, [OUTSIDE]) if _is_simulated(given) else NoPlug()
+    open_driver = partial(control.open, given)
+    pools = _pools(given.state, given.volumes)
+    agent = agent_make(
+        given.host, given.state, open_driver, OPTIONS, conductor, plug=plug, pools=pools, dial_console=dial
+    )
+    print(agent_serve(agent), file=sys.stderr)
     return 1

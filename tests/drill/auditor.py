@@ -1,21 +1,39 @@
 """The process that looks into the database for the harness: the audit's findings, and what is under way."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.db import Error, close_old_connections, connection
+from django.db.models import F
 from django.db.models.functions import Now
 
 from controlplane.kernel.kill_points import stand_aside
 from controlplane.work.models import NamedLease, Work
 from controlplane.work.models.work import OPEN_STATES
 from scheduling.models import Service
-from servers.models import BuildRequest, Instance, InstanceFault
+from servers.models import (
+    BuildRequest,
+    BulkJob,
+    ConsoleSession,
+    HostNetworkState,
+    Instance,
+    InstanceFault,
+    OvnChange,
+    Port,
+    Volume,
+    VolumeAttachment,
+    VolumeBackup,
+    VolumeSnapshot,
+)
+from servers.networks.ovn.audit import ovn_audit
+from servers.networks.services.applied import CARRIED
 from servers.repair.services.audit import audit_findings
 from servers.states import VmState
 from tests.drill.json_socket import server
 
+BACKUP_FIELDS = ("id", "state", "fault", "parent_id", "upload_id", "size_bytes", "checksum")
 FIELDS = ("id", "name", "host", "vm_state", "task_state", "power_state")
 
 
@@ -40,13 +58,25 @@ def answer(question: dict[str, Any]) -> Any:
 
 
 def state() -> dict[str, Any]:
-    """Instances that are not deleted, open work, build requests, and faults by instance."""
+    """Instances that are not deleted, volumes and their backups, open work, jobs and consoles, requests, faults;
+    hosts whose networks are not in force yet, and the ports of instances.
+    """
     live = Instance.objects.filter(deleted_at__isnull=True)
     work = Work.objects.filter(state__in=OPEN_STATES)
     columns = ("id", "queue", "kind", "subject", "state", "step", "attempt", "lease_owner", "outcome", "request_id")
     return {
         "instances": list(live.values(*FIELDS)),
         "work": list(work.values(*columns)),
+        "volumes": list(Volume.objects.values("id", "name", "state", "fault", "size_gib", "source_id")),
+        "snapshots": list(VolumeSnapshot.objects.values("id", "volume_id", "state", "fault")),
+        "attachments": list(VolumeAttachment.objects.values("id", "volume_id", "instance_uuid", "state")),
+        "backups": list(VolumeBackup.objects.values(*BACKUP_FIELDS)),
+        "consoles": list(
+            ConsoleSession.objects.filter(opened_at__isnull=False, ended_at__isnull=True).values(
+                "id", "instance_uuid", "kind"
+            )
+        ),
+        "bulk_jobs": list(BulkJob.objects.filter(finished_at__isnull=True).values("id", "kind", "action")),
         "requests": [str(one) for one in BuildRequest.objects.values_list("instance_uuid", flat=True)],
         "faults": {
             str(uid): f"{text} {details}"
@@ -54,6 +84,17 @@ def state() -> dict[str, Any]:
                 instance_uuid__in=live.filter(vm_state=VmState.ERROR).values("pk")
             ).values_list("instance_uuid", "message", "details")
         },
+        "networks": list(
+            HostNetworkState.objects.filter(applied_revision__lt=F("wanted_revision")).values(
+                "host", "wanted_revision", "applied_revision"
+            )
+        ),
+        "ovn_changes": list(OvnChange.objects.values("subject", "subject_id", "attempts", "problem")),
+        "ports": list(
+            Port.objects.filter(instance_uuid__isnull=False, network__kind__in=CARRIED).values(
+                "id", "host", "instance_uuid"
+            )
+        ),
     }
 
 
@@ -68,9 +109,20 @@ def findings() -> list[dict[str, Any]]:
     return [asdict(one) for one in audit_findings()]
 
 
+def ovn() -> list[str]:
+    """Where OVN's northbound database is not as rows say, compared now."""
+    return list(ovn_audit().differences)
+
+
 def periodic_tasks_due() -> int:
     """Make every clean-up due now: its lease says only that it ran lately, for thrift."""
     return NamedLease.objects.filter(name__startswith="periodic-").delete()[0]
 
 
-QUESTIONS = {"state": state, "hosts": hosts, "findings": findings, "periodic_tasks_due": periodic_tasks_due}
+QUESTIONS: dict[str, Callable[[], Any]] = {
+    "state": state,
+    "hosts": hosts,
+    "findings": findings,
+    "ovn": ovn,
+    "periodic_tasks_due": periodic_tasks_due,
+}

@@ -14,7 +14,8 @@ from tests.drill.stage import Stage
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 QUIET_LIMIT_S = 90.0
-FIRE_LIMIT_S = 12.0
+FIRE_LIMIT_S = 60.0
+"""While requests go on or anything is under way. After that nobody comes by any more."""
 IDLE_LIMIT_S = 2.5
 POLL_EVERY_S = 0.02
 RANDOM_WITHIN_S = 1.2

@@ -1,5 +1,6 @@
 """What runs on the hypervisors, asked of libvirt and of the kernel, never of the database."""
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -7,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.drill.json_socket import ask
+from tests.drill.names import NETWORKS_FILE
+
+ANSWER_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,13 @@ class HostGuests:
     qemu: list[str] = field(default_factory=list)
     deleted_files: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
+    taps: list[str] = field(default_factory=list)
+    """The ids of the ports that are plugged."""
     is_known: bool = True
+    consoles: int = 0
+    """Ways outward that its agent holds."""
+    sockets: list[str] = field(default_factory=list)
+    """Of guests that do not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +40,16 @@ class QemuProcess:
     deleted_files: list[str]
 
 
-def guests_of(host: str, control: Path, state_dir: Path, processes: Sequence[QemuProcess]) -> HostGuests:
-    """Ask the agent's ear what libvirt has; of the QEMU `processes`, those that have files below `state_dir`."""
+def guests_of(
+    host: str, control: Path, state_dir: Path, hypervisor: Path, processes: Sequence[QemuProcess]
+) -> HostGuests:
+    """Ask the agent's ear what libvirt has; of the QEMU `processes`, those that have files below `state_dir`; of
+    sockets, those below `hypervisor`.
+    """
+    consoles = 0
     try:
-        domains = ask(control, {"ask": "guests"}, timeout_s=5.0)
+        domains = ask(control, {"ask": "guests"}, timeout_s=ANSWER_S)
+        consoles = ask(control, {"ask": "consoles"}, timeout_s=ANSWER_S)
     except (OSError, RuntimeError):
         domains = None
     files = state_dir / "driver" / "i"
@@ -44,8 +60,24 @@ def guests_of(host: str, control: Path, state_dir: Path, processes: Sequence[Qem
         [one.uuid for one in qemu],
         [f"{one.uuid}: {name}" for one in qemu for name in one.deleted_files],
         sorted(os.listdir(files)) if files.is_dir() else [],
+        _taps(state_dir / "driver" / NETWORKS_FILE),
         domains is not None,
+        consoles,
+        sorted(_sockets(hypervisor, [one["name"] for one in domains or () if one["active"]])),
     )
+
+
+def _sockets(hypervisor: Path, active: Sequence[str]) -> Iterator[str]:
+    """Of guests, each in a directory `domain-NUMBER-NAME` with the beginning of its name, but for those that run."""
+    for path in hypervisor.rglob("domain-*/*") if hypervisor.is_dir() else ():
+        with suppress(OSError):
+            if path.is_socket() and not any(name.startswith(path.parent.name.split("-", 2)[2]) for name in active):
+                yield str(path.relative_to(hypervisor))
+
+
+def _taps(file: Path) -> list[str]:
+    """Of a host that carries networks."""
+    return list(json.loads(file.read_text())) if file.exists() else []
 
 
 def qemu_processes(below: Path) -> Iterator[QemuProcess]:

@@ -21,6 +21,11 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
     requests: int = 0
     instances: int = 0
+    consoles: int = 0
+    """Through which bytes went both ways."""
+    backups: int = 0
+    restored: int = 0
+    """Volumes that were made of backups, and whose bytes were compared."""
     seconds: float = 0.0
 
     @property
@@ -46,6 +51,9 @@ def as_json(outcomes: Sequence[Outcome], command: str) -> dict[str, Any]:
                 "seconds": round(one.seconds, 1),
                 "requests": one.requests,
                 "instances": one.instances,
+                "consoles": one.consoles,
+                "backups": one.backups,
+                "restored": one.restored,
                 "points": one.points,
                 "points_never_injected": points_never_injected(one),
                 "faults": one.faults,
@@ -104,6 +112,7 @@ def _environment_lines(one: Outcome) -> list[str]:
             f"{one.environment}: {len(one.kills)} kills in {one.seconds:.0f} s, {recovered} recovered, "
             f"{len(one.violations)} violations, {one.requests} requests, {one.instances} instances"
         ),
+        f"    consoles typed into: {one.consoles}; backups: {one.backups}, restored and compared: {one.restored}",
         f"    killed: {', '.join(f'{name} {times}' for name, times in sorted(by_process.items()))}",
         f"    at random moments: {sum(not kill.point for kill in one.kills)}",
         f"    seconds to quiet: {', '.join(f'{name} {value:g}' for name, value in figures.items()) or '-'}",

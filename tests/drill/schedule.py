@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 RANDOM_EVERY = 4
-MAX_MISSES = 2
+MAX_MISSES, MAX_MISSES_OF_CHOSEN = 2, 6
+"""After so many a point is given up; the second where somebody chose which ones are struck."""
 
 FETCH = ("computeagent.transport.image_chunks", "servers.agent_api.connection.DatabaseConductor._image_of")
 REAL_GUESTS = (
@@ -54,6 +55,7 @@ class Schedule:
     def __init__(self, seed: int, *, only: Sequence[str] = (), injected: Iterable[str] = ()) -> None:
         self._rng = random.Random(seed)
         self._only = tuple(only)
+        self._max_misses = MAX_MISSES_OF_CHOSEN if only else MAX_MISSES
         self._count = 0
         self._injected = Counter(injected)
         self._missed: Counter[str] = Counter()
@@ -61,7 +63,7 @@ class Schedule:
     def next(self, points: Iterable[str]) -> Kill:
         """The next one, of the points known by now. At random when no point is left that anybody may pass."""
         self._count += 1
-        left = [one for one in points if self._missed[one] < MAX_MISSES and self._is_wanted(one)]
+        left = [one for one in points if self._missed[one] < self._max_misses and self._is_wanted(one)]
         if not left or (self._count % RANDOM_EVERY == 0 and not self._only):
             return Kill()
         fewest = min(self._tries(one) for one in left)
@@ -79,5 +81,7 @@ class Schedule:
     def _is_wanted(self, point: str) -> bool:
         return not self._only or any(word in point for word in self._only)
 
-    def _tries(self, point: str) -> int:
-        return self._injected[point] + self._missed[point]
+    def _tries(self, point: str) -> tuple[int, int]:
+        """Of those that somebody chose, each is struck before any is struck again, however often it is missed."""
+        injected, missed = self._injected[point], self._missed[point]
+        return (injected, missed) if self._only else (injected + missed, 0)

@@ -6,15 +6,36 @@ import io
 from pathlib import Path
 
 from computeagent.drivers.libvirt.boot_sector import boot_sector
+from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.identity.services import admin_ensure
 from controlplane.launcher.hypervisors import Hypervisor, hypervisor_enrol
 from controlplane.launcher.seed import database_migrate
 from servers.catalog.services.flavor import flavor_create
+from servers.conf import ovn_options
 from servers.images.services.image import image_create
 from servers.images.services.image_store import image_upload
-from tests.drill.names import FLAVOR, IMAGES, MEMORY_MIB, PASSWORD, image_id, image_name
+from servers.networks.domain.networks import NetworkRequest
+from servers.networks.domain.subnets import SubnetRequest
+from servers.networks.services.networks import network_create
+from servers.networks.services.subnets import subnet_create
+from servers.volumes.domain.volume_types import VolumeTypeRequest
+from servers.volumes.services.types import volume_type_create
+from tests.drill.names import (
+    FLAVOR,
+    IMAGES,
+    MEMORY_MIB,
+    NETWORK,
+    OUTSIDE,
+    OVN_NETWORK,
+    OVN_OUTSIDE,
+    PASSWORD,
+    TYPES,
+    image_id,
+    image_name,
+)
 
-IMAGE_BYTES = 64 * 1024
+IMAGE_BYTES = 1024 * 1024
+"""No BIOS boots from a disk of less than a cylinder, as one in rescue is that is no larger than its image."""
 
 
 def main(arguments: list[str]) -> int:
@@ -22,11 +43,27 @@ def main(arguments: list[str]) -> int:
     database_migrate()
     admin_ensure(PASSWORD)
     flavor_create(name=FLAVOR, vcpus=1, memory_mib=MEMORY_MIB, root_gib=1)
+    _networks(NetworkBackendKind.BRIDGE, NETWORK, "10.77.0.0/16", OUTSIDE, "203.0.113.0/24")
+    if ovn_options().ovn_northbound:
+        _networks(NetworkBackendKind.OVN, OVN_NETWORK, "10.78.0.0/16", OVN_OUTSIDE, "198.51.100.0/25")
+    for pool, name in TYPES.items():
+        volume_type_create(request=VolumeTypeRequest(name, pools=(pool,)))
     for number in range(IMAGES):
         _image(number)
     for each in map(Path, arguments):
         hypervisor_enrol(Hypervisor(host=each.name, uri="", state_dir=each, image_cache=each))
     return 0
+
+
+def _networks(kind: NetworkBackendKind, name: str, cidr: str, outside: str, outside_cidr: str) -> None:
+    """A network for guests and an external one. Not shared: else an instance that names no network would get one of
+    them, and no host with real guests carries it.
+    """
+    inner = NetworkRequest(project_id=None, name=name, kind=kind)
+    outer = NetworkRequest(project_id=None, name=outside, kind=kind, is_external=True, physical_network=OUTSIDE)
+    for request, range_ in ((inner, cidr), (outer, outside_cidr)):
+        made = network_create(caller=None, request=request)
+        subnet_create(caller=None, request=SubnetRequest(network_id=made.pk, cidr=range_))
 
 
 def _image(number: int) -> None:

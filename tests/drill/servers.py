@@ -5,21 +5,25 @@ import subprocess
 from collections.abc import Iterable
 from typing import Protocol
 
+from tests.fixtures.ovn import missing_for_ovn_databases
 from tests.fixtures.servers import (
     PostgresServer,
     RedisServer,
     Server,
     ServerFailedError,
+    ServerMissingError,
     postgres_programs,
     redis_program,
 )
 
 
-def servers_check(environments: Iterable[str]) -> None:
+def servers_check(environments: Iterable[str], *, has_ovn: bool = False) -> None:
     """Raise ServerMissingError, which names the package, when an environment needs a server that is not installed.
 
     Asked before the first one begins: each takes minutes, and what ran before the error would have no report.
     """
+    if has_ovn and (missing := missing_for_ovn_databases()):
+        raise ServerMissingError(f"OVN is not installed: {missing} (Debian: apt-get install ovn-central)")
     for name in environments:
         if name != "sqlite":
             postgres_programs()

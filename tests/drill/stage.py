@@ -21,7 +21,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,38 +29,34 @@ from types import TracebackType
 from typing import Any, Self
 
 from computeagent.drivers.libvirt.simulated_host import simulated_host_write
+from computeagent.volumes.file.directory import pool_begin
 from controlplane.kernel.kill_points import VARIABLE, file_name
+from tests.drill.backup_files import backup_faults, backups_under_way, restored, restored_fault
 from tests.drill.client import Client
+from tests.drill.consoles import console_faults
 from tests.drill.guests import HostGuests, guests_of, qemu_pids, qemu_processes
+from tests.drill.image_load import import_settings
 from tests.drill.json_socket import ask
 from tests.drill.load import Load
+from tests.drill.names import own_pool
 from tests.drill.process import Process
 from tests.drill.process_manager import ROOT, ProcessManager, Side
 from tests.drill.servers import Restartable, RestartablePostgres, RestartableRedis
+from tests.drill.settings import SETTINGS
 from tests.drill.verdict import guest_faults, promise_faults, under_way
+from tests.drill.volume_files import upload_leftovers, volume_faults, volume_files, volumes_under_way
+from tests.fixtures.file_server import file_server
+from tests.fixtures.ovn_databases import TlsDatabase
 from tests.fixtures.servers import free_port
 
 TEND_EVERY_S = 0.05
 POLL_EVERY_S = 0.15
+LOOK_EVERY_S = 6.0
 START_LIMIT_S = 180.0
 HOST_MEMORY_MIB = 2048
 HOST_VCPUS = 16
 HOST_DISK_GIB = 100
 
-SETTINGS = {
-    "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
-    "LEASE_S": "3",
-    "ORPHAN_GUEST_GRACE_S": "2",
-    "RECONCILE_INTERVAL_S": "0.5",
-    "REPORT_INTERVAL_S": "2",
-    "SERVICE_DOWN_TIME_S": "10",
-    "BUILD_DEADLINE_S": "60",
-    "RESERVED_HOST_MEMORY_MIB": "0",
-    "DRIFT_GRACE_S": "5",
-    "DEFAULT_QUOTA_INSTANCES": "1000",
-    "DEFAULT_QUOTA_CORES": "1000",
-    "DEFAULT_QUOTA_RAM_MIB": "1000000",
-}
 NOTHING_OF_THE_CONTROL_PLANE = dict.fromkeys(
     (*SETTINGS, "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "KILONOVA_STATE"), ""
 )
@@ -105,21 +101,29 @@ class Stage:
         conductors: int = 1,
         settings: dict[str, str] | None = None,
         seed: int = 1,
+        has_ovn: bool = False,
     ) -> None:
         self.env, self.directory, self.agents = env, directory, list(agents)
         self.processes: dict[str, Process] = {}
-        self.drill = directory / "drill"
+        self.drill, self.volumes = directory / "drill", directory / "volumes"
         self.client = Client(free_port())
-        self.load = Load(self.client, [each.host for each in agents], random.Random(seed))
+        self._stack = ExitStack()
+        files = self._stack.enter_context(file_server())
+        self.load = Load(self.client, [each.host for each in agents], random.Random(seed), files, has_ovn=has_ovn)
         self.database: RestartablePostgres | None = None
         self.redis: RestartableRedis | None = None
+        self.ovn = TlsDatabase() if has_ovn else None
+        """OVN's northbound database, reached by TLS. There is no switch behind it: simulated hosts have none."""
         self.revived: list[str] = []
         """Names of processes that the keeper started again, in order."""
+        self.compared: set[str] = set()
+        """Volumes that were made of backups and have their bytes."""
+        self.load.backups.pools = self._pools()
         self.reported: set[str] = set()
         """Uuids in violations that were told already: lines that name one of them are left out from then on."""
         self._conductors = conductors
-        self._settings = {**SETTINGS, "KILONOVA_STATE": str(directory), VARIABLE: str(self.drill), **(settings or {})}
-        self._stack = ExitStack()
+        own = {"KILONOVA_STATE": str(directory), VARIABLE: str(self.drill), **import_settings(files)}
+        self._settings = {**SETTINGS, **own, **self._ovn_settings(), **(settings or {})}
         self._ended = threading.Event()
         self._restarter: threading.Thread | None = None
 
@@ -140,8 +144,9 @@ class Stage:
 
     def prepare(self) -> None:
         """Servers, schema, and the processes made but not started: the moment to change one."""
-        for name in ("drill/armed", "drill/seen", "drill/fired", "logs", "ears", "hv"):
+        for name in ("drill/armed", "drill/seen", "drill/fired", "logs", "ears", "hv", "volumes"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
+        pool_begin(self.volumes)
         self._start_servers()
         manager = self._manager(Side.CONTROL_PLANE)
         seed = self._process(
@@ -249,24 +254,27 @@ class Stage:
         """What the audit of the five invariants finds now."""
         return list(self._ask_auditor("findings"))
 
+    def ovn_differences(self) -> list[str]:
+        """Where OVN is not as rows say."""
+        return [f"OVN: {line}" for line in self._ask_auditor("ovn")]
+
     def guests(self) -> list[HostGuests]:
         """What the hypervisors have now."""
-        qemu = list(qemu_processes(self.directory))
+        qemu, hypervisors = list(qemu_processes(self.directory)), self.directory / "hv"
         return [
-            guests_of(each.host, self._control_socket(each.host), self._state_of(each), qemu) for each in self.agents
+            guests_of(each.host, self._control_socket(each.host), self._state_of(each), hypervisors / each.host, qemu)
+            for each in self.agents
         ]
 
     def faults_now(self) -> list[str]:
         """What is not in order at this moment: under way, or wrong."""
         rows = self.rows()
-        if busy := under_way(rows):
-            return busy
-        return [*self._faults_of(rows), *self._audit_lines()]
+        return _under_way(rows) or [*self._faults_of(rows), *self._audit_lines()]
 
     def busy(self) -> bool:
         """Whether anything is under way, or cannot be looked at."""
         try:
-            return bool(self._not_reported(under_way(self.rows())))
+            return bool(self._not_reported(_under_way(self.rows())))
         except (OSError, RuntimeError):
             return True
 
@@ -278,7 +286,7 @@ class Stage:
 
     def settle(self, within_s: float) -> list[str]:
         """The same; what was found wrong on the way, with nothing under way, and was put right after that."""
-        until = time.monotonic() + within_s
+        until, looks_at = time.monotonic() + within_s, time.monotonic() + LOOK_EVERY_S
         seen: dict[str, None] = {}
         while time.monotonic() < until:
             if not self.busy():
@@ -286,13 +294,16 @@ class Stage:
                 if not faults:
                     return list(seen)
                 seen.update(dict.fromkeys(faults))
+            if time.monotonic() > looks_at:
+                self._look_soon()
+                looks_at = time.monotonic() + LOOK_EVERY_S
             time.sleep(POLL_EVERY_S)
         return list(seen)
 
     def verdict(self) -> list[str]:
         """Every violation there is, seen twice: the five invariants, guests that are not instances, broken promises
         and what never ended. Empty: nothing was lost."""
-        errors = self.load.promises.take_unexpected()
+        errors = [*self.load.take_unexpected(), *self.load.consoles.usable()]
         first = self._faults_once()
         if first:
             time.sleep(0.5)
@@ -312,15 +323,39 @@ class Stage:
         except (OSError, RuntimeError) as error:
             return [f"the auditor cannot look: {error}"]
 
+    def _look_soon(self) -> None:
+        """Drift is looked for every half a minute, and mended when it is seen twice: here nobody waits as long."""
+        with suppress(OSError, RuntimeError):
+            self.periodic_tasks_due()
+
     def _not_reported(self, lines: list[str]) -> list[str]:
         return [line for line in lines if not any(uid in line for uid in self.reported)]
 
     def _faults_of(self, rows: dict[str, Any]) -> list[str]:
-        promises = self.load.promises
+        promises, backups, guests = self.load.promises, self.load.backups, self.guests()
         return [
-            *guest_faults(rows, self.guests()),
+            *guest_faults(rows, guests),
+            *volume_faults(rows, [volume_files(each) for each in self._pools()]),
+            *upload_leftovers([self._state_of(each) for each in self.agents]),
+            *backup_faults(rows, self.directory / "images", frozenset(backups.known), frozenset(backups.promised)),
+            *self._restored_faults(rows),
+            *console_faults(rows, guests),
+            *(self.ovn_differences() if self.ovn is not None else ()),
             *promise_faults(rows, promises.created - promises.unsure, promises.deleted),
         ]
+
+    def _restored_faults(self, rows: dict[str, Any]) -> Iterator[str]:
+        """Each volume that was made of a backup is compared with it once."""
+        for uid, names in restored(rows):
+            found = [path for pool in self._pools() if (path := pool / "volumes" / uid).exists()]
+            if uid not in self.compared and found:
+                if fault := restored_fault(found[0], [self.directory / "images" / name for name in names]):
+                    yield fault
+                else:
+                    self.compared.add(uid)
+
+    def _pools(self) -> list[Path]:
+        return [self.volumes, *(own_pool(self._state_of(each)) for each in self.agents)]
 
     def _audit_lines(self) -> list[str]:
         return [f"invariant {one['invariant']}: {one['subject']} {one['message']}" for one in self.findings()]
@@ -343,6 +378,13 @@ class Stage:
             for name, process in self.processes.items():
                 if process.tend():
                     self.revived.append(name)
+
+    def _ovn_settings(self) -> dict[str, str]:
+        if self.ovn is None:
+            return {}
+        self._stack.callback(self.ovn.close)
+        gateways = [each.host for each in self.agents if each.kind == "test"]
+        return {**self.ovn.settings, "OVN_GATEWAY_CHASSIS": ",".join(gateways[:2])}
 
     def _start_servers(self) -> None:
         if self.env is Environment.SQLITE:
@@ -381,10 +423,15 @@ class Stage:
         return [
             "--host", each.host, "--control-plane", f"http://127.0.0.1:{self.client.port}",
             "--libvirt-uri", uri, "--state", str(self._state_of(each)),
+            "--volumes", str(self.volumes),
             "--image-cache", str(self.directory / "cache"), "--control", str(self._control_socket(each.host)),
             "--vcpus", str(HOST_VCPUS), "--memory-mib", str(HOST_MEMORY_MIB), "--disk-gib", str(HOST_DISK_GIB),
             *(word for wrap in each.wraps for word in ("--wrap", wrap)),
         ]  # fmt: skip
+
+
+def _under_way(rows: dict[str, Any]) -> list[str]:
+    return [*under_way(rows), *volumes_under_way(rows), *backups_under_way(rows)]
 
 
 def _wait(condition: Any, limit_s: float, what: str, stage: Stage) -> None:
@@ -395,4 +442,4 @@ def _wait(condition: Any, limit_s: float, what: str, stage: Stage) -> None:
         time.sleep(0.1)
 
 
-__all__ = ["ROOT", "AgentSpec", "Environment", "Stage", "agents"]
+__all__ = ["ROOT", "SETTINGS", "AgentSpec", "Environment", "Stage", "agents"]

@@ -10,6 +10,18 @@ Rows = Mapping[str, Any]
 """What `auditor.state` answers."""
 
 
+RUNS = {
+    "active": True,
+    "paused": True,
+    "rescued": True,
+    "stopped": False,
+    "suspended": False,
+    "shelved": False,
+    "soft-delete": False,
+}
+"""Whether the guest of an instance in this state has a running domain."""
+
+
 def under_way(rows: Rows) -> list[str]:
     """What has not come to its end yet, in words."""
     return [
@@ -19,7 +31,12 @@ def under_way(rows: Rows) -> list[str]:
         *(f"instance {one['name']} {one['id']} on {one['host'] or 'no host'} is "
           f"{one['vm_state']}/{one['task_state'] or '-'}"
           for one in rows["instances"] if one["vm_state"] == "building" or one["task_state"]),
+        *(f"bulk job {one['id']} ({one['action']} {one['kind']}) has not ended" for one in rows.get("bulk_jobs", ())),
         *(f"request for {one} waits to be scheduled" for one in rows["requests"]),
+        *(f"networks of {one['host']} are those of revision {one['applied_revision']}, "
+          f"not yet {one['wanted_revision']}" for one in rows["networks"]),
+        *(f"OVN is not told yet of {one['subject']} {one['subject_id']} ({one['problem'] or 'not tried'}, "
+          f"{one['attempts']} times)" for one in rows.get("ovn_changes", ())),
     ]  # fmt: skip
 
 
@@ -30,6 +47,7 @@ def guest_faults(rows: Rows, hosts: Sequence[HostGuests]) -> list[str]:
     return [
         *(f"{uuid} runs {times} times" for uuid, times in everywhere.items() if times > 1),
         *(line for each in hosts for line in _faults_of_host(each, instances)),
+        *(line for each in hosts for line in _faults_of_taps(each, rows)),
         *(
             f"{one['name']} {uid} is on {one['host']}, which no agent of this stage serves"
             for uid, one in instances.items()
@@ -54,9 +72,23 @@ def _faults_of_host(found: HostGuests, instances: Mapping[str, Any]) -> Iterator
         yield f"{found.host} keeps files of {name}, which is not there"
 
 
+def _faults_of_taps(found: HostGuests, rows: Rows) -> Iterator[str]:
+    """What is plugged on the host, and the ports of the instances that run there."""
+    ports = {str(one["id"]): str(one["instance_uuid"]) for one in rows["ports"] if one["host"] == found.host}
+    running = {
+        str(one["id"]) for one in rows["instances"]
+        if one["host"] == found.host and RUNS.get(one["vm_state"]) and not one["task_state"]
+    }  # fmt: skip
+    for port in set(found.taps) - ports.keys():
+        yield f"{found.host} keeps the tap of port {port}, which is not there"
+    for port, uid in ports.items():
+        if uid in running and port not in found.taps:
+            yield f"{uid} runs on {found.host} and its port {port} has no tap"
+
+
 def _fault_of_instance(host: str, one: Mapping[str, Any], is_active: bool | None) -> Iterator[str]:
     what = {None: "has no domain", False: "does not run", True: "runs"}[is_active]
-    wanted = {"active": True, "paused": True, "stopped": False, "suspended": False}.get(one["vm_state"])
+    wanted = RUNS.get(one["vm_state"])
     if wanted is not None and wanted != bool(is_active) and not one["task_state"]:
         yield f"{one['name']} {one['id']} is {one['vm_state']} and {what} on {host}"
 

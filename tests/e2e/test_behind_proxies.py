@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from computeagent.protocol.conductor import Conductor
 from computeagent.transport.address import ControlPlaneAddress
@@ -37,7 +39,10 @@ pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 
 ADDRESS_OF_THE_ALLOWED = "127.0.0.7"
 IMAGE_BYTES = 24 * 2**20
-BEFORE_ANY_POLL_S = 8.0
+ANSWERS_S = 60.0
+CONSOLES = 12
+"""Of four ways, two of them between the machines, none is left out but once in thousands of runs."""
+BEFORE_ANY_POLL_S = 20.0
 """An agent that hears of work by no wake-up finds it after half a minute."""
 
 
@@ -62,7 +67,7 @@ class Site:
 
 def answers(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=90) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -71,7 +76,12 @@ def answers(port: int) -> bool:
 @pytest.fixture(scope="module")
 def site(module_processes: Processes, postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     directory = tmp_path_factory.mktemp("site")
-    env = {"DATABASE_URL": postgres_url, "TRUSTED_PROXIES": "1", "METRICS_ALLOW": ADDRESS_OF_THE_ALLOWED}
+    env = {
+        "DATABASE_URL": postgres_url,
+        "TRUSTED_PROXIES": "1",
+        "METRICS_ALLOW": ADDRESS_OF_THE_ALLOWED,
+        "CONSOLE_RELAY_ADDRESS": "127.0.0.1",
+    }
     cloud = Installation(module_processes, directory / "state", driver="fake", hypervisors=1, env=env).start()
     yield Site(cloud, free_port(), certificates_make(directory / "tls"))
     cloud.stop()
@@ -97,7 +107,7 @@ def token_of(site: Site, host: str) -> str:
 def api(proxy: Proxy, token: str, path: str, body: Any = None, *, source: str = "127.0.0.1", **headers: str) -> Any:
     """(status, answer) of a person's request, which shows no certificate, from an address of this machine."""
     trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
-    connection = http.client.HTTPSConnection(NAME, proxy.port, context=trust, source_address=(source, 0), timeout=30)
+    connection = http.client.HTTPSConnection(NAME, proxy.port, context=trust, source_address=(source, 0), timeout=90)
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
     method = "GET" if body is None else "PUT" if isinstance(body, bytes) else "POST"
@@ -133,6 +143,7 @@ def test_site_behind_a_proxy(site: Site, proxy: Proxy, agent_venv: Path, process
     people_are_known_by_their_addresses(proxy, site.cloud.token)
     instance = image_goes_through_both_ways(site, proxy, host)
     wakeups_cross_from_machine_to_machine(site, instance)
+    consoles_cross_from_machine_to_machine(proxy, site.cloud.token, instance)
     poll_outlives_a_reload(site, proxy, tmp_path)
     machine_dies(site, proxy, second, instance)
     assert "temporary file" not in proxy.log()
@@ -171,9 +182,29 @@ def wakeups_cross_from_machine_to_machine(site: Site, instance: str) -> None:
             data=json.dumps({"action": action}).encode(),
             headers={"Content-Type": "application/json", "X-Auth-Token": site.cloud.token},
         )
-        with urllib.request.urlopen(request, timeout=20):
+        with urllib.request.urlopen(request, timeout=60):
             pass
         site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted, BEFORE_ANY_POLL_S)  # type: ignore[misc]
+
+
+def consoles_cross_from_machine_to_machine(proxy: Proxy, token: str, instance: str) -> None:
+    """Browser and host come each to a process of one of both machines, as the proxy has it: what is typed comes back by
+    all ways, those over the network of the machines among them.
+    """
+    trust = ssl.create_default_context(cafile=str(proxy.certificates.authority))
+    for number in range(CONSOLES):
+        status, access = api(proxy, token, f"/api/instances/{instance}/consoles/", {"kind": "serial"})
+        assert status == 201, access
+        protocols = [Subprotocol("binary"), Subprotocol(f"kilonova.token.{access['token']}")]
+        address = f"{proxy.url.replace('https', 'wss', 1)}/consoles/stream/"
+        with connect(
+            address, subprotocols=protocols, ssl=trust, compression=None, proxy=None, open_timeout=ANSWERS_S
+        ) as console:
+            said = b""
+            while not said.endswith(b"\n"):
+                said += bytes(console.recv(timeout=ANSWERS_S))  # type: ignore[arg-type]
+            console.send(b"typed %d" % number)
+            assert console.recv(timeout=ANSWERS_S) == b"typed %d" % number
 
 
 def enrolled(site: Site, proxy: Proxy, tmp_path: Path) -> tuple[str, Conductor]:
@@ -200,7 +231,7 @@ def poll_outlives_a_reload(site: Site, proxy: Proxy, tmp_path: Path, seconds: fl
         threading.Event().wait(0.5)
         proxy.reload()
         assert poll.result() == []
-        assert seconds - 0.5 <= time.monotonic() - began <= seconds + 5
+        assert seconds - 0.5 <= time.monotonic() - began <= seconds + 60
     assert conductor.wakeups(host=host, timeout_s=0.0) == []
 
 
@@ -216,17 +247,24 @@ def machine_dies(site: Site, proxy: Proxy, second: "subprocess.Popen[bytes]", in
         site.cloud.wait_for(lambda wanted=reached: status_of(site, instance) == wanted, BEFORE_ANY_POLL_S)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("kind", [Nginx, Caddy])
-def test_silent_poll_lasts_its_whole_minute(
-    site: Site, kind: type[Proxy], processes: Processes, tmp_path: Path
-) -> None:
-    alone = (site.machines()[0], site.machines()[0])
-    proxy = kind(tmp_path / "proxy", site.certificates, alone).start(processes)
-    wait_until(lambda: is_open(proxy), timeout_s=20, what="the proxy answers")
-    host, conductor = enrolled(site, proxy, tmp_path)
-    began = time.monotonic()
-    assert conductor.wakeups(host=host, timeout_s=60.0) == []
-    assert time.monotonic() - began >= 59
+def test_silent_polls_last_their_whole_minute(site: Site, processes: Processes, tmp_path: Path) -> None:
+    """Behind both at the same time."""
+    alone, agents = (site.machines()[0], site.machines()[0]), []
+    for kind in (Nginx, Caddy):
+        directory = tmp_path / kind.__name__
+        directory.mkdir()
+        proxy: Proxy = kind(directory / "proxy", site.certificates, alone).start(processes)
+        wait_until(lambda proxy=proxy: is_open(proxy), timeout_s=60, what="the proxy answers")  # type: ignore[misc]
+        agents.append(enrolled(site, proxy, directory))
+
+    def silent_s(agent: tuple[str, Conductor]) -> float:
+        host, conductor = agent
+        began = time.monotonic()
+        assert conductor.wakeups(host=host, timeout_s=60.0) == []
+        return time.monotonic() - began
+
+    with ThreadPoolExecutor() as pool:
+        assert all(seconds >= 59 for seconds in pool.map(silent_s, agents))
 
 
 def is_open(proxy: Proxy) -> bool:

@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.installation import Installation
+from tests.fixtures.migrated import MigratedDatabases
 from tests.fixtures.processes import Processes
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
-def cloud(module_processes: Processes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def cloud(
+    module_processes: Processes, tmp_path_factory: pytest.TempPathFactory, migrated: MigratedDatabases
+) -> Iterator[Installation]:
     """A control plane without hypervisors of its own but one, so that it is ready."""
     state = tmp_path_factory.mktemp("cloud") / "state"
-    here = Installation(module_processes, state, driver="fake", hypervisors=1).start()
+    here = Installation(module_processes, state, driver="fake", hypervisors=1, migrated=migrated).start()
     yield here
     here.stop()
 
@@ -38,7 +41,7 @@ def agent(agent_venv: Path) -> str:
 
 def run(command: list[str], cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        command, env=agent_environment(), cwd=cwd, capture_output=True, text=True, check=False, timeout=60
+        command, env=agent_environment(), cwd=cwd, capture_output=True, text=True, check=False, timeout=180
     )
 
 
@@ -65,7 +68,7 @@ def test_printed_command_makes_a_hypervisor_and_revoking_ends_it(
         made = cloud.create("there", availability_zone="nova:cmp-7")
         cloud.wait_for(lambda: cloud.call(f"instances/{made['id']}/")["status"] == "ACTIVE")
         assert cloud.manage("agent_revoke", "--host", "cmp-7").returncode == 0
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=180)
         assert running.returncode == 1
     assert "the agent ends: This secret is no agent's" in said
     assert said.count("is refused by the control plane") <= 1

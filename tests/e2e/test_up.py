@@ -4,24 +4,29 @@ import os
 import signal
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controlplane.kernel.file_locks import lock_holder
+from controlplane.launcher.hypervisors import private_roots
 from tests.fixtures.installation import Installation
+from tests.fixtures.migrated import MigratedDatabases
 from tests.fixtures.processes import Processes
 from tests.fixtures.servers import wait_until
 
 pytestmark = pytest.mark.processes
 
-STOP_LIMIT_S = 10
+STOP_LIMIT_S = 60
 
 
 @pytest.fixture(scope="module")
-def running(module_processes: Processes) -> Installation:
+def running(module_processes: Processes, migrated: MigratedDatabases) -> Installation:
     """One that is up, for tests after which it still is."""
-    return Installation(module_processes, module_processes.directory / "state", driver="fake", hypervisors=1).start()
+    state = module_processes.directory / "state"
+    return Installation(module_processes, state, driver="fake", hypervisors=1, migrated=migrated).start()
 
 
 def test_one_command_gives_an_active_instance_and_one_signal_ends_all(processes: Processes, tmp_path: Path) -> None:
@@ -38,8 +43,10 @@ def test_ready_answer_has_no_reasons_left(running: Installation) -> None:
 
 @pytest.mark.long
 @pytest.mark.libvirt
-def test_simulated_hosts_bring_their_instances_back_after_a_restart(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="test", hypervisors=1).start()
+def test_simulated_hosts_bring_their_instances_back_after_a_restart(
+    processes: Processes, tmp_path: Path, migrated: MigratedDatabases
+) -> None:
+    here = Installation(processes, tmp_path / "state", driver="test", hypervisors=1, migrated=migrated).start()
     before = _created(here, "lasting")
     _stopped_cleanly(here)
     here.start()
@@ -49,6 +56,7 @@ def test_simulated_hosts_bring_their_instances_back_after_a_restart(processes: P
 
 @pytest.mark.postgres
 @pytest.mark.redis
+@pytest.mark.long
 def test_postgres_and_redis_come_by_environment(
     processes: Processes, tmp_path: Path, postgres_url: str, redis_url: str
 ) -> None:
@@ -66,12 +74,13 @@ def test_killed_part_is_started_again_and_work_goes_on(running: Installation, pa
     _created(running, f"after {part}")
 
 
-def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Path) -> None:
-    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1).start()
+@pytest.mark.long
+def test_killing_up_itself_leaves_no_process(processes: Processes, tmp_path: Path, migrated: MigratedDatabases) -> None:
+    here = Installation(processes, tmp_path / "state", driver="fake", hypervisors=1, migrated=migrated).start()
     assert here.up is not None
     os.kill(here.up.pid, signal.SIGKILL)
     here.up.wait()
-    wait_until(lambda: not here.pids(), timeout_s=10, what="all parts died with it")
+    wait_until(lambda: not here.pids(), timeout_s=60, what="all parts died with it")
 
 
 def test_second_up_on_a_state_in_use_names_the_first(running: Installation) -> None:
@@ -91,6 +100,44 @@ def test_used_port_is_refused_before_anything_starts(running: Installation, tmp_
 
 @pytest.mark.qemu
 @pytest.mark.libvirt
+@pytest.mark.long
+def test_everything_is_killed_and_the_guest_runs_on_until_down_which_the_next_up_undoes(
+    processes: Processes, tmp_path: Path, qemu_answers: Path, migrated: MigratedDatabases
+) -> None:
+    state = tmp_path / "state"
+    here = Installation(
+        processes, state, driver="qemu", hypervisors=1, qemu_answers=qemu_answers, migrated=migrated
+    ).start()
+    try:
+        instance_id = _created(here, "first")["id"]
+        guests, daemons = _guests(here.state), _daemons(here.state)
+        assert (len(guests), len(daemons)) == (1, 1)
+        here.kill_nine("manage.py up")
+        children = [pid for part in ("gunicorn", "conductor", "computeagent") for pid in here.pids(part)]
+        for pid in (*children, *daemons):
+            with suppress(ProcessLookupError):  # some die with who started them
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not _daemons(here.state), timeout_s=60, what="the daemon is dead")
+        assert _guests(here.state) == guests
+
+        here.start()
+        here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running"))
+        assert _guests(here.state) == guests
+
+        done = here.manage("down", "--grace", "0")
+        assert (done.returncode, _guests(here.state), _daemons(here.state)) == (0, set(), set()), done.stderr
+        assert "hypervisor 1: 1 guests stopped, its libvirtd ended" in done.stdout
+        assert here.up is not None
+        assert here.up.wait(60) == 0
+        here.start()
+        here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running") and len(_guests(here.state)) == 1)
+    finally:
+        here.manage("down", "--grace", "0")
+
+
+@pytest.mark.qemu
+@pytest.mark.libvirt
+@pytest.mark.long
 def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(
     processes: Processes, tmp_path: Path, qemu_answers: Path
 ) -> None:
@@ -106,10 +153,9 @@ def test_real_guest_says_hello_survives_a_restart_and_leaves_nothing(
         here.wait_for(lambda: _state_of(here, instance_id) == ("ACTIVE", "running"))
         here.call(f"instances/{instance_id}/", method="DELETE")
         here.wait_for(lambda: here.instances() == [] and not _guests(here.state))
-        wait_until(lambda: not _left_of(instance_id, here.state), timeout_s=10, what="no file of the guest is left")
+        wait_until(lambda: not _left_of(instance_id, here.state), timeout_s=60, what="no file of the guest is left")
     finally:
-        for pid in _guests(here.state):
-            os.kill(pid, signal.SIGKILL)
+        here.manage("down", "--grace", "0")
 
 
 def _created(here: Installation, name: str) -> dict[str, Any]:
@@ -135,6 +181,12 @@ def _stopped_cleanly(here: Installation) -> float:
 
 def _left_of(instance_id: str, state: Path) -> list[Path]:
     return [path for path in state.rglob("*") if instance_id in path.name and path.suffix != ".lock"]
+
+
+def _daemons(state: Path) -> set[int]:
+    """Private libvirt daemons of the installation."""
+    pids = (lock_holder(root / "run" / "libvirtd.pid") for root in private_roots(state))
+    return {pid for pid in pids if pid is not None}
 
 
 def _guests(state: Path) -> set[int]:

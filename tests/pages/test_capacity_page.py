@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from controlplane.dashboard.capacity.table import limit_label
+from controlplane.dashboard.capacity.table import capacity_table, limit_label
 from controlplane.dashboard.capacity.views import LATER_FROM_S, expected_seconds
 from controlplane.identity.domain import Caller
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
@@ -172,3 +172,29 @@ def test_many_zones_leave_out_the_column_of_sizes(people: People, as_person: AsP
     assert 'class="matrix many"' in page.text
     assert page.text.count('aria-sort="') == 2
     assert '<span class="raw nowrap">1 vCPU, 512 MiB, 1 GiB</span>' in page.text
+
+
+@pytest.mark.parametrize(
+    ("count", "n_plus_1", "is_cut_off", "expected"),
+    [
+        (0, 0, True, (True, False)),
+        (0, 0, False, (False, False)),
+        (9, 9, True, (False, True)),
+        (9, 0, True, (False, False)),
+    ],
+)
+def test_a_count_that_was_cut_off_at_nothing_is_no_zero(
+    count: int, n_plus_1: int, is_cut_off: bool, expected: tuple[bool, bool]
+) -> None:
+    room = {
+        "count": count, "n_plus_1": n_plus_1, "hosts": 2, "hosts_with_room": 0, "binds": None, "limits": [],
+        "largest_host": None, "is_lower_bound": is_cut_off,
+    }  # fmt: skip
+    row = {"flavor": {"name": "c1.pinned"}, "problem": "", "total": room, "zones": [{"zone": "az-1", **room}]}
+    report = {"flavors": [row], "host_count": 2, "policy_version": "defaults", "duration_us": 1}
+
+    table = capacity_table(report, survive_loss=n_plus_1 != count, sort="name")
+
+    cell = table.rows[0].cells[0]
+    assert (cell.is_unknown, cell.is_bound_shown) == expected
+    assert table.has_unknown == expected[0]

@@ -12,7 +12,7 @@ def test_replay_says_that_the_decision_is_the_same_with_its_digest(people: Peopl
 
     answer = as_person(people.admin).post(f"{address(decision)}replay/", headers=HTMX)
 
-    assert "The replay decided alike, bit by bit." in answer.text
+    assert "Replay identical." in answer.text
     assert answer.text.count(decision.trace_digest) == 2
     assert "<html" not in answer.text
 
@@ -24,7 +24,7 @@ def test_replay_shows_the_first_difference(people: People, as_person: AsPerson) 
     answer = as_person(people.admin).post(f"{address(decision)}replay/", headers=HTMX)
 
     assert answer.context["replay"].same is False
-    assert "The replay decided differently." in answer.text
+    assert "Replay differs." in answer.text
 
 
 def test_replay_of_a_decision_whose_fleet_is_gone_says_so(people: People, as_person: AsPerson) -> None:
@@ -56,7 +56,7 @@ def test_help_tells_admins_changes_of_the_fleet_and_tenants_those_of_the_request
     assert kinds["member"] == kinds["reader"] == {"request"}
     assert "h1" in reported["admin"].text
     assert "h1" not in reported["member"].text
-    assert "MB ram instead of 9000" in reported["member"].text
+    assert "of memory instead of 8.8 GiB" in reported["member"].text
 
 
 def create_and_pump(people: People, wanted: str) -> Instance:

@@ -1,5 +1,6 @@
 """The pages of drift and of heals: who may, what stands there, putting right, empty states, cost."""
 
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -65,7 +66,7 @@ def test_page_without_drift_says_that_everything_agrees_and_when_it_was_looked_a
     look()
     shown = admin.get("/drift/").text
     assert "Everything agreed" in shown
-    assert "last looked at guests 0 s ago" in shown
+    assert re.search(r"last looked at guests \d+ s ago", shown)
 
 
 def test_check_now_is_asked_for_and_its_result_stands_on_the_page(admin: Client) -> None:
@@ -142,13 +143,19 @@ def test_drift_that_is_gone_is_told_and_nothing_is_done(admin: Client) -> None:
 
 @pytest.mark.parametrize(
     ("query", "is_found"),
-    [("host=h1", True), ("host=h2", False), ("kind=orphan_guest", True), ("kind=generation", False), ("kind=x", True)],
+    [
+        ("host=h1", True),
+        ("host=h2", False),
+        ("kind=orphan_guest", True),
+        ("kind=guest_off", False),
+        ("q=forgotten", True),
+    ],
 )
 def test_drift_is_filtered_by_kind_and_host(query: str, is_found: bool, admin: Client) -> None:
-    row = orphan_guest()
+    row = orphan_guest(name="forgotten")
     shown = admin.get(f"/drift/?{query}").text
     assert (str(row.guest_uuid) in shown) is is_found
-    assert ("No drift matches the filters" in shown) is not is_found
+    assert ("Nothing matches the filters" in shown) is not is_found
 
 
 def heal(kind: str = "overdue_task", subject: uuid.UUID | None = None) -> None:
@@ -175,11 +182,11 @@ def test_heals_are_filtered_by_kind_and_subject(admin: Client) -> None:
     assert "found orphan_claims" not in admin.get("/heals/?kind=overdue_task").text
     assert "found orphan_claims" not in admin.get(f"/heals/?subject={subject}").text
     assert "<b>Subject</b>" in admin.get("/heals/?subject=odd").text
-    assert "No heal matches the filters" in admin.get("/heals/?kind=lost_task").text
+    assert "Nothing matches the filters" in admin.get("/heals/?kind=lost_task").text
 
 
 def test_book_without_heals_says_what_will_stand_there(admin: Client) -> None:
-    assert "Nothing had to be put right" in admin.get("/heals/").text
+    assert "Nothing had to be repaired" in admin.get("/heals/").text
 
 
 @pytest.mark.parametrize("path", ["/drift/", "/heals/"])

@@ -11,9 +11,10 @@ from django.test import Client
 from computeagent.protocol.wire import secret_digest
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import token_digest
+from scheduling.fleet.services.service_states import service_force_down
 from servers.agent_api.credentials import agent_version_refused, credential_host, credential_set
 from servers.models import AgentEnrolment
-from tests.worlds.cloud import People
+from tests.worlds.cloud import People, host
 
 AsPerson = Callable[[Caller], Client]
 DIGEST = secret_digest("kna_one")
@@ -52,6 +53,22 @@ def test_host_page_tells_of_the_secret_and_revokes_it(people: People, as_person:
     assert "The agent of h1 is locked out" in done.text
     assert "Revoke…" not in done.text
     assert credential_host(DIGEST) is None
+
+
+def test_the_page_of_the_command_says_how_far_the_host_is(people: People, as_person: AsPerson) -> None:
+    client = as_person(people.admin)
+    path = "/hosts/add/arrival/?host=cmp-7"
+
+    assert path in client.post("/hosts/add/", {"host": "cmp-7"}).text
+    assert "Waiting for the agent of cmp-7 to enrol." in client.get(path).text
+    credential_set(host="cmp-7", secret_digest=DIGEST)
+    assert "its agent has not registered the hypervisor yet" in client.get(path).text
+    host("cmp-7")
+    there = client.get(path)
+    assert (there.status_code, "cmp-7 is up." in there.text) == (286, True)
+    service_force_down(host="cmp-7", forced_down=True)
+    assert "its agent reports nothing" in client.get(path).text
+    assert client.get("/hosts/add/arrival/?host=%00").status_code == 200
 
 
 def test_hosts_say_why_their_agent_is_locked_out(people: People, as_person: AsPerson) -> None:

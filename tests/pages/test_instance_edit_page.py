@@ -18,19 +18,28 @@ def form(instance: Instance, **changes: str) -> dict[str, str]:
     """What a browser sends of the form as it is shown, with these changes."""
     now = instance_details(instance)
     fields = {"name": now.name, "description": now.description, "etag": now.etag, "tags": ", ".join(now.tags)}
+    fields["hostname"] = now.hostname
     fields["metadata"] = "\r\n".join(f"{key} = {value}" for key, value in now.metadata.items())
     return {**fields, **changes}
 
 
-def test_form_changes_all_four_and_the_instance_page_shows_them(people: People, as_person: AsPerson) -> None:
+def test_form_changes_all_and_the_instance_page_shows_them(people: People, as_person: AsPerson) -> None:
     instance = active(people.member)
     url = f"/instances/{instance.pk}/"
-    sent = form(instance, name="db", description="Main\r\ndatabase", metadata="role = db\r\n\r\n a=1=2", tags="b, a,")
+    sent = form(
+        instance,
+        name="db",
+        hostname="db-1",
+        description="Main\r\ndatabase",
+        metadata="role = db\r\n\r\n a=1=2",
+        tags="b, a,",
+    )
     answer = as_person(people.member).post(f"{url}edit/", sent, follow=True)
     assert answer.redirect_chain == [(url, 302)]
     assert "db was changed." in answer.text
     row = instance_of(instance.pk)
-    assert (row.name, row.description, row.metadata) == ("db", "Main\ndatabase", {"role": "db", "a": "1=2"})
+    assert (row.name, row.hostname, row.description) == ("db", "db-1", "Main\ndatabase")
+    assert row.metadata == {"role": "db", "a": "1=2"}
     for shown in ("Main<br>database", "<dd>a, b</dd>", '<span class="mono">role</span> = db'):
         assert shown in answer.text
     assert f'href="{url}edit/"' in answer.text

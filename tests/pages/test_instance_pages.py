@@ -69,9 +69,9 @@ def test_a_wrong_field_is_marked_and_nothing_is_created(
 
 
 def test_an_error_among_the_rarer_fields_unfolds_them(people: People, as_person: AsPerson) -> None:
-    answer = as_person(people.member).post("/instances/create/", form(availability_zone="mars"))
+    answer = as_person(people.member).post("/instances/create/", form(hints="same_host = none"))
 
-    assert '<details class="more" open>' in answer.text
+    assert '<details class="more" id="more" open>' in answer.text
 
 
 def test_too_many_for_the_quota_is_told_with_numbers(people: People, as_person: AsPerson) -> None:
@@ -83,7 +83,9 @@ def test_too_many_for_the_quota_is_told_with_numbers(people: People, as_person: 
 
 
 def test_only_an_admin_is_told_how_to_force_a_host(people: People, as_person: AsPerson) -> None:
-    reported = [("zone:host" in as_person(one).get("/instances/create/").text) for one in (people.admin, people.member)]
+    reported = [
+        ("Forced host" in as_person(one).get("/instances/create/").text) for one in (people.admin, people.member)
+    ]
 
     assert reported == [True, False]
 

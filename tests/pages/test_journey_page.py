@@ -152,7 +152,7 @@ def test_scheduled_again_it_is_built_in_a_section_of_its_own(people: People, as_
     assert "Schedule again…" in client.get(path).text
 
     answer = client.post(f"{path}again/", follow=True)
-    assert "A host is looked for again." in answer.text
+    assert f"Schedule again: asked for {instance.name}." in answer.text
     assert tracks(client, instance) == [("Schedule", "no valid host"), ("Schedule", "waiting")]
 
     host("large", disk_gib=9000, disk_available_least_gib=9000)

@@ -20,7 +20,9 @@ def queries(client: Client, path: str) -> int:
     return len(seen)
 
 
-@pytest.mark.parametrize("path", ["/", "/instances/", "/instances/?all_projects=1", "/decisions/", "/hosts/h1/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/instances/", "/instances/?all_projects=1", "/decisions/", "/hosts/h1/", "/projects/", "/flavors/"]
+)
 def test_twenty_instances_cost_the_queries_of_two(path: str, people: People, as_person: AsPerson) -> None:
     client = as_person(people.admin)
     for number in range(2):

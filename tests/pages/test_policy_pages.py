@@ -203,7 +203,7 @@ def test_a_filter_that_moved_is_told_once_and_those_it_passed_are_not() -> None:
 def test_a_multiplier_is_told_beside_the_weighers_own() -> None:
     old, new = Policy(weighers=(WeigherSetting("W"),)), Policy(weighers=(WeigherSetting("W", 1_000_000.0),))
 
-    assert [(one.old, one.new) for one in policy_differences(old, new)] == [("its own multiplier", "1000000")]
+    assert [(one.old, one.new) for one in policy_differences(old, new)] == [("default", "1000000")]
 
 
 def test_a_preview_comes_after_its_page(people: People, as_person: AsPerson) -> None:
@@ -302,3 +302,29 @@ def cost(client: Client, path: str) -> int:
     with CaptureQueriesContext(connection) as seen:
         assert client.get(path).status_code == 200
     return len(seen)
+
+
+def labels(client: Client, **query: str) -> list[str]:
+    return [row.label for row in client.get("/policies/", query).context["rows"]]
+
+
+def test_versions_are_searched_filtered_and_sorted_as_in_any_list(people: People, as_person: AsPerson) -> None:
+    policy_create(body={}, name="p2", author="anna", activate=True)
+    policy_create(body={}, name="p2", comment="spread the load")
+    policy_create(body={}, name="p10")
+    client = as_person(people.admin)
+
+    assert labels(client) == ["p2-v2", "p2-v1", "p10-v1"]
+    assert labels(client, sort="-version") == ["p10-v1", "p2-v2", "p2-v1"]
+    assert labels(client, q="anna") == labels(client, q="P2-v1") == labels(client, state="active") == ["p2-v1"]
+    assert labels(client, q="spread load") == ["p2-v2"]
+    assert labels(client, q="p2-v3") == []
+
+
+def test_list_of_policies_has_its_forms(people: People, as_person: AsPerson) -> None:
+    made = policy_create(body={}, activate=True)
+    page = as_person(people.admin).get("/policies/").text
+
+    assert f'The scheduler follows <a href="/policies/{made.pk}/">default-v1</a>' in page
+    for address in ("/policies/new/", "/policies/compare/", "/policies/defaults/"):
+        assert f'action="{address}"' in page

@@ -12,7 +12,7 @@ from controlplane.identity.models import User
 from servers.agent_api import conductor_connect
 from servers.models import Instance
 from tests.worlds.admin_actions import ask, ask_and_confirm
-from tests.worlds.cloud import OFF, People, active, instance_of, order
+from tests.worlds.cloud import OFF, People, active, instance_of, order, pump
 
 AsPerson = Callable[[Caller], Client]
 
@@ -31,7 +31,7 @@ def powered_off() -> None:
 def test_page_says_for_how_long_and_then_until_when_it_can_be_restored(people: People, as_person: AsPerson) -> None:
     instance = active(people.member)
     client, url = as_person(people.member), f"/instances/{instance.pk}/"
-    assert "can be restored for 7 d" in client.get(url).text
+    assert "can be restored for 7 d" in client.get(f"{url}delete/").text
     client.post(f"{url}delete/")
     powered_off()
     page = client.get(url).text
@@ -54,8 +54,9 @@ def test_dialog_deletes_for_good_where_that_is_chosen(people: People, as_person:
     client.post(f"/instances/{other.pk}/delete/")
     assert instance_of(other.pk).task_state == "soft-deleting"
     powered_off()
-    page = client.get(f"/instances/{other.pk}/").text
-    assert '<input type="hidden" name="force" value="1">' in page
+    assert "It can be restored no more" in client.get(f"/instances/{other.pk}/delete/").text
+    client.post(f"/instances/{other.pk}/delete/")
+    assert instance_of(other.pk).task_state == "deleting"
     assert "delete/" not in as_person(people.reader).get(f"/instances/{other.pk}/").text
 
 
@@ -64,9 +65,12 @@ def test_django_admin_restores_and_deletes_the_chosen(people: People, as_person:
     client, url = as_person(people.admin), "/admin/servers/instance/"
     instance = active(people.member)
     ask_and_confirm(client, url, "delete_instances", [str(instance.pk)])
+    pump()
     assert instance_of(instance.pk).task_state == "soft-deleting"
     powered_off()
     ask(client, url, "restore", [str(instance.pk)])
+    pump()
     assert instance_of(instance.pk).task_state == "restoring"
     ask_and_confirm(client, url, "force_delete_instances", [str(instance.pk)])
+    pump()
     assert instance_of(instance.pk).task_state == "deleting"

@@ -9,7 +9,8 @@ from controlplane.identity.domain import Caller
 from placement.selectors import allocations_by_consumer
 from scheduling.fleet.services.service_states import service_disable
 from scheduling.policies.services.policies import policy_create
-from servers.models import BuildRequest, Flavor, Image, ProjectQuotaLock
+from servers.models import BuildRequest, Flavor, Image, Network, ProjectQuotaLock
+from tests.worlds import networks as nets
 from tests.worlds.cloud import People, active, create, flavor, host
 
 AsPerson = Callable[[Caller], Client]
@@ -55,7 +56,7 @@ def test_a_refusal_says_what_would_help(people: People, as_person: AsPerson) -> 
     page = as_person(people.member).post("/instances/create/", form(flavor=huge()))
 
     assert "It does not fit" in page.text
-    assert "2 disk short" in page.text
+    assert "all 2 lack disk" in page.text
     assert any("m1.tiny" in one["sentence"] for one in page.context["trial"].changes)
 
 
@@ -192,7 +193,7 @@ def test_sizes_of_ones_own_are_simulated(people: People, as_person: AsPerson) ->
     trial = client.get("/simulate/", ask(client, **own)).context["trial"]
 
     assert not trial.fits
-    assert "trait missing" in trial.run["verdict"]
+    assert "lack trait CUSTOM_GOLD" in trial.run["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +223,52 @@ def test_an_edit_that_cannot_be_is_refused_at_its_field(
     assert field in page.context["form"].errors
     assert "trial" not in page.context
     assert "Nothing was tried." in page.text
+
+
+@pytest.fixture
+def carrier(people: People) -> Network:
+    """A network of the admin's project, which only the host `carrier` carries."""
+    host("carrier", traits=nets.CARRIES)
+    nets.network("other", project_id=people.admin.project_id)
+    return nets.network("lan", project_id=people.admin.project_id)
+
+
+def test_a_simulation_judges_hosts_by_the_networks(people: People, as_person: AsPerson, carrier: Network) -> None:
+    client = as_person(people.admin)
+    port = nets.port(carrier, name="given", project_id=people.admin.project_id, owner="")
+
+    def hosts(**cards: str) -> set[str]:
+        return {one["host"] for one in client.get("/simulate/", ask(client, **cards)).context["trial"].run["scores"]}
+
+    assert hosts() == hosts(no_network="on") == {"h1", "h2", "carrier"}
+    assert hosts(networks=str(carrier.pk)) == hosts(ports="given") == hosts(ports=str(port.pk)) == {"carrier"}
+
+
+@pytest.mark.parametrize(
+    ("cards", "field", "reason"),
+    [
+        ({"ports": "nowhere"}, "networks", "There is no port"),
+        ({"networks": "00000000-0000-0000-0000-000000000000"}, "networks", "is not one of the available choices"),
+        ({"ports": "given", "no_network": "on"}, "no_network", "Cards are chosen above"),
+    ],
+)
+def test_a_simulation_refuses_cards_that_cannot_be(
+    cards: dict[str, str], field: str, reason: str, people: People, as_person: AsPerson, carrier: Network
+) -> None:
+    client = as_person(people.admin)
+
+    page = client.get("/simulate/", ask(client, **cards))
+
+    assert "trial" not in page.context
+    assert [reason in text for text in page.context["form"].errors[field]] == [True]
+    assert "open><summary>Networks" in page.text
+
+
+def test_the_trial_of_a_create_goes_by_its_networks(people: People, as_person: AsPerson, carrier: Network) -> None:
+    page = as_person(people.admin).post("/instances/create/", {**form(), "networks": str(carrier.pk)})
+
+    assert [one.host for one in page.context["trial"].placed] == ["carrier"]
+    assert f"networks={carrier.pk}" in page.context["trial_query"]
 
 
 def test_one_host_is_asked_about(people: People, as_person: AsPerson) -> None:

@@ -1,10 +1,16 @@
 """Bulk actions of the Django admin, asked for and confirmed as a person does it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.test import Client
 
 from controlplane.infra.admin.confirmation import CONFIRMED, TYPED
+
+
+def pairs(name: str, values: Mapping[str, object]) -> dict[str, list[str]]:
+    """Rows of the editor of keys and values, a blank one among them, as a browser sends them."""
+    return {f"{name}_key": [*values, ""], f"{name}_value": [*(str(one) for one in values.values()), ""]}
 
 
 def ask(client: Client, url: str, action: str, pks: list[str], **more: str) -> Any:

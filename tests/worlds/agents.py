@@ -42,7 +42,7 @@ class DoorAgent:
 
     def ask(self, verb: str, **arguments: Any) -> Any:
         """The raw answer to a verb."""
-        return self.post(verb, encode(arguments))
+        return self.post(verb, verbs()[verb].body_of(arguments))
 
     def tell(self, verb: str, **arguments: Any) -> Any:
         """The decoded answer to a verb that must succeed."""

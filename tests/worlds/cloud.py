@@ -19,7 +19,8 @@ from controlplane.identity.services import token_issue
 from controlplane.work import jobs
 from controlplane.work.wakeups import waiter_open
 from servers.agent_api import conductor_connect
-from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.domain.instance_create import InstanceCreate
+from servers.instances.services.create import instances_create
 from servers.models import Flavor, Image, Instance
 
 PASSWORD = "correct horse battery"

@@ -79,6 +79,18 @@ def is_unsupported(error: Exception) -> bool:
     return bool(_code(error) == libvirt.VIR_ERR_NO_SUPPORT)
 
 
+def is_of_guest_agent(error: Exception) -> bool:
+    """Whether it is the agent inside the guest that is not there, does not answer, or refused: libvirt calls what the
+    agent refuses an internal error.
+    """
+    return _code(error) in (
+        libvirt.VIR_ERR_INTERNAL_ERROR,
+        libvirt.VIR_ERR_AGENT_UNRESPONSIVE,
+        libvirt.VIR_ERR_AGENT_UNSYNCED,
+        libvirt.VIR_ERR_ARGUMENT_UNSUPPORTED,
+    )
+
+
 def _code(error: Exception) -> int | None:
     get_code: Callable[[], int | None] | None = getattr(error, "get_error_code", None)
     return get_code() if get_code else None

@@ -1,4 +1,4 @@
-"""A guest of 512 bytes: a boot sector that writes a text to COM1 and halts. For the trial of KVM and for tests."""
+"""A guest of 512 bytes: a boot sector that writes a text to COM1 and halts. For tests."""
 
 _CODE = bytes(
     [
@@ -25,7 +25,12 @@ SECTOR_BYTES = 512
 
 def boot_sector(text: str) -> bytes:
     """The sector. Raises ValueError when `text` does not fit or is not ASCII."""
-    body = _CODE + text.encode("ascii") + b"\0"
+    return sector_of(_CODE, text)
+
+
+def sector_of(code: bytes, text: str) -> bytes:
+    """A bootable sector of this code and, right after it, a text for it to say. Raises ValueError as `boot_sector`."""
+    body = code + text.encode("ascii") + b"\0"
     if len(body) > SECTOR_BYTES - 2:
         raise ValueError(f"{len(text)} characters do not fit a boot sector")
     return body.ljust(SECTOR_BYTES - 2, b"\0") + b"\x55\xaa"

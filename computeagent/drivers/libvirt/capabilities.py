@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
+from computeagent.drivers.device_traits import EVERY_HOST
 from computeagent.drivers.host_cells import MachineCell, MachineCells, MachineCpu, has_threads
 from controlplane.kernel.cpu_list import parse_cpus
 
@@ -28,24 +29,6 @@ CPU_TRAITS = {
     "vmx": "HW_CPU_X86_VMX",
 }
 
-# What `guest_hardware` and `guest_tuning` can give, in os_traits' names.
-DEVICE_TRAITS = (
-    "COMPUTE_NODE",
-    "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
-    "COMPUTE_FIRMWARE_BIOS",
-    "COMPUTE_GRAPHICS_MODEL_CIRRUS",
-    "COMPUTE_GRAPHICS_MODEL_NONE",
-    "COMPUTE_GRAPHICS_MODEL_VGA",
-    "COMPUTE_IMAGE_TYPE_QCOW2",
-    "COMPUTE_IMAGE_TYPE_RAW",
-    "COMPUTE_NET_VIF_MODEL_E1000",
-    "COMPUTE_NET_VIF_MODEL_E1000E",
-    "COMPUTE_NET_VIF_MODEL_RTL8139",
-    "COMPUTE_NET_VIF_MODEL_VIRTIO",
-    "COMPUTE_STORAGE_BUS_IDE",
-    "COMPUTE_STORAGE_BUS_SATA",
-    "COMPUTE_STORAGE_BUS_VIRTIO",
-)
 THREADS_TRAIT = "HW_CPU_HYPERTHREADING"
 ARCH_TRAITS = {
     "x86_64": ("COMPUTE_ARCH_X86_64", "HW_ARCH_X86_64"),
@@ -100,11 +83,15 @@ def capabilities_parse(text: str) -> Capabilities:
     )
 
 
-def traits_of(arch: str, cpu_features: tuple[str, ...], cells: MachineCells = ()) -> tuple[str, ...]:
-    """The traits of a host with this architecture and these cells, whose guests see these CPU features."""
+def traits_of(
+    arch: str, cpu_features: tuple[str, ...], cells: MachineCells = (), *, of_devices: frozenset[str] = EVERY_HOST
+) -> tuple[str, ...]:
+    """The traits of a host with this architecture and these cells, whose guests see these CPU features and can have
+    these devices.
+    """
     cpu = {CPU_TRAITS[name] for name in cpu_features if name in CPU_TRAITS}
     threads = {THREADS_TRAIT} if has_threads(cells) else set()
-    return tuple(sorted({*DEVICE_TRAITS, *ARCH_TRAITS.get(arch, ()), *cpu, *threads}))
+    return tuple(sorted({*of_devices, *ARCH_TRAITS.get(arch, ()), *cpu, *threads}))
 
 
 def _cell(element: ET.Element) -> MachineCell:

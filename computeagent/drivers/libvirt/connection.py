@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +14,7 @@ from computeagent.drivers.libvirt.binding import (
     libvirt,
     require_libvirt,
 )
+from computeagent.drivers.libvirt.state_reasons import GuestHistories
 
 KEEPALIVE_INTERVAL_S = 5
 KEEPALIVE_COUNT = 3
@@ -21,15 +23,20 @@ logger = logging.getLogger(__name__)
 
 
 class Connection:
-    """One URI. `handle()` may be called from any thread; libvirt's handles are safe to share between threads."""
+    """One URI. `handle()` may be called from any thread; libvirt's handles are safe to share between threads.
 
-    def __init__(self, uri: str) -> None:
+    `before_connect` is called before each connection, the first and those after a loss.
+    """
+
+    def __init__(self, uri: str, *, before_connect: Callable[[], None] = lambda: None) -> None:
         self._uri = uri
+        self._before_connect = before_connect
         self._lock = threading.Lock()
         self._handle: Any = None
         self._notice: GuestNotice | None = None
-        self._lifecycle_callback: int | None = None
+        self._callbacks: list[int] = []
         self._closed = True
+        self.histories = GuestHistories()
 
     def open(self) -> None:
         """Connect. Raises DriverError (HOST) when libvirt cannot be reached."""
@@ -47,7 +54,7 @@ class Connection:
         """
         with self._lock:
             self._notice = notice
-            if self._handle is not None and self._lifecycle_callback is None:
+            if self._handle is not None and not self._callbacks:
                 self._listen(self._handle)
 
     def close(self) -> None:
@@ -72,8 +79,9 @@ class Connection:
             return self._handle
 
     def _is_alive(self) -> bool:
+        """Asked of the daemon itself: until the event loop has read that a socket ended, `isAlive` still says yes."""
         try:
-            return bool(self._handle.isAlive())
+            return bool(self._handle.isAlive() and self._handle.getLibVersion())
         except LibvirtError:
             return False
 
@@ -81,11 +89,13 @@ class Connection:
         handle, self._handle = self._handle, None
         if handle is None:
             return
-        callback, self._lifecycle_callback = self._lifecycle_callback, None
-        if callback is not None:
-            for forget in (handle.unregisterCloseCallback, lambda: handle.domainEventDeregisterAny(callback)):
-                with suppress(LibvirtError):  # a dead connection has forgotten them
-                    forget()
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            with suppress(LibvirtError):  # a dead connection has forgotten them
+                handle.domainEventDeregisterAny(callback)
+        if callbacks:
+            with suppress(LibvirtError):
+                handle.unregisterCloseCallback()
         try:
             handle.close()
         except LibvirtError as error:
@@ -94,17 +104,25 @@ class Connection:
     def _listen(self, handle: Any) -> None:
         """Without events there is still whoever looks now and then, so a refusal is no failure.
 
-        Lifecycle events cover what a guest's watchdog, a panic or an error of its disk does to its power state.
+        Lifecycle events cover what a guest's watchdog, a panic or an error of its disk does to its power state; a
+        watchdog that resets the guest is told by an event of its own alone.
         """
 
-        def on_lifecycle(_handle: Any, domain: Any, event: int, _detail: int, _opaque: None) -> None:
+        def on_lifecycle(_handle: Any, domain: Any, event: int, detail: int, _opaque: None) -> None:
             if event != libvirt.VIR_DOMAIN_EVENT_DEFINED:
+                self.histories.note_lifecycle(domain.UUIDString(), event, detail)
                 self._tell(domain.UUIDString())
 
+        def on_watchdog(_handle: Any, domain: Any, _action: int, _opaque: None) -> None:
+            self.histories.note_watchdog(domain.UUIDString())
+            self._tell(domain.UUIDString())
+
         try:
-            self._lifecycle_callback = handle.domainEventRegisterAny(
-                None, libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, on_lifecycle, None
-            )
+            for kind, callback in (
+                (libvirt.VIR_DOMAIN_EVENT_ID_LIFECYCLE, on_lifecycle),
+                (libvirt.VIR_DOMAIN_EVENT_ID_WATCHDOG, on_watchdog),
+            ):
+                self._callbacks.append(handle.domainEventRegisterAny(None, kind, callback, None))
             handle.registerCloseCallback(lambda _handle, _reason, _opaque: self._tell(None), None)
         except LibvirtError as error:
             logger.warning("%s tells no events: %s", self._uri, error_text(error))
@@ -115,6 +133,7 @@ class Connection:
             self._notice(guest_uuid)
 
     def _connected(self) -> Any:
+        self._before_connect()
         try:
             handle = libvirt.open(self._uri)
         except LibvirtError as error:

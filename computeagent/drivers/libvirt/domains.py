@@ -1,15 +1,24 @@
 """Single verbs on libvirt domains: find ours, state, start, stop. Each takes 'already so' as success."""
 
+import logging
 import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from computeagent.drivers.base import DriverError, ForeignGuest
-from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, is_no_metadata, is_not_running, libvirt
+from computeagent.drivers.base import Check, DriverError, ForeignGuest, always
+from computeagent.drivers.libvirt.binding import (
+    LibvirtError,
+    error_text,
+    is_no_domain,
+    is_no_metadata,
+    is_not_running,
+    libvirt,
+)
 from computeagent.drivers.libvirt.guest_xml import METADATA_NAMESPACE, GuestMetadata, canonical_uuid, metadata_parse
 from computeagent.drivers.libvirt.half_started import is_half_started, settle
 from computeagent.protocol.power import PowerState
 
+log = logging.getLogger(__name__)
 STOP_POLL_S = 0.2
 # libvirt sends a QEMU SIGTERM, after 10 s SIGKILL, and gives up 5 s later.
 GOING_OFF_S = 20.0
@@ -76,11 +85,14 @@ def domain_start(domain: Any) -> None:
             raise
 
 
-def domain_stop(domain: Any, *, grace_s: float) -> None:
-    """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once."""
+def domain_stop(domain: Any, *, grace_s: float, check: Check = always) -> None:
+    """Ask the guest to power off, and pull the plug after `grace_s` seconds; 0 pulls it at once. What `check` raises
+    meanwhile leaves the guest as it is.
+    """
     deadline = time.monotonic() + grace_s
     if grace_s > 0 and _ask(domain):
         while domain.isActive() and time.monotonic() < deadline:
+            check()
             time.sleep(min(STOP_POLL_S, max(0.01, deadline - time.monotonic())))
     domain_kill(domain)
 
@@ -170,3 +182,27 @@ def _states() -> dict[int, PowerState]:
         libvirt.VIR_DOMAIN_CRASHED: PowerState.CRASHED,
         libvirt.VIR_DOMAIN_PMSUSPENDED: PowerState.SUSPENDED,
     }
+
+
+def running_guests(domains: list[Any]) -> list[Any]:
+    """What libvirt says of those that run. One that vanished, or does not answer now, is no reason to report nothing
+    of the host: it is left out.
+    """
+    active = []
+    for domain in domains:
+        try:
+            if domain.isActive():
+                active.append(domain.info())
+        except LibvirtError as error:
+            log.info("a guest is left out of the host's report: %s", error_text(error))
+    return active
+
+
+def state_or_none(domain: Any) -> PowerState | None:
+    """The state, or None when the domain vanished since it was listed."""
+    try:
+        return power_state(domain)
+    except LibvirtError as error:
+        if is_no_domain(error):
+            return None
+        raise

@@ -4,13 +4,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from computeagent.drivers.base import DriverError, GuestNotice, ImageSource
-from computeagent.drivers.device_spec import devices_chosen
+from computeagent.drivers.base import Check, CopyProgress, GuestNotice, ImageSource, always, port_of
 from computeagent.drivers.host_cells import host_topology, online_cpus
 from computeagent.drivers.host_options import HostOptions
-from computeagent.drivers.libvirt.binding import LibvirtError, error_text, is_no_domain, translated
+from computeagent.drivers.libvirt.binding import LibvirtError, is_no_domain, translated
 from computeagent.drivers.libvirt.connection import Connection
 from computeagent.drivers.libvirt.domains import (
     domain_kill,
@@ -21,20 +20,25 @@ from computeagent.drivers.libvirt.domains import (
     domain_stop,
     domain_unpause,
     is_running,
-    metadata_of,
-    power_state,
-    vnc_socket,
+    running_guests,
+    state_or_none,
 )
-from computeagent.drivers.libvirt.guest_stats import guest_stats, version_text
-from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
-from computeagent.drivers.libvirt.guest_xml import GuestMetadata, guest_xml
-from computeagent.drivers.libvirt.host_profile import HostProfile, HypervisorFacts, SizeOverrides
-from computeagent.drivers.libvirt.node_devices import pci_devices
+from computeagent.drivers.libvirt.files import host_errors
+from computeagent.drivers.libvirt.guest_agent import password_set
+from computeagent.drivers.libvirt.guest_stats import version_text
+from computeagent.drivers.libvirt.guest_views import GuestViews
+from computeagent.drivers.libvirt.host_profile import HostProfile, SizeOverrides
+from computeagent.drivers.libvirt.host_sizes import disk_sizes, overridden, shared_vcpus
+from computeagent.drivers.libvirt.interface_plug import interface_attach, interface_detach
 from computeagent.drivers.libvirt.real_host import RealHost
 from computeagent.drivers.libvirt.simulated_host import SimulatedHost, is_simulated
-from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
+from computeagent.drivers.libvirt.volume_secrets import secrets_defined, secrets_forget
+from computeagent.drivers.libvirt.volume_verbs import GuestVolumeVerbs
+from computeagent.networks.places.place import HypervisorPlace
+from computeagent.protocol.guest_config import BootFile
+from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport, HostVersions
-from computeagent.protocol.pci import PciDeviceRecord
+from computeagent.protocol.images import CachedImage, WantedImage
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.kill_points import reach
 
@@ -44,12 +48,13 @@ NO_OPTIONS = HostOptions()
 log = logging.getLogger(__name__)
 
 
-class LibvirtDriver:
+class LibvirtDriver(GuestViews, GuestVolumeVerbs):
     """One libvirt URI. All files of its guests are below `state_dir`, which must be this driver's alone.
 
     `shared_dir` (default: `state_dir`) may be shared by the drivers of one machine: base images, and what was
     learnt of its QEMU and KVM. `overrides` are sizes to report instead of the measured ones, `options` what the
-    operator sets aside. `has_nat_network` defines and starts libvirt's default network.
+    operator sets aside. `has_nat_network` defines and starts libvirt's default network. `place`: where a private
+    hypervisor's networks are, and its libvirtd with them.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class LibvirtDriver:
         has_nat_network: bool = False,
         host_ip: str = "127.0.0.1",
         options: HostOptions = NO_OPTIONS,
+        place: HypervisorPlace | None = None,
     ) -> None:
         self._hostname = hypervisor_hostname
         self._overrides = overrides
@@ -77,7 +83,8 @@ class LibvirtDriver:
                 state_dir,
                 shared_dir=(shared_dir or state_dir).absolute(),
                 has_nat_network=has_nat_network,
-                unused_images_s=options.unused_images_s,
+                options=options,
+                place=place,
             )
         )
         self._connection = Connection(uri)
@@ -85,14 +92,16 @@ class LibvirtDriver:
     def open(self) -> None:
         """Connect, and find out once how guests run here."""
         self._profile.before_open()
-        self._connection = Connection(self._profile.uri)
+        self._connection = Connection(self._profile.uri, before_connect=self._profile.before_connect)
         self._connection.open()
         with translated("preparing the hypervisor"):
             self._profile.after_open(self._connection.handle())
+            secrets_forget(self._connection.handle())
 
     def close(self) -> None:
         """Let go of the connection; guests keep running."""
         self._connection.close()
+        self._profile.after_close()
 
     def watch(self, notice: GuestNotice) -> None:
         """Pass on libvirt's lifecycle events, from the thread of its event loop."""
@@ -108,15 +117,15 @@ class LibvirtDriver:
             hypervisor_type, version, libvirt_version = conn.getType(), conn.getVersion(), conn.getLibVersion()
             pci = self._pci_devices(conn)
         online = online_cpus(facts.cells, facts.vcpus)
-        disk_gib, disk_used_gib, disk_left_gib = _disk_sizes(
+        disk_gib, disk_used_gib, disk_left_gib = disk_sizes(
             self._overrides, facts, [metadata_of_guest for _, metadata_of_guest in ours]
         )
         return HostReport(
             hypervisor_hostname=self._hostname,
             hypervisor_type=hypervisor_type,
             hypervisor_version=version,
-            vcpus=_shared_vcpus(self._overrides, self._options, online, facts),
-            memory_mib=_or(self._overrides.memory_mib, facts.memory_mib),
+            vcpus=shared_vcpus(self._overrides, self._options, online, facts),
+            memory_mib=overridden(self._overrides.memory_mib, facts.memory_mib),
             vcpus_used=sum(info[3] for info in active),
             memory_used_mib=sum(info[1] for info in active) // 1024,
             running_guests=len(active),
@@ -129,15 +138,32 @@ class LibvirtDriver:
             numa_topology=host_topology(facts.cells, self._options),
             pci_devices=pci,
             dedicated_vcpus=len(self._options.dedicated_cpus(online)),
+            vgpus=facts.vgpus,
             disk_gib=disk_gib,
             disk_used_gib=disk_used_gib,
             disk_available_least_gib=disk_left_gib,
+            metrics={
+                "guests.vcpus": sum(info[3] for info in active),
+                "guests.memory.mib": sum(info[1] for info in active) // 1024,
+            },
             versions=HostVersions(libvirt=version_text(libvirt_version)),
         )
 
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """Have the image's base file, verified."""
         self._profile.prepare_image(guest, source)
+
+    def prepare_boot_file(self, file: BootFile, source: ImageSource) -> None:
+        """Have the kernel's or RAM disk's base file, verified."""
+        self._profile.prepare_boot_file(file, source)
+
+    def cache_image(self, image: WantedImage, source: ImageSource) -> Path | None:
+        """Have the image's base file, verified."""
+        return self._profile.cache_image(image, source)
+
+    def cached_images(self) -> list[CachedImage]:
+        """The base files that the drivers of this machine share."""
+        return self._profile.cached_images()
 
     def prepare_disks(self, guest: GuestSpec) -> None:
         """Make the guest's disks anew. A guest that runs from them already keeps them."""
@@ -166,23 +192,64 @@ class LibvirtDriver:
         """Power on, with a freshly made definition."""
         return self._run(guest, f"starting {guest.uuid}")
 
-    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
         """Power off. A guest that is not there is off."""
         conn = self._connection.handle()
         with translated(f"stopping {guest_uuid}"):
             domain = domain_lookup(conn, guest_uuid)
             if domain is not None:
-                domain_stop(domain, grace_s=grace_s)
+                domain_stop(domain, grace_s=grace_s, check=check)
         return GuestFacts(power_state=PowerState.SHUTDOWN)
 
     def hard_reboot(self, guest: GuestSpec) -> GuestFacts:
         """Pull the plug, throw away saved memory, and start again."""
-        self.stop(guest.uuid, grace_s=0)
-        with translated(f"rebooting {guest.uuid}"):
-            domain = domain_lookup(self._connection.handle(), guest.uuid)
+        self._off(guest.uuid)
+        return self._run(guest, f"rebooting {guest.uuid}")
+
+    def define(self, guest: GuestSpec) -> GuestFacts:
+        """Define, and do not start."""
+        conn = self._connection.handle()
+        with translated(f"defining {guest.uuid}"):
+            return self._facts(conn, self._defined(conn, guest))
+
+    def rescue(self, guest: GuestSpec) -> GuestFacts:
+        """Off, a fresh rescue disk, and on: the definition of a guest in rescue boots from it."""
+        self._off(guest.uuid)
+        self._profile.make_rescue_disk(guest)
+        return self._run(guest, f"rescuing {guest.uuid}")
+
+    def set_password(self, guest: GuestSpec, *, user: str, password: str) -> None:
+        """By the QEMU guest agent."""
+        with translated(f"setting a password in {guest.uuid}"):
+            password_set(self._there(self._connection.handle(), guest.uuid), user=user, password=password)
+
+    def attach_interface(self, guest: GuestSpec, port_id: str) -> GuestFacts:
+        """Into the running domain, and into its definition."""
+        conn, port = self._connection.handle(), port_of(guest, port_id)
+        with translated(f"adding a network card to {guest.uuid}"):
+            definition = self._definition_xml(conn, guest)
+            domain = self._there(conn, guest.uuid)
+            if is_running(domain):
+                interface_attach(domain, definition, port.mac)
+            return self._facts(conn, conn.defineXML(definition))
+
+    def detach_interface(self, guest: GuestSpec, port_id: str, *, timeout_s: float) -> GuestFacts:
+        """Out of the running domain first, then out of its definition."""
+        conn, port = self._connection.handle(), port_of(guest, port_id)
+        with translated(f"taking a network card from {guest.uuid}"):
+            domain = self._there(conn, guest.uuid)
+            if is_running(domain):
+                interface_detach(domain, port.mac, timeout_s=timeout_s)
+            rest = replace(guest, ports=tuple(each for each in guest.ports if each.id != port_id))
+            return self._facts(conn, self._defined(conn, rest))
+
+    def _off(self, guest_uuid: str) -> None:
+        """Pull the plug, and throw away saved memory."""
+        self.stop(guest_uuid, grace_s=0)
+        with translated(f"stopping {guest_uuid}"):
+            domain = domain_lookup(self._connection.handle(), guest_uuid)
             if domain is not None and domain.hasManagedSaveImage():
                 domain.managedSaveRemove()
-        return self._run(guest, f"rebooting {guest.uuid}")
 
     def pause(self, guest_uuid: str) -> GuestFacts:
         """Stop its vCPUs."""
@@ -203,11 +270,25 @@ class LibvirtDriver:
         """Power on, from the saved memory if there is some: libvirt then goes by the definition that was saved."""
         return self._run(guest, f"resuming {guest.uuid}")
 
+    def snapshot(self, guest: GuestSpec, image_id: str, progress: CopyProgress) -> None:
+        """Copy the root disk, of a guest that runs by a backup job of QEMU."""
+        conn = self._connection.handle()
+        with translated(f"copying the disk of {guest.uuid}"):
+            self._profile.snapshot(domain_lookup(conn, guest.uuid), guest, image_id, progress)
+
+    def snapshot_open(self, guest_uuid: str, image_id: str) -> BinaryIO:
+        """The file."""
+        with host_errors(f"reading the copy of the disk of {guest_uuid}"):
+            return self._profile.snapshot_path(guest_uuid, image_id).open("rb")
+
+    def snapshot_remove(self, guest_uuid: str, image_id: str) -> None:
+        """Remove the file."""
+        with host_errors(f"removing the copy of the disk of {guest_uuid}"):
+            self._profile.snapshot_path(guest_uuid, image_id).unlink(missing_ok=True)
+
     def _acted(self, guest_uuid: str, verb: Callable[[Any], None]) -> GuestFacts:
         conn = self._connection.handle()
-        domain = domain_lookup(conn, guest_uuid)
-        if domain is None:
-            raise DriverError(f"guest {guest_uuid} is not on this hypervisor")
+        domain = self._there(conn, guest_uuid)
         verb(domain)
         return self._facts(conn, domain)
 
@@ -224,21 +305,12 @@ class LibvirtDriver:
         with translated("listing the guests"):
             found = []
             for domain, metadata_of_guest in self._ours(self._connection.handle()):
-                state = _state_or_none(domain)
+                state = state_or_none(domain)
                 if state is not None:
                     found.append(
                         GuestOnHypervisor(uuid=metadata_of_guest.uuid, name=metadata_of_guest.name, power_state=state)
                     )
             return found
-
-    def guest_counters(self) -> dict[str, GuestCounters]:
-        """Of all guests that are on, in one call of libvirt."""
-        with translated("reading what the guests use"):
-            return guest_stats(self._connection.handle())
-
-    def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
-        """The end of the serial log."""
-        return self._profile.console_tail(guest_uuid, max_bytes)
 
     def _run(self, guest: GuestSpec, doing: str) -> GuestFacts:
         """Have the guest running: nothing to do, or defined anew and started."""
@@ -246,24 +318,13 @@ class LibvirtDriver:
         with translated(doing):
             domain = domain_lookup(conn, guest.uuid)
             if domain is None or not is_running(domain):
-                definition = replace(self._profile.definition(conn, guest), tuning=self._tuning(conn, guest))
-                domain = conn.defineXML(guest_xml(definition))
+                domain = self._defined(conn, guest)
                 reach("computeagent.drivers.libvirt.driver:defined")
-                domain_start(domain)
+                with secrets_defined(conn, guest.volumes):
+                    domain_start(domain)
                 reach("computeagent.drivers.libvirt.driver:started")
                 self._profile.started(guest.uuid)
             return self._facts(conn, domain)
-
-    def _tuning(self, conn: Any, guest: GuestSpec) -> GuestTuning:
-        """Where the guest goes; the host is only asked for what the guest needs of it."""
-        host = host_topology(self._profile.machine_cells(conn), self._options) if guest.numa_topology else None
-        pci = self._pci_devices(conn) if guest.pci_devices else ()
-        return guest_tuning(guest, HostView(() if host is None else host.cells, self._options.cpu_shared_set, pci))
-
-    def _pci_devices(self, conn: Any) -> tuple[PciDeviceRecord, ...]:
-        """The devices that guests may have."""
-        specs = self._options.device_specs
-        return devices_chosen(pci_devices(conn), specs) if specs else ()
 
     def _forget(self, domain: Any) -> None:
         try:
@@ -272,67 +333,3 @@ class LibvirtDriver:
         except LibvirtError as error:
             if not is_no_domain(error):
                 raise
-
-    def _facts(self, conn: Any, domain: Any) -> GuestFacts:
-        state = power_state(domain)
-        if state is PowerState.NOSTATE or not domain.isActive():
-            return GuestFacts(power_state=state)
-        return GuestFacts(
-            power_state=power_state(domain),
-            addresses=self._profile.addresses(conn, domain),
-            vnc_socket=vnc_socket(domain.XMLDesc(0)),
-        )
-
-    def _ours(self, conn: Any) -> list[tuple[Any, GuestMetadata]]:
-        marked = ((domain, metadata_of(domain)) for domain in conn.listAllDomains(0))
-        return [(domain, metadata_of_guest) for domain, metadata_of_guest in marked if metadata_of_guest is not None]
-
-
-def running_guests(domains: list[Any]) -> list[Any]:
-    """What libvirt says of those that run. One that vanished, or does not answer now, is no reason to report nothing
-    of the host: it is left out.
-    """
-    active = []
-    for domain in domains:
-        try:
-            if domain.isActive():
-                active.append(domain.info())
-        except LibvirtError as error:
-            log.info("a guest is left out of the host's report: %s", error_text(error))
-    return active
-
-
-def _state_or_none(domain: Any) -> PowerState | None:
-    """The state, or None when the domain vanished since it was listed."""
-    try:
-        return power_state(domain)
-    except LibvirtError as error:
-        if is_no_domain(error):
-            return None
-        raise
-
-
-def _shared_vcpus(
-    overrides: SizeOverrides, options: HostOptions, online: frozenset[int], facts: HypervisorFacts
-) -> int:
-    """How many CPUs floating vCPUs share. A share of the machine is at most what its CPU sets leave."""
-    if not options.has_cpu_sets:
-        return _or(overrides.vcpus, facts.vcpus)
-    shared = len(options.shared_cpus(online))
-    return shared if overrides.vcpus is None else min(shared, overrides.vcpus)
-
-
-def _or(override: int | None, measured: int) -> int:
-    return measured if override is None else override
-
-
-def _disk_sizes(
-    overrides: SizeOverrides, facts: HypervisorFacts, guests_metadata: list[GuestMetadata]
-) -> tuple[int, int, int]:
-    """The disk, how much of it is used, and how much is left, in GiB. A share of the machine's disk counts as used
-    what the guests' flavors take.
-    """
-    if overrides.disk_gib is None:
-        return facts.disk_gib, facts.disk_used_gib, facts.disk_available_gib
-    used = sum(metadata_of_guest.root_gib + metadata_of_guest.ephemeral_gib for metadata_of_guest in guests_metadata)
-    return overrides.disk_gib, used, min(overrides.disk_gib - used, facts.disk_available_gib)

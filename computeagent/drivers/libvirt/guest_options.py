@@ -9,22 +9,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from computeagent.drivers.base import DriverError
+from computeagent.protocol.guest_machine import viommu_model
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.booleans import is_true
 
 WATCHDOG_ACTIONS = ("none", "pause", "poweroff", "reset")
 WATCHDOG_DISABLED = "disabled"
-SOUND_MODELS = ("sb16", "es1370", "pcspk", "ac97", "ich6", "ich9", "usb")
+# libvirt asks QEMU for "pcspk" in words that QEMU does not take since 7.1.
+SOUND_MODELS = ("sb16", "es1370", "ac97", "ich6", "ich9", "usb", "virtio")
+INPUT_BUSES = ("usb", "virtio")
 USB_MODELS = ("none", "nec-xhci", "qemu-xhci")
-SERIAL_PORTS_MAX = 4
+# Four on the ISA bus, as every PC has, and the rest on PCI cards.
+ISA_SERIAL_PORTS, SERIAL_PORTS_MAX = 4, 16
+TPM_MODELS, TPM_VERSIONS = ("tpm-tis", "tpm-crb"), ("1.2", "2.0")
+VIOMMU_MODELS = ("intel", "virtio", "auto")
+SCSI_MODELS = ("virtio-scsi", "lsilogic", "lsisas1068", "lsisas1078", "vmpvscsi")
+ADDRESS_MODES = ("passthrough", "emulate")
+# What no guest is ever given. The scheduler refuses it, since no host has the trait; so does a host that is asked.
+_NEVER_TRUE = ("mem_encryption", "ephemeral_encryption")
 QUEUES_MAX = 256
 _DISK_LIMITS = tuple(f"{way}_{metric}_sec" for way in ("total", "read", "write") for metric in ("bytes", "iops"))
 
 
 @dataclass(frozen=True, slots=True)
 class GuestOptions:
-    """Each as the domain XML has it; None and empty: nothing is said. `vif_limits` by direction, in KiB/s and KiB."""
+    """Each as the domain XML has it; None and empty: nothing is said. `vif_limits` by direction, in KiB/s and KiB.
+
+    `tpm` is model and version, `addresses` the mode and the bits of physical addresses.
+    """
 
     disk_limits: tuple[tuple[str, int], ...] = ()
     vif_limits: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
@@ -42,6 +55,11 @@ class GuestOptions:
     usb_model: str = ""
     input_bus: str = ""
     has_guest_agent: bool = False
+    has_packed_virtqueues: bool = False
+    tpm: tuple[str, str] | None = None
+    viommu_model: str = ""
+    scsi_model: str = ""
+    addresses: tuple[str, int] | None = None
 
 
 NO_OPTIONS = GuestOptions()
@@ -50,6 +68,7 @@ NO_OPTIONS = GuestOptions()
 def guest_options(guest: GuestSpec) -> GuestOptions:
     """The options of this guest. The flavor's word goes before the image's, as far as both may speak."""
     specs, properties = guest.extra_specs, guest.image_properties
+    _refuse_never(specs, properties)
     watchdog = _choice(
         properties.get("hw_watchdog_action") or specs.get("hw:watchdog_action"), WATCHDOG_ACTIONS, "watchdog"
     )
@@ -79,9 +98,34 @@ def guest_options(guest: GuestSpec) -> GuestOptions:
         serial_ports=_serial_ports(specs, properties),
         sound_model=_choice(_either(specs, properties, "sound_model"), SOUND_MODELS, "sound"),
         usb_model=_choice(_either(specs, properties, "usb_model"), USB_MODELS, "USB"),
-        input_bus=properties.get("hw_input_bus") or ("usb" if properties.get("hw_pointer_model") else ""),
+        input_bus=_choice(properties.get("hw_input_bus"), INPUT_BUSES, "input bus")
+        or ("usb" if properties.get("hw_pointer_model") else ""),
         has_guest_agent=is_true(properties.get("hw_qemu_guest_agent")),
+        has_packed_virtqueues=is_true(_either(specs, properties, "virtio_packed_ring")),
+        tpm=_tpm(specs, properties),
+        viommu_model=_choice(viommu_model(specs, properties), VIOMMU_MODELS, "IOMMU"),
+        scsi_model=_choice(properties.get("hw_scsi_model", "").lower(), SCSI_MODELS, "SCSI controller"),
+        addresses=_addresses(specs, properties),
     )
+
+
+def _refuse_never(specs: Mapping[str, str], properties: Mapping[str, str]) -> None:
+    for name in _NEVER_TRUE:
+        if is_true(_either(specs, properties, name)):
+            raise _wrong(f"hw:{name} is not possible here")
+
+
+def _tpm(specs: Mapping[str, str], properties: Mapping[str, str]) -> tuple[str, str] | None:
+    """Model and version; without a version there is no TPM, and without a model it is tpm-tis, as in Nova."""
+    version = _choice(_either(specs, properties, "tpm_version"), TPM_VERSIONS, "TPM version")
+    model = _choice(_either(specs, properties, "tpm_model") or TPM_MODELS[0], TPM_MODELS, "TPM")
+    return (model, version) if version else None
+
+
+def _addresses(specs: Mapping[str, str], properties: Mapping[str, str]) -> tuple[str, int] | None:
+    mode = _choice(_either(specs, properties, "maxphysaddr_mode"), ADDRESS_MODES, "address width")
+    bits = _number(_either(specs, properties, "maxphysaddr_bits") or "0", "hw:maxphysaddr_bits")
+    return (mode, bits) if mode else None
 
 
 def _disk_limits(specs: Mapping[str, str]) -> tuple[tuple[str, int], ...]:

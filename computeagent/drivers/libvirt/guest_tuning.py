@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from computeagent.drivers.base import DriverError
-from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
 from computeagent.protocol.pci import PciDeviceRecord, split_address
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import CpuTopology, EmulatorThreads, GuestTopology, InstanceNUMACell, NUMACell
@@ -25,6 +25,7 @@ QUOTAS = {
     "cpu_quota": (1_000, 17_592_186_044_415),
 }
 UNSET = "0"
+WHOLE_CARD, MACVTAP = "direct-physical", "macvtap"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,19 @@ class DomainCell:
 
 @dataclass(frozen=True, slots=True)
 class HostDevice:
-    """A PCI device handed through. `is_managed`: libvirt takes it from the host's driver, and gives it back."""
+    """A PCI device handed through. `is_managed`: libvirt takes it from the host's driver, and gives it back.
+
+    `mac`: it is a port's, and has this address; with `devname` the guest gets a macvtap on that interface of the host
+    instead of the device.
+    """
 
     domain: str
     bus: str
     slot: str
     function: str
     is_managed: bool = True
+    mac: str = ""
+    devname: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +200,11 @@ def _quotas(guest: GuestSpec) -> tuple[tuple[str, int], ...]:
 
 def _devices(guest: GuestSpec, host: HostView) -> tuple[HostDevice, ...]:
     offered = {device.address: device for device in host.pci_devices}
-    return tuple(_device(each.address, offered) for each in guest.pci_devices)
+    ports = {port.pci_request_id: port for port in guest.ports if port.pci_request_id}
+    return tuple(_device(each.address, offered, ports.get(each.request_id)) for each in guest.pci_devices)
 
 
-def _device(address: str, offered: dict[str, PciDeviceRecord]) -> HostDevice:
+def _device(address: str, offered: dict[str, PciDeviceRecord], port: PortSpec | None) -> HostDevice:
     try:
         parts = split_address(address, "pci_devices")
     except Invalid as error:
@@ -205,4 +213,11 @@ def _device(address: str, offered: dict[str, PciDeviceRecord]) -> HostDevice:
     if device is None:
         raise DriverError(f"PCI device {address} was given to the guest; this host does not have it, or not for guests")
     domain, bus, slot, function = (f"0x{part}" for part in parts)
-    return HostDevice(domain, bus, slot, function, is_managed=dict(device.tags).get("managed") != "false")
+    is_managed = dict(device.tags).get("managed") != "false"
+    if port is None or port.vnic_type == WHOLE_CARD:
+        return HostDevice(domain, bus, slot, function, is_managed)
+    if port.vnic_type != MACVTAP:
+        return HostDevice(domain, bus, slot, function, is_managed, mac=port.mac)
+    if not device.devname:
+        raise DriverError(f"PCI device {address} has no interface of this host, which a port of type macvtap needs")
+    return HostDevice(domain, bus, slot, function, is_managed, port.mac, device.devname)

@@ -11,24 +11,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.firmware import GuestFirmware
+from computeagent.drivers.libvirt.firmware_xml import add_firmware, add_management_mode
 from computeagent.drivers.libvirt.guest_options import NO_OPTIONS, GuestOptions
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning
 from computeagent.drivers.libvirt.options_xml import (
     KIB_PER_MIB,
     add_clock,
+    add_cpu,
     add_devices,
     add_disk_limits,
     add_features,
     add_interface_options,
+    add_pcie_ports,
+    add_scsi_controller,
     rng_device,
 )
+from computeagent.drivers.libvirt.tap_xml import tap_interface
 from computeagent.drivers.libvirt.tuning_xml import (
     add_cpu_shape,
     add_cpu_tuning,
     add_memory_backing,
     add_numa_tuning,
     host_device,
+    mediated_device,
 )
+from computeagent.drivers.libvirt.volume_xml import VolumeDevice, volume_disk
 from computeagent.protocol.guests import GuestSpec
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.ids import parse_uuid
@@ -70,19 +78,25 @@ class GuestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class DiskDevice:
-    """A disk or, if `cdrom`, a read-only disc. `bus` and `target` as libvirt names them (virtio, vda)."""
+    """A disk or, if `cdrom`, a read-only disc. `bus` and `target` as libvirt names them (virtio, vda).
+
+    `boot_order`: the guest tries this one as its so-manieth; where none of its disks has one, it boots from the first.
+    """
 
     path: Path
     disk_format: str
     bus: str
     target: str
     cdrom: bool = False
+    boot_order: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class InterfaceDevice:
-    """A network card. `network` is a libvirt network's name; empty: the card has nobody to talk to (`_isolated`).
+    """A network card. `network` is a libvirt network's name, `tap` an interface of the host that was made for it;
+    both empty: the card has nobody to talk to (`_isolated`).
 
+    Of a tap: `mtu` in bytes; without `has_offloads` the card fills in all checksums itself.
     `is_filtered`: it may send under its own MAC and IP address only. `is_isolated`: it reaches no other isolated card
     of its bridge.
     """
@@ -92,6 +106,18 @@ class InterfaceDevice:
     network: str = ""
     is_filtered: bool = False
     is_isolated: bool = False
+    tap: str = ""
+    mtu: int = 0
+    has_offloads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BootPaths:
+    """A kernel that the hypervisor starts in place of what the disk begins with, and its command line."""
+
+    kernel: Path
+    ramdisk: Path | None
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +140,12 @@ class GuestDefinition:
     cpu_features_off: tuple[str, ...] = field(default=())
     tuning: GuestTuning = NO_TUNING
     options: GuestOptions = NO_OPTIONS
+    boot_paths: BootPaths | None = None
+    mediated: tuple[str, ...] = ()
+    firmware: GuestFirmware | None = None
+    volumes: tuple[VolumeDevice, ...] = ()
+    pcie_ports: int = 0
+    """Of a Q35: as many slots for devices, some of which stay free for those that come while it runs."""
 
 
 def xml_text(text: str) -> str:
@@ -163,6 +195,7 @@ def guest_xml(definition: GuestDefinition) -> str:
     for name in ("acpi", "apic"):
         ET.SubElement(features, name)
     add_features(features, definition.options, is_kvm=definition.virt_type == "kvm")
+    add_management_mode(features, definition.firmware)
     _cpu(domain, definition)
     add_clock(domain, definition.options)
     _text(domain, "on_poweroff", "destroy")
@@ -223,37 +256,62 @@ def _os(domain: ET.Element, definition: GuestDefinition) -> None:
         kind.set("arch", definition.arch)
     if definition.machine:
         kind.set("machine", xml_text(definition.machine))
-    ET.SubElement(os_element, "boot", dev="hd")
+    add_firmware(os_element, definition.firmware)
+    if definition.boot_paths is not None:
+        _text(os_element, "kernel", str(definition.boot_paths.kernel))
+        if definition.boot_paths.ramdisk is not None:
+            _text(os_element, "initrd", str(definition.boot_paths.ramdisk))
+        _text(os_element, "cmdline", definition.boot_paths.arguments)
+    orders = [*(disk.boot_order for disk in definition.disks), *(each.boot_order for each in definition.volumes)]
+    if not any(orders):
+        ET.SubElement(os_element, "boot", dev="hd")
     if definition.options.has_boot_menu:
         ET.SubElement(os_element, "bootmenu", enable="yes")
 
 
 def _cpu(domain: ET.Element, definition: GuestDefinition) -> None:
-    tuning = definition.tuning
-    if not (definition.cpu_mode or tuning.cpu_topology or tuning.cells):
+    tuning, options = definition.tuning, definition.options
+    if not (definition.cpu_mode or tuning.cpu_topology or tuning.cells or options.addresses):
         return
     cpu = ET.SubElement(domain, "cpu")
     if definition.cpu_mode:
         cpu.set("mode", definition.cpu_mode)
         cpu.set("check", "none")
     add_cpu_shape(cpu, tuning)
+    add_cpu(cpu, options, is_kvm=definition.virt_type == "kvm")
     for name in definition.cpu_features_off:
         ET.SubElement(cpu, "feature", policy="disable", name=name)
 
 
 def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
     devices = ET.SubElement(domain, "devices")
+    add_pcie_ports(devices, definition.pcie_ports)
+    buses = {*(disk.bus for disk in definition.disks), *(device.volume.bus for device in definition.volumes)}
+    add_scsi_controller(devices, definition.options, is_used="scsi" in buses)
     for disk in definition.disks:
         devices.append(_disk(disk, definition.options))
+    devices.extend(volume_disk(device, definition.options) for device in definition.volumes)
     for interface in definition.interfaces:
-        if interface.network:
+        if interface.tap:
+            devices.append(
+                tap_interface(
+                    mac=interface.mac,
+                    model=interface.model,
+                    tap=interface.tap,
+                    mtu=interface.mtu,
+                    has_offloads=interface.has_offloads,
+                    options=definition.options,
+                )
+            )
+        elif interface.network:
             devices.append(_interface(interface, definition.options))
-    for device in definition.tuning.devices:
-        devices.append(host_device(device))
+    devices.extend(host_device(device) for device in definition.tuning.devices)
+    devices.extend(mediated_device(device_uuid) for device_uuid in definition.mediated)
     if definition.serial_path is not None:
-        serial = ET.SubElement(devices, "serial", type="file")
-        # Appending keeps what was said before a restart, and lets the log be cut while QEMU has it open.
-        ET.SubElement(serial, "source", path=str(definition.serial_path), append="on")
+        # A terminal to type into, and a log of all that comes out. Appending keeps what was said before a restart, and
+        # lets the log be cut while QEMU has it open.
+        serial = ET.SubElement(devices, "serial", type="pty")
+        ET.SubElement(serial, "log", file=str(definition.serial_path), append="on")
         ET.SubElement(serial, "target", port="0")
     if definition.has_vnc:
         # libvirt puts the socket into the domain's own directory, which only QEMU's user may enter.
@@ -263,6 +321,7 @@ def _devices(domain: ET.Element, definition: GuestDefinition) -> None:
         if definition.options.video_ram_mib and definition.video_model != "none":
             model.set("vram", str(definition.options.video_ram_mib * KIB_PER_MIB))
     _balloon(devices, definition)
+    _panic(devices, definition)
     if definition.has_rng and definition.options.has_rng:
         devices.append(rng_device(definition.options))
     add_devices(devices, definition.options)
@@ -272,9 +331,16 @@ def _balloon(devices: ET.Element, definition: GuestDefinition) -> None:
     """libvirt adds one anyway; asked for now and then, the guest says how much memory it does not use. A simulated
     guest, which has no disks, has none.
     """
-    if definition.disks:
+    if definition.disks or definition.volumes:
         balloon = ET.SubElement(devices, "memballoon", model="virtio")
         ET.SubElement(balloon, "stats", period=str(BALLOON_PERIOD_S))
+
+
+def _panic(devices: ET.Element, definition: GuestDefinition) -> None:
+    """The port by which the system inside says that it crashed; `on_crash` then ends it. A PC has one at no cost."""
+    has_disks = bool(definition.disks or definition.volumes)
+    if has_disks and definition.arch in ("i686", "x86_64") and definition.machine.startswith(("pc", "q35")):
+        ET.SubElement(devices, "panic", model="isa")
 
 
 def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:
@@ -282,8 +348,12 @@ def _disk(disk: DiskDevice, options: GuestOptions) -> ET.Element:
     driver = ET.SubElement(element, "driver", name="qemu", type=disk.disk_format)
     if not disk.cdrom:
         driver.set("discard", "unmap")
+        if options.has_packed_virtqueues and disk.bus == "virtio":
+            driver.set("packed", "on")
     ET.SubElement(element, "source", file=str(disk.path))
     ET.SubElement(element, "target", dev=disk.target, bus=disk.bus)
+    if disk.boot_order:
+        ET.SubElement(element, "boot", order=str(disk.boot_order))
     if disk.cdrom:
         ET.SubElement(element, "readonly")
     else:
@@ -313,7 +383,7 @@ def _isolated(domain: ET.Element, definition: GuestDefinition) -> None:
     libvirt's `<interface type='user'>` is such a network without `restrict`, and forwards 10.0.2.2 to the loopback of
     the hypervisor, where everything that trusts its own machine listens. Hence QEMU's own options.
     """
-    cards = [interface for interface in definition.interfaces if not interface.network]
+    cards = [interface for interface in definition.interfaces if not (interface.network or interface.tap)]
     if not cards:
         return
     bus = "pci.0" if definition.machine.startswith("pc") and "q35" not in definition.machine else "pcie.0"

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from computeagent.drivers.base import DriverError, ImageSource
-from computeagent.drivers.libvirt.embedded import QEMU_USER
 from computeagent.drivers.libvirt.files import LOCK_TIMEOUT_S, directory_sync, host_errors, locked
+from computeagent.drivers.libvirt.qemu_account import QEMU_USER
+from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.images import WantedImage
 from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.kill_points import reach
 
+Fetched = GuestSpec | BootFile | WantedImage
+"""What names an image, its checksum and its size."""
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 
 
@@ -32,14 +36,14 @@ class ImageCache:
         self._directory = directory
         self._wait_s = wait_s
 
-    def path(self, guest: GuestSpec) -> Path:
-        """Where the base file of the guest's image is or will be."""
-        return self._directory / sha256_of(guest)
+    def path(self, image: Fetched) -> Path:
+        """Where the base file of the image is or will be."""
+        return self._directory / sha256_of(image)
 
-    def ensure(self, guest: GuestSpec, source: ImageSource) -> Path:
+    def ensure(self, image: Fetched, source: ImageSource) -> Path:
         """Have the base file. Raises DriverError: NETWORK when what arrives is not what the checksum says."""
-        path = self.path(guest)
-        with host_errors(f"caching image {guest.image_id}"):
+        path = self.path(image)
+        with host_errors(f"caching image {image.image_id}"):
             self._directory.mkdir(mode=0o711, parents=True, exist_ok=True)
             if _touched(path):
                 return path
@@ -47,7 +51,7 @@ class ImageCache:
             slow = FailureClass.NETWORK
             with locked(path.with_suffix(".lock"), wait_s=self._wait_s, failure_class=slow):
                 if not _touched(path):
-                    self._fetch(guest, source, path)
+                    self._fetch(image, source, path)
         return path
 
     def used_bytes(self) -> int:
@@ -56,7 +60,7 @@ class ImageCache:
             return 0
         return sum(entry.stat().st_blocks * 512 for entry in self._directory.iterdir())
 
-    def _fetch(self, guest: GuestSpec, source: ImageSource, path: Path) -> None:
+    def _fetch(self, image: Fetched, source: ImageSource, path: Path) -> None:
         for left_behind in self._directory.glob(f"{path.name}.*.part"):
             left_behind.unlink(missing_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
@@ -64,7 +68,7 @@ class ImageCache:
             part.touch(mode=0o600, exist_ok=False)
             with part.open("wb") as file:
                 reach("computeagent.drivers.image_cache:writing")
-                _copy_verified(guest, source(), file)
+                _copy_verified(image, source(), file)
                 file.flush()
                 os.fsync(file.fileno())
             _read_only(part)
@@ -96,32 +100,32 @@ def _touched(path: Path) -> bool:
     return True
 
 
-def sha256_of(guest: GuestSpec) -> str:
+def sha256_of(image: Fetched) -> str:
     """The checksum in lower-case hex. Raises DriverError (USER): an image that cannot be verified is not run."""
-    match = _SHA256.fullmatch(guest.image_checksum)
+    match = _SHA256.fullmatch(image.image_checksum)
     if match is None:
         raise DriverError(
-            f"image {guest.image_id} has no SHA-256 checksum (it says {guest.image_checksum[:80]!r})",
+            f"image {image.image_id} has no SHA-256 checksum (it says {image.image_checksum[:80]!r})",
             failure_class=FailureClass.USER,
         )
     return match[1].lower()
 
 
-def _copy_verified(guest: GuestSpec, chunks: Iterator[bytes], file: BinaryIO) -> None:
+def _copy_verified(image: Fetched, chunks: Iterator[bytes], file: BinaryIO) -> None:
     digest = hashlib.sha256()
     size_bytes = 0
     for chunk in chunks:
         size_bytes += len(chunk)
-        if guest.image_size_bytes and size_bytes > guest.image_size_bytes:
-            raise _wrong(guest, f"more than its {guest.image_size_bytes} bytes arrived")
+        if image.image_size_bytes and size_bytes > image.image_size_bytes:
+            raise _wrong(image, f"more than its {image.image_size_bytes} bytes arrived")
         digest.update(chunk)
         file.write(chunk)
-    if digest.hexdigest() != sha256_of(guest):
-        raise _wrong(guest, f"{size_bytes} bytes arrived with SHA-256 {digest.hexdigest()}")
+    if digest.hexdigest() != sha256_of(image):
+        raise _wrong(image, f"{size_bytes} bytes arrived with SHA-256 {digest.hexdigest()}")
 
 
-def _wrong(guest: GuestSpec, what: str) -> DriverError:
+def _wrong(image: Fetched, what: str) -> DriverError:
     return DriverError(
-        f"image {guest.image_id} does not match its checksum {sha256_of(guest)}: {what}",
+        f"image {image.image_id} does not match its checksum {sha256_of(image)}: {what}",
         failure_class=FailureClass.NETWORK,
     )

@@ -11,12 +11,14 @@ import os
 import random
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.files import file_replace, host_errors
+from computeagent.protocol.images import CachedImage
 
 EVERY_S = 2400.0
 GONE_S = 30 * 86400.0
@@ -60,6 +62,18 @@ class ImageUpkeep:
             self.clean()
         except (DriverError, OSError) as error:
             log.warning("base images are not cleaned up: %s", error)
+
+    def present(self) -> list[CachedImage]:
+        """All base images, and how many of this driver's guests are made of each. Raises OSError."""
+        guests = Counter(_bases_under(self._instances))
+        found = []
+        for path in self._files() if self._cache.is_dir() else ():
+            if _BASE.fullmatch(path.name):
+                with suppress(FileNotFoundError):
+                    state = path.stat()
+                    unused_s = max(0, int(time.time() - state.st_mtime))
+                    found.append(CachedImage(path.name, state.st_blocks * 512, unused_s, guests[path.name]))
+        return sorted(found, key=lambda image: image.checksum)
 
     def clean(self) -> list[str]:
         """Remove what is unused for long enough. The names of the removed files."""

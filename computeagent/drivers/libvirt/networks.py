@@ -1,4 +1,4 @@
-"""libvirt's networks. An embedded hypervisor has none: its guests get a card that reaches nobody (`guest_xml`)."""
+"""libvirt's networks. Guests of a private hypervisor without any get cards that reach nobody (`guest_xml`)."""
 
 import logging
 import xml.etree.ElementTree as ET
@@ -7,8 +7,11 @@ from typing import Any
 
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
-from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK
-from computeagent.drivers.libvirt.guest_xml import CLEAN_TRAFFIC
+from computeagent.drivers.libvirt.guest_hardware import DEFAULT_NETWORK, ports_of, vif_model
+from computeagent.drivers.libvirt.guest_xml import CLEAN_TRAFFIC, InterfaceDevice
+from computeagent.networks.base import tap_name
+from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.networks import NetworkBackendKind
 from computeagent.protocol.steps import FailureClass
 
 NAT_BRIDGE = "virbr-kn0"
@@ -26,13 +29,13 @@ class GuestNetwork:
     is_isolated: bool = False
 
 
-def network_ready(conn: Any, name: str, *, is_embedded: bool) -> GuestNetwork:
-    """The network of this name, running; none for the default network of an embedded hypervisor, which has no networks.
+def network_ready(conn: Any, name: str, *, is_private: bool) -> GuestNetwork:
+    """The network of this name, running; none for a default network that a private hypervisor does not have.
 
     Raises DriverError (NETWORK) for any other network that is missing, cannot be started or cannot be filtered: a guest
     must not come up in another network than the one it was given, nor with another's address.
     """
-    if is_embedded and name == DEFAULT_NETWORK:
+    if is_private and name == DEFAULT_NETWORK and not _has_network(conn, name):
         return GuestNetwork()
     try:
         network = conn.networkLookupByName(name)
@@ -47,6 +50,30 @@ def network_ready(conn: Any, name: str, *, is_embedded: bool) -> GuestNetwork:
             f"network {name[:80]!r} of this hypervisor cannot be used: {error_text(error)}",
             failure_class=FailureClass.NETWORK,
         ) from error
+
+
+def interfaces_of(conn: Any, guest: GuestSpec, *, is_private: bool) -> tuple[InterfaceDevice, ...]:
+    """The guest's cards: on taps that were made for them, or in networks of this hypervisor. Raises DriverError."""
+    model, cards = vif_model(guest), []
+    for port in ports_of(guest):
+        if port.pci_request_id:
+            continue  # its card is a device of the host's
+        if port.kind is not NetworkBackendKind.HYPERVISOR:
+            # A guest that is defined and not started has no tap yet, and will have it under this name.
+            tap = port.tap or tap_name(port.id)
+            cards.append(InterfaceDevice(port.mac, model, tap=tap, mtu=port.mtu, has_offloads=port.has_offloads))
+            continue
+        network = network_ready(conn, port.network, is_private=is_private)
+        cards.append(InterfaceDevice(port.mac, model, network.name, network.is_filtered, network.is_isolated))
+    return tuple(cards)
+
+
+def _has_network(conn: Any, name: str) -> bool:
+    """An embedded hypervisor cannot even be asked."""
+    try:
+        return any(network.name() == name for network in conn.listAllNetworks())
+    except LibvirtError:
+        return False
 
 
 def guest_network(name: str, network_xml: str) -> GuestNetwork:

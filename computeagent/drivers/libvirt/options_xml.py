@@ -2,18 +2,33 @@
 
 import xml.etree.ElementTree as ET
 
-from computeagent.drivers.libvirt.guest_options import GuestOptions
+from computeagent.drivers.libvirt.guest_options import ISA_SERIAL_PORTS, GuestOptions
 
 KIB_PER_MIB = 1024
 RNG_SOURCE = "/dev/urandom"
 
 
 def add_features(features: ET.Element, options: GuestOptions, *, is_kvm: bool) -> None:
-    """Below `<features>`. Under emulation there is no hypervisor's signature to hide, and no PMU to switch."""
+    """Below `<features>`. Under emulation there is no PMU to switch, and the CPU hides the hypervisor (`add_cpu`).
+
+    An Intel IOMMU that maps interrupts needs its half of the interrupt controller in QEMU.
+    """
     if options.has_pmu is not None and is_kvm:
         ET.SubElement(features, "pmu", state="on" if options.has_pmu else "off")
     if options.is_hypervisor_hidden and is_kvm:
         ET.SubElement(ET.SubElement(features, "kvm"), "hidden", state="on")
+    if options.viommu_model == "intel":
+        ET.SubElement(features, "ioapic", driver="qemu")
+
+
+def add_cpu(cpu: ET.Element, options: GuestOptions, *, is_kvm: bool) -> None:
+    """Below `<cpu>`, after its topology: the width of addresses, and a hypervisor that is not to be seen."""
+    if options.addresses is not None:
+        mode, bits = options.addresses
+        width = {"bits": str(bits)} if mode == "emulate" else {}
+        ET.SubElement(cpu, "maxphysaddr", {"mode": mode, **width})
+    if options.is_hypervisor_hidden and not is_kvm:
+        ET.SubElement(cpu, "feature", policy="disable", name="hypervisor")
 
 
 def add_clock(domain: ET.Element, options: GuestOptions) -> None:
@@ -32,9 +47,13 @@ def add_disk_limits(disk: ET.Element, options: GuestOptions) -> None:
 
 
 def add_interface_options(interface: ET.Element, model: str, options: GuestOptions) -> None:
-    """Queues of a virtio card, and `<bandwidth>` of any."""
-    if options.vif_queues and model == "virtio":
-        ET.SubElement(interface, "driver", queues=str(options.vif_queues))
+    """Queues and packed rings of a virtio card, and `<bandwidth>` of any."""
+    driver = {
+        **({"queues": str(options.vif_queues)} if options.vif_queues else {}),
+        **({"packed": "on"} if options.has_packed_virtqueues else {}),
+    }
+    if driver and model == "virtio":
+        ET.SubElement(interface, "driver", driver)
     if options.vif_limits:
         bandwidth = ET.SubElement(interface, "bandwidth")
         for direction, limits in options.vif_limits:
@@ -44,7 +63,9 @@ def add_interface_options(interface: ET.Element, model: str, options: GuestOptio
 def add_devices(devices: ET.Element, options: GuestOptions) -> None:
     """Devices of which a guest has one or none. Serial ports beside the log lead nowhere."""
     for port in range(1, options.serial_ports):
-        ET.SubElement(ET.SubElement(devices, "serial", type="null"), "target", port=str(port))
+        target = ET.SubElement(ET.SubElement(devices, "serial", type="null"), "target", port=str(port))
+        if port >= ISA_SERIAL_PORTS:
+            target.set("type", "pci-serial")
     if options.watchdog_action:
         ET.SubElement(devices, "watchdog", model="i6300esb", action=options.watchdog_action)
     if options.usb_model:
@@ -56,6 +77,33 @@ def add_devices(devices: ET.Element, options: GuestOptions) -> None:
     if options.has_guest_agent:
         channel = ET.SubElement(devices, "channel", type="unix")
         ET.SubElement(channel, "target", type="virtio", name="org.qemu.guest_agent.0")
+    if options.tpm is not None:
+        model, version = options.tpm
+        ET.SubElement(ET.SubElement(devices, "tpm", model=model), "backend", type="emulator", version=version)
+    if options.viommu_model:
+        _viommu(devices, options.viommu_model)
+
+
+def add_scsi_controller(devices: ET.Element, options: GuestOptions, *, is_used: bool) -> None:
+    """The controller of disks on a SCSI bus: virtio-scsi unless the image names another."""
+    if is_used or options.scsi_model:
+        model = options.scsi_model or "virtio-scsi"
+        ET.SubElement(devices, "controller", type="scsi", index="0", model=model)
+
+
+def add_pcie_ports(devices: ET.Element, count: int) -> None:
+    """The root and the ports of PCI Express: what is added to a guest that runs needs a port that is free."""
+    if count:
+        ET.SubElement(devices, "controller", type="pci", index="0", model="pcie-root")
+        for index in range(1, count + 1):
+            ET.SubElement(devices, "controller", type="pci", index=str(index), model="pcie-root-port")
+
+
+def _viommu(devices: ET.Element, model: str) -> None:
+    """Intel's maps interrupts and lets devices keep translations, as Nova has it; virtio's knows neither."""
+    iommu = ET.SubElement(devices, "iommu", model=model)
+    if model == "intel":
+        ET.SubElement(iommu, "driver", intremap="on", caching_mode="on", iotlb="on")
 
 
 def rng_device(options: GuestOptions) -> ET.Element:

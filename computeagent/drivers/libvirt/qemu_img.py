@@ -11,13 +11,14 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from computeagent.drivers.base import DriverError
+from computeagent.drivers.base import CopyProgress, DriverError
 from computeagent.protocol.steps import FailureClass
 from controlplane.kernel.disk_images import disk_image_size
 from controlplane.kernel.errors import Invalid
 
 DISK_FORMATS = ("qcow2", "raw")
 TIMEOUT_S = 120.0
+COPY_POLL_S = 0.5
 # The limits that Nova and Cinder give to `qemu-img info` (oslo.concurrency's prlimit): 1 GiB, 30 s of CPU.
 MEMORY_LIMIT_BYTES = 2**30
 CPU_LIMIT_S = 30
@@ -51,6 +52,50 @@ def overlay_create(path: Path, base: Path, base_format: str, *, size_gib: int) -
     _run(command, is_about_image=False)
 
 
+def disk_copy(source: Path, target: Path, progress: CopyProgress) -> None:
+    """A qcow2 at `target` that stands alone, of the qcow2 `source` of a guest that is off, with what is below it.
+
+    It takes as long as it takes; what `progress` raises ends it, with nothing left. Raises DriverError.
+    """
+    tool, prlimit = _tools()
+    arguments = ["convert", "-f", "qcow2", "-O", "qcow2", str(source), str(target)]
+    command = [prlimit, f"--as={MEMORY_LIMIT_BYTES}", "--", tool, *arguments]
+    total = _used_bytes(source) + sum(_used_bytes(path) for path in _below(source))
+    target.unlink(missing_ok=True)
+    progress(0, total)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, umask=0o077)
+    try:
+        while True:
+            try:
+                _, said = process.communicate(timeout=COPY_POLL_S)
+                break
+            except subprocess.TimeoutExpired:
+                done = _used_bytes(target)
+                progress(done, max(done, total))
+    except BaseException:
+        process.kill()
+        process.communicate()
+        target.unlink(missing_ok=True)
+        raise
+    if process.returncode:
+        target.unlink(missing_ok=True)
+        raise DriverError(f"qemu-img convert: {said.decode(errors='replace').strip() or process.returncode}")
+
+
+def _below(overlay: Path) -> list[Path]:
+    """What the overlay of a guest of ours lies on."""
+    output = _run(["info", "-U", "--output=json", "-f", "qcow2", str(overlay)], is_about_image=False)
+    base = json.loads(output).get("full-backing-filename")
+    return [Path(base)] if isinstance(base, str) else []
+
+
+def _used_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_blocks * 512
+    except FileNotFoundError:
+        return 0
+
+
 def _info(path: Path) -> dict[str, object]:
     output = _run(["info", "--output=json", "-f", "qcow2", str(path)], is_about_image=True)
     document = json.loads(output)
@@ -77,11 +122,7 @@ def _facts(info: dict[str, object]) -> ImageFacts:
 
 def _run(arguments: list[str], *, is_about_image: bool) -> bytes:
     """Run qemu-img under limits; what it makes is for its owner only. A failure is the image's fault or the host's."""
-    tool, prlimit = shutil.which("qemu-img"), shutil.which("prlimit")
-    if tool is None:
-        raise DriverError("qemu-img is not installed: install qemu-utils")
-    if prlimit is None:
-        raise DriverError("prlimit is not installed, and images are not read without limits: install util-linux")
+    tool, prlimit = _tools()
     command = [prlimit, f"--as={MEMORY_LIMIT_BYTES}", f"--cpu={CPU_LIMIT_S}", "--", tool, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, umask=0o077)
@@ -94,6 +135,15 @@ def _run(arguments: list[str], *, is_about_image: bool) -> bytes:
         # What is the user's fault is told to the user, and qemu-img's own words name paths of this host.
         raise _unusable("the image cannot be read") from DriverError(f"qemu-img {arguments[0]}: {said}")
     raise DriverError(f"qemu-img {arguments[0]}: {said}")
+
+
+def _tools() -> tuple[str, str]:
+    tool, prlimit = shutil.which("qemu-img"), shutil.which("prlimit")
+    if tool is None:
+        raise DriverError("qemu-img is not installed: install qemu-utils")
+    if prlimit is None:
+        raise DriverError("prlimit is not installed, and images are not read without limits: install util-linux")
+    return tool, prlimit
 
 
 def _unusable(message: str) -> DriverError:

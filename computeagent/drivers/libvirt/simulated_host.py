@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from computeagent.drivers.base import DriverError, ImageSource
+from computeagent.drivers.base import CopyProgress, DriverError, ImageSource
+from computeagent.drivers.blank_disk import blank_disk
+from computeagent.drivers.device_traits import SIMULATED
 from computeagent.drivers.host_cells import MachineCells, evenly
 from computeagent.drivers.libvirt.binding import libvirt, translated
 from computeagent.drivers.libvirt.capabilities import capabilities_parse, traits_of
@@ -18,12 +20,16 @@ from computeagent.drivers.libvirt.files import file_replace, host_errors
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, GuestMetadata, guest_metadata
 from computeagent.drivers.libvirt.host_profile import HypervisorFacts
 from computeagent.drivers.libvirt.instance_files import InstanceFiles
+from computeagent.drivers.libvirt.mediated_devices import SimulatedMediatedDevices
+from computeagent.protocol.guest_config import BootFile
 from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.images import CachedImage, WantedImage
 
 SIMULATED_ARCH = "x86_64"
 DEFAULT_DISK_GIB = 1000
 CONSOLE_TEXT = b"This host is simulated: the instance runs nothing and says nothing.\n"
 _DISK_TAG = "{urn:kilonova:host:1}disk"
+_VGPUS_TAG = "{urn:kilonova:host:1}vgpus"
 _PAGES_TAG = "{urn:kilonova:host:1}pages"
 HUGE_PAGE_KIB = 2048
 ET.register_namespace("kilonova-host", "urn:kilonova:host:1")
@@ -43,6 +49,7 @@ def simulated_host_write(
     numa_cells: int = 2,
     threads: int = 2,
     huge_pages: int | None = None,
+    vgpus: int = 0,
 ) -> str:
     """Write the file of a simulated host of this size, and give the URI that opens it.
 
@@ -65,6 +72,7 @@ def simulated_host_write(
         ET.SubElement(cpu, name).text = value
     ET.SubElement(node, "memory").text = str(memory_mib * 1024)
     ET.SubElement(node, _DISK_TAG, unit="GiB").text = str(disk_gib)
+    ET.SubElement(node, _VGPUS_TAG).text = str(vgpus)
     ET.SubElement(node, _PAGES_TAG, size=str(HUGE_PAGE_KIB)).text = str(huge_pages)
     with host_errors(f"writing {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,13 +92,28 @@ class SimulatedHost:
         """The URI to open."""
         return self._uri
 
+    @property
+    def runs_guests(self) -> bool:
+        """Nothing runs."""
+        return False
+
     def before_open(self) -> None:
         """Make the directory of the console logs."""
         with host_errors(f"preparing {self._files.root}"):
             self._files.root.mkdir(parents=True, exist_ok=True)
 
+    def before_connect(self) -> None:
+        """The test driver is part of libvirt's library."""
+
     def after_open(self, conn: Any) -> None:
         """Nothing to learn."""
+
+    def after_close(self) -> None:
+        """Nothing is held."""
+
+    def outside_path(self, path: str) -> str:
+        """Nobody's view differs."""
+        return path
 
     def host_facts(self, conn: Any, guests_metadata: list[GuestMetadata]) -> HypervisorFacts:
         """The sizes in the host's file; disk is what the guests' flavors take."""
@@ -113,8 +136,9 @@ class SimulatedHost:
             virt_type="test",
             cpu_info={**capabilities.cpu_info, "arch": SIMULATED_ARCH},
             supported_instances=((SIMULATED_ARCH, "test", "hvm"),),
-            traits=traits_of(SIMULATED_ARCH, (), cells),
+            traits=traits_of(SIMULATED_ARCH, (), cells, of_devices=SIMULATED),
             cells=cells,
+            vgpus=self._mediated().total(),
         )
 
     def machine_cells(self, conn: Any) -> MachineCells:
@@ -125,14 +149,31 @@ class SimulatedHost:
     def prepare_image(self, guest: GuestSpec, source: ImageSource) -> None:
         """Nothing reads the image of a guest that does not run."""
 
+    def prepare_boot_file(self, file: BootFile, source: ImageSource) -> None:
+        """Nothing boots."""
+
+    def cache_image(self, image: WantedImage, source: ImageSource) -> Path | None:
+        """As for a guest: nothing reads it."""
+
+    def cached_images(self) -> list[CachedImage]:
+        """Simulated guests boot nothing."""
+        return []
+
     def prepare_disks(self, guest: GuestSpec) -> None:
         """No disks."""
 
+    def make_rescue_disk(self, guest: GuestSpec) -> None:
+        """No disks."""
+
     def definition(self, conn: Any, guest: GuestSpec) -> GuestDefinition:
-        """A guest without devices."""
+        """A guest without devices, but for virtual GPUs."""
         del conn
         return GuestDefinition(
-            metadata_of_guest=guest_metadata(guest), virt_type="test", vcpus=guest.vcpus, memory_mib=guest.memory_mib
+            metadata_of_guest=guest_metadata(guest),
+            virt_type="test",
+            vcpus=guest.vcpus,
+            memory_mib=guest.memory_mib,
+            mediated=self._mediated().ensure(guest.uuid, guest.vgpus),
         )
 
     def started(self, guest_uuid: str) -> None:
@@ -147,7 +188,8 @@ class SimulatedHost:
         domain.undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE)
 
     def remove_files(self, guest_uuid: str) -> None:
-        """The console log."""
+        """The console log, and its virtual GPUs."""
+        self._mediated().release(guest_uuid)
         self._files.remove(guest_uuid)
 
     def addresses(self, conn: Any, domain: Any) -> dict[str, tuple[str, ...]]:
@@ -155,12 +197,33 @@ class SimulatedHost:
         del conn, domain
         return {}
 
+    def snapshot(self, domain: Any | None, guest: GuestSpec, image_id: str, progress: CopyProgress) -> None:
+        """A blank disk."""
+        path, disk = self._files.snapshot_path(guest.uuid, image_id), blank_disk(guest)
+        if domain is None:
+            raise DriverError(f"guest {guest.uuid} is not on this hypervisor")
+        with host_errors(f"writing {path}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file_replace(path, disk)
+        progress(len(disk), len(disk))
+
+    def snapshot_path(self, guest_uuid: str, image_id: str) -> Path:
+        """In the directory of the instance."""
+        return self._files.snapshot_path(guest_uuid, image_id)
+
+    def frozen_marker(self, guest_uuid: str) -> Path:
+        """Nothing is ever frozen."""
+        return self._files.directory(guest_uuid) / "frozen"
+
     def console_tail(self, guest_uuid: str, max_bytes: int) -> bytes:
         """What `started` wrote."""
         return self._files.console_tail(guest_uuid, max_bytes)
 
     def housekeeping(self) -> None:
         """Nothing grows."""
+
+    def _mediated(self) -> SimulatedMediatedDevices:
+        return SimulatedMediatedDevices(self._number(_VGPUS_TAG, 0), self._files.root.parent / "mdev")
 
     def _made_up(self, info: list[Any]) -> MachineCells:
         """libvirt gives a simulated host that has a file no cells, but passes on their number."""

@@ -69,9 +69,29 @@ def add_cpu_shape(cpu: ET.Element, tuning: GuestTuning) -> None:
 
 
 def host_device(device: HostDevice) -> ET.Element:
-    """`<hostdev>` of a PCI device."""
-    element = ET.Element("hostdev", mode="subsystem", type="pci", managed="yes" if device.is_managed else "no")
+    """`<hostdev>` of a PCI device; `<interface>` of one that is a port's, so that it has the port's MAC address."""
+    managed = "yes" if device.is_managed else "no"
+    if device.devname:
+        element = ET.Element("interface", type="direct")
+        ET.SubElement(element, "mac", address=device.mac)
+        ET.SubElement(element, "source", dev=device.devname, mode="passthrough")
+        ET.SubElement(element, "model", type="virtio")
+        return element
+    if device.mac:
+        element = ET.Element("interface", type="hostdev", managed=managed)
+        ET.SubElement(element, "mac", address=device.mac)
+    else:
+        element = ET.Element("hostdev", mode="subsystem", type="pci", managed=managed)
     source = ET.SubElement(element, "source")
     place = {"domain": device.domain, "bus": device.bus, "slot": device.slot, "function": device.function}
+    if device.mac:
+        place = {"type": "pci", **place}
     ET.SubElement(source, "address", place)
+    return element
+
+
+def mediated_device(device_uuid: str) -> ET.Element:
+    """`<hostdev>` of a mediated device."""
+    element = ET.Element("hostdev", mode="subsystem", type="mdev", managed="no", model="vfio-pci")
+    ET.SubElement(ET.SubElement(element, "source"), "address", uuid=device_uuid)
     return element

@@ -1,8 +1,9 @@
 """KVM or QEMU's emulation: decided by a trial guest, because having /dev/kvm does not say that KVM is usable.
 
 Where nested virtualisation is restricted, a KVM guest starts but runs real-mode code slowly, several seconds for
-what emulation does in 0.2 s. So a boot sector has to speak within `TRIAL_LIMIT_S`. The answer is kept in a file
-until libvirt, QEMU, the kernel or the rights on /dev/kvm change.
+what emulation does in 0.2 s, or ends with an internal error at the first steps of a kernel. So a boot sector that
+takes these steps has to speak within `TRIAL_LIMIT_S`. The answer is kept in a file until libvirt, QEMU, the kernel,
+the rights on /dev/kvm or the trial change.
 """
 
 import json
@@ -15,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from computeagent.drivers.libvirt.binding import LibvirtError, error_text, libvirt
-from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.drivers.libvirt.files import file_replace, host_errors, locked
 from computeagent.drivers.libvirt.guest_xml import DiskDevice, GuestDefinition, GuestMetadata, guest_xml
+from computeagent.drivers.libvirt.trial_sector import trial_sector
 
 TRIAL_LIMIT_S = 2.0
+TRIAL_VERSION = 2
+"""Answers of another trial than this are not believed."""
 TRIAL_UUID = "6b766d20-7472-4961-8c20-677565737421"
 _POLL_S = 0.02
 _WORDS = "kvm speaks"
@@ -64,7 +67,7 @@ def _trial(conn: Any, directory: Path) -> tuple[str, str]:
     with host_errors("trying KVM"):
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(mode=0o711, parents=True)
-        (directory / "disk").write_bytes(boot_sector(_WORDS).ljust(2**20, b"\0"))
+        (directory / "disk").write_bytes(trial_sector(_WORDS).ljust(2**20, b"\0"))
         console = directory / "console.log"
         console.touch()
     _trial_end(conn)
@@ -130,6 +133,7 @@ def _host_identity(conn: Any) -> dict[str, object]:
         "libvirt": libvirt.getVersion(),
         "kernel": platform.release(),
         "kvm": _kvm_rights(),
+        "trial": TRIAL_VERSION,
         "uri": str(conn.getURI()).partition("?")[0],
     }
 

@@ -5,11 +5,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.dashboard.templatetags.pages import resource_name
+from controlplane.dashboard.texts import translated
 from controlplane.kernel.natural import natural_key
+from controlplane.kernel.texts import gettext_noop
 
 SORTS = ("name", "size", "room")
 WIDE_ZONES = 5
 """So many zones have room beside a column of sizes; with more, a size is shown below the name of its flavor."""
+
+
+LIMIT_WORDS = {
+    "amount_not_allowed": gettext_noop("Larger than the host"),
+    "numa_topology_missing": gettext_noop("No NUMA cells"),
+    "numa_cells_short": gettext_noop("Too few NUMA cells with room"),
+    "numa_memory_short": gettext_noop("Memory of one NUMA cell"),
+    "numa_cpu_short": gettext_noop("CPUs of one NUMA cell"),
+    "pinned_cpu_short": gettext_noop("CPUs for pinning"),
+    "pci_short": gettext_noop("PCI devices"),
+    "pages_short": gettext_noop("Large pages"),
+    "not_in_aggregate": gettext_noop("Not in the aggregate"),
+    "io_ops": gettext_noop("Too many builds at once"),
+    "num_instances": gettext_noop("Number of instances"),
+}
+"""Codes whose words alone say too little, or say it in the scheduler's own language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +43,16 @@ class CapacityCell:
     limits: tuple[tuple[str, int], ...]
     largest_host: str
     is_lower_bound: bool
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the count was cut off before it found any: "at least none" says nothing."""
+        return self.is_lower_bound and not self.without_loss
+
+    @property
+    def is_bound_shown(self) -> bool:
+        """Whether there may be more of what is shown; of what is left without the largest host nobody can say so."""
+        return self.is_lower_bound and bool(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +74,11 @@ class CapacityTable:
     host_count: int
     policy: str
     duration_us: int
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether some number is not known."""
+        return any(cell.is_unknown for row in self.rows for cell in row.cells)
 
     @property
     def has_many_columns(self) -> bool:
@@ -88,8 +121,10 @@ def _cell(zone: str, room: Mapping[str, Any], *, survive_loss: bool) -> Capacity
 
 
 def limit_label(limit: str) -> str:
-    """A resource class by its name, a reason's code in words."""
-    return limit.replace("_", " ").capitalize() if limit.islower() else resource_name(limit)
+    """A resource class by its name, a reason's code in words, in the reader's language."""
+    if not limit.islower():
+        return resource_name(limit)
+    return translated(LIMIT_WORDS.get(limit) or limit.replace("_", " ").capitalize())
 
 
 def _sorted(rows: list[FlavorRow], sort: str) -> list[FlavorRow]:

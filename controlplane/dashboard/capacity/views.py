@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.capacity.table import SORTS, capacity_table
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Invalid, KilonovaError
 from scheduling.fleet.selectors.hosts import host_nodes
+from scheduling.fleet.selectors.zones import zones_named
 from scheduling.policies.selectors.policies import policy_list
 from scheduling.whatif.services.capacity import MAX_FLAVORS
 from servers.catalog.selectors.flavor import flavors_visible
@@ -57,6 +60,7 @@ def capacity(request: HttpRequest, caller: Caller) -> HttpResponse:
         "seconds": seconds,
         "is_later": is_later,
         "policies": list(policy_list()),
+        "zones": zones_named(),
     }
     if hosts and matching and not is_later:
         context |= _counted(caller, query, matching)
@@ -83,13 +87,14 @@ def _query(request: HttpRequest) -> CapacityQuery:
 def _counted(caller: Caller, query: CapacityQuery, matching: int) -> dict[str, Any]:
     """The table, or why there is none."""
     if matching > MAX_FLAVORS:
-        return {"refused": f"{matching} flavors are more than the {MAX_FLAVORS} that are counted at once: name some."}
+        text = _("%(number)s flavors are more than the %(most)s that are counted at once: name some.")
+        return {"refused": text % {"number": matching, "most": MAX_FLAVORS}}
     try:
         report = capacity_matrix(
             caller=caller, zone=query.zone or None, policy=query.policy or None, name_part=query.name
         )
     except Invalid as error:
-        return {"refused": error.message}
+        return {"refused": refusal_text(error)}
     except KilonovaError as error:
-        return {"refused": f"The policy cannot be followed: {error.message}."}
+        return {"refused": _("The policy cannot be followed: %(reason)s.") % {"reason": refusal_text(error)}}
     return {"table": capacity_table(report, survive_loss=query.survive_loss, sort=query.sort)}

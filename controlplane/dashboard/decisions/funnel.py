@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.kernel.texts import gettext_noop
 from scheduling.domain.trace.trace import InstanceSelection, Round, Stage, Trace
 
 # The drawing of one stage, in its own units: width, height, and the least that a host can be seen at.
 WIDTH, HEIGHT, MINIMUM = 100.0, 20.0, 0.6
 STEPS = {
-    "free": "Free earlier claims",
-    "load": "Read the fleet",
-    "candidates": "Ask Placement",
-    "schedule": "Filter and weigh",
-    "claim": "Claim",
+    "free": gettext_noop("Free earlier claims"),
+    "load": gettext_noop("Read the fleet"),
+    "candidates": gettext_noop("Ask Placement"),
+    "schedule": gettext_noop("Filter and weigh"),
+    "claim": gettext_noop("Claim"),
 }
 
 
@@ -97,7 +98,7 @@ def time_steps(timings: Mapping[str, int], duration_us: int) -> list[TimeStep]:
     """Where the time went, the record of the decision and everything else that has no name last."""
     known = [(title, timings[name]) for name, title in STEPS.items() if timings.get(name)]
     rest = duration_us - sum(micros for _, micros in known)
-    steps = [*known, ("Everything else", rest)] if known and rest > 0 else known
+    steps = [*known, (gettext_noop("Everything else"), rest)] if known and rest > 0 else known
     total = max(duration_us, 1)
     return [TimeStep(title, micros, min(100, round(100 * micros / total))) for title, micros in steps]
 
@@ -135,11 +136,15 @@ def asked_for(request: Mapping[str, Any]) -> list[tuple[str, str]]:
     target = request.get("requested_destination") or {}
     group = request.get("group") or {}
     sentence_of = {
-        "Hints": ", ".join(f"{name}: {', '.join(values)}" for name, values in (request.get("hints") or {}).items()),
-        "Server group": f"{group.get('name') or group.get('uuid')} ({group.get('policy')})" if group else "",
-        "Only on": ", ".join([*request.get("force_hosts", ()), *request.get("force_nodes", ())])
+        gettext_noop("Hints"): ", ".join(
+            f"{name}: {', '.join(values)}" for name, values in (request.get("hints") or {}).items()
+        ),
+        gettext_noop("Server group"): f"{group.get('name') or group.get('uuid')} ({group.get('policy')})"
+        if group
+        else "",
+        gettext_noop("Only on"): ", ".join([*request.get("force_hosts", ()), *request.get("force_nodes", ())])
         or str(target.get("host") or ""),
-        "Not on": ", ".join(request.get("ignore_hosts") or ()),
-        "Image": str((request.get("image") or {}).get("name") or ""),
+        gettext_noop("Not on"): ", ".join(request.get("ignore_hosts") or ()),
+        gettext_noop("Image"): str((request.get("image") or {}).get("name") or ""),
     }
     return [(name, text) for name, text in sentence_of.items() if text]

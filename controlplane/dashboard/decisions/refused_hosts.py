@@ -103,7 +103,7 @@ class RefusedHosts(Sequence[_Entry]):
 
     def _host(self, group: RefusalGroup, position: int) -> RefusedHost:
         row = int(group.rows[position])
-        return RefusedHost(self._trace.hosts[row], self._trace.nodes[row], group.refusal_at(position).sentence())
+        return RefusedHost(self._trace.hosts[row], self._trace.nodes[row], group.refusal_at(position).phrase())
 
 
 def _places(trace: Trace) -> IntArray:

@@ -7,24 +7,28 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.decisions.filter import OUTCOMES, decision_query, reasons_on_offer, stages_on_offer
 from controlplane.dashboard.decisions.funnel import asked_for, funnel, placed_instances, time_steps
+from controlplane.dashboard.decisions.listing import DECISIONS, OUTCOMES
 from controlplane.dashboard.decisions.refused_hosts import RefusedHosts, RefusedQuery, rule_counts
 from controlplane.dashboard.decisions.score_table import score_table
+from controlplane.dashboard.lists.pages import list_response
 from controlplane.dashboard.pages import filter_text, is_htmx, page, show
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.natural import natural_key
 from scheduling.decisions.selectors.context import decision_context
 from scheduling.decisions.selectors.decisions import DecisionContent, decision_content, decision_get
 from scheduling.decisions.services.replay import decision_replay
 from scheduling.domain.trace.explanation import Explanation, why_not
+from servers.instances.selectors.request_people import people_of_requests
+from servers.instances.selectors.work_subjects import subject_names
 from servers.trials.decision_help import decision_help
 
-PAGE_SIZE = 25
 HOSTS_PAGE_SIZE = 25
 SCORES_PAGE_SIZE = 25
 INSTANCES_PAGE_SIZE = 25
@@ -36,20 +40,9 @@ LISTS = "decision-lists"
 
 @require_safe
 @page("decisions:read")
-def decision_list_view(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """The newest first, filtered as the API filters them. A page costs a constant number of queries."""
-    query = decision_query(caller, request.GET)
-    here = Paginator(query.rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {
-        "page": here,
-        "query": query,
-        "outcomes": OUTCOMES,
-        "reasons": reasons_on_offer(),
-        "stages": stages_on_offer(),
-        "redacted": not caller.is_admin,
-    }
-    template = "dashboard/decision_rows.html" if is_htmx(request) else "dashboard/decision_list.html"
-    return show(request, caller, template, "decisions", **context)
+def decision_list_view(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+    """The newest first. A page costs a constant number of queries."""
+    return list_response(request, caller, DECISIONS, outcomes=OUTCOMES)
 
 
 @require_safe
@@ -86,7 +79,7 @@ def decision_help_view(request: HttpRequest, caller: Caller, decision_id: uuid.U
     except KilonovaError as error:
         if error.field != "host":
             raise
-        context["help_error"] = error.message
+        context["help_error"] = refusal_text(error)
     return _answered(request, caller, decision_id, "dashboard/decision_help.html", context)
 
 
@@ -113,6 +106,8 @@ def _whole(
         "rules": [] if content.trace is None else rule_counts(content.trace),
         "nearest": None if content.trace is None else content.trace.nearest,
         "times": time_steps(decision.timings_us, decision.duration_us),
+        "asked_by": people_of_requests({decision.request_id}).get(decision.request_id, ""),
+        "subject": _subject(decision),
         **_round(request, decision, content),
         **_instances(request, decision, content, redacted=redacted),
         **(more or {}),
@@ -120,6 +115,13 @@ def _whole(
     if not redacted:
         context |= _for_operators(request, decision, content)
     return show(request, caller, "dashboard/decision_detail.html", "decisions", **context)
+
+
+def _subject(decision: Any) -> str:
+    """The name of the first instance that it was about; empty where none is known any more."""
+    first = next(iter(decision.instances.all()), None)
+    names = subject_names(ids=[first.instance_uuid]) if first is not None else {}
+    return next((name for name, _ in names.values()), "")
 
 
 def _for_operators(request: HttpRequest, decision: Any, content: DecisionContent) -> dict[str, Any]:

@@ -1,33 +1,18 @@
 """Rows of the pages of drift and heals: by kind, with evidence as people read it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
-from django.http import QueryDict
-
 from controlplane.dashboard.instances.journey.labels import heal_label
-from controlplane.work.filtersets import HealFilterSet
-from controlplane.work.heal_records import heal_kinds, heals
+from controlplane.dashboard.texts import translated
+from controlplane.work.heal_records import heal_kinds
 from servers.instances.selectors.work_subjects import subject_names
-from servers.repair.domain.drift import AUTOMATIC, KIND_LABELS, Drift, DriftKind
-from servers.repair.selectors.drift import drift_checks, grace_s
+from servers.repair.domain.drift import KIND_LABELS
+from servers.repair.selectors.drift import drift_checks
 from servers.repair.services.drift import ALLOCATIONS, GUESTS
-
-HEAL_FILTERS = ("kind", "subject", "request_id")
-
-
-@dataclass(frozen=True, slots=True)
-class DriftGroup:
-    """Drift of one kind. `grace_s`: how long it lasts before it is put right by itself; None: never by itself."""
-
-    kind: DriftKind
-    title: str
-    grace_s: float | None
-    rows: Sequence[Drift]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +29,10 @@ class LastDriftCheck:
         return self.guests is not None and self.allocations is not None
 
 
-def drift_groups(found: Iterable[Drift]) -> list[DriftGroup]:
-    """By kind, in the order of the kinds; within one, the longest lasting first, as it came."""
-    order = {kind: number for number, kind in enumerate(DriftKind)}
-    rows = sorted(found, key=lambda one: order[one.kind])
-    return [
-        DriftGroup(kind, KIND_LABELS[kind], grace_s(kind) if kind in AUTOMATIC else None, list(group))
-        for kind, group in groupby(rows, key=lambda one: one.kind)
-    ]
-
-
 def drift_kinds_on_offer() -> list[tuple[str, str]]:
-    """(name, in words) for the filter."""
-    return sorted(((kind.value, words) for kind, words in KIND_LABELS.items()), key=lambda one: one[1])
+    """(name, in the reader's words) for the filter."""
+    ordered = sorted(KIND_LABELS.items(), key=lambda one: one[1])
+    return [(kind.value, translated(words)) for kind, words in ordered]
 
 
 def last_drift_check() -> LastDriftCheck:
@@ -64,30 +40,6 @@ def last_drift_check() -> LastDriftCheck:
     checks = drift_checks()
     guests, allocations = (checks[name].finished_at if name in checks else None for name in (GUESTS, ALLOCATIONS))
     return LastDriftCheck(guests, allocations, any(check.is_cut for check in checks.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class HealQuery:
-    """What was asked for of the record of heals, and what is wrong with it by field."""
-
-    rows: Any
-    values: Mapping[str, str]
-    errors: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_any(self) -> bool:
-        """Whether nothing was asked for."""
-        return not any(self.values.values())
-
-
-def heal_query(data: QueryDict) -> HealQuery:
-    """Filtered as the API filters them."""
-    found = HealFilterSet(data=data, queryset=heals())
-    values = {name: str(data.get(name, "")).strip() for name in HEAL_FILTERS}
-    if found.is_valid():
-        return HealQuery(found.qs, values)
-    errors = {name.replace("_", " ").capitalize(): " ".join(map(str, texts)) for name, texts in found.errors.items()}
-    return HealQuery(heals().none(), values, errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +65,7 @@ def heal_rows(page: Sequence[Any]) -> list[HealRow]:
 
 def heal_kinds_on_offer() -> list[tuple[str, str]]:
     """(name, in words) of the kinds there are. One query."""
-    return [(kind, heal_label(kind)) for kind in heal_kinds()]
+    return [(kind, translated(heal_label(kind))) for kind in heal_kinds()]
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

@@ -3,14 +3,20 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods, require_POST
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from controlplane.dashboard.pages import page, show
+from controlplane.dashboard.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Invalid
-from servers.agent_api.credentials import credential_revoke, enrolment_command, enrolment_create
+from scheduling.fleet.selectors.hosts import host_exists
+from scheduling.fleet.selectors.liveness import host_is_up
+from servers.agent_api.credentials import credential_of_host, credential_revoke, enrolment_command, enrolment_create
 
-TEMPLATE = "dashboard/host_add.html"
+TEMPLATE, ARRIVAL = "dashboard/host_add.html", "dashboard/hosts/host_arrival.html"
+# htmx's own status: show this, and ask no more.
+HTMX_STOP_POLLING = 286
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -23,9 +29,27 @@ def host_add(request: HttpRequest, caller: Caller) -> HttpResponse:
     try:
         enrolment = enrolment_create(host=host, user_id=caller.user_id)
     except Invalid as error:
-        return show(request, caller, TEMPLATE, "hosts", host=host[:100], error=error.message)
+        return show(request, caller, TEMPLATE, "hosts", host=host[:100], error=refusal_text(error))
     command = enrolment_command(enrolment, request.build_absolute_uri("/").rstrip("/"))
     return show(request, caller, TEMPLATE, "hosts", host=host, command=command, expires_at=enrolment.expires_at)
+
+
+@require_safe
+@page("hosts:write")
+def host_arrival(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """How far a host is on its way in, for the page that shows its command: enrolled, registered, up."""
+    host = filter_text(request, "host")
+    is_up = host_is_up(host=host)
+    credential = credential_of_host(host)
+    context = {
+        "host": host,
+        "enrolled_at": credential.enrolled_at if credential and not credential.revoked_at else None,
+        "is_registered": host_exists(host=host),
+        "is_up": is_up,
+    }
+    answer = show(request, caller, ARRIVAL, "hosts", **context)
+    answer.status_code = HTMX_STOP_POLLING if is_up else 200
+    return answer
 
 
 @require_POST
@@ -33,6 +57,7 @@ def host_add(request: HttpRequest, caller: Caller) -> HttpResponse:
 def host_revoke(request: HttpRequest, caller: Caller, host: str) -> HttpResponse:
     """Lock the host's agent out at once."""
     credential_revoke(host=host, user_id=caller.user_id)
-    notice = f"The agent of {host} is locked out. Its guests go on; the host may be enrolled again."
+    template = gettext("The agent of %(host)s is locked out. Its guests go on; the host may be enrolled again.")
+    notice = template % {"host": host}
     messages.success(request, notice, extra_tags="good")
     return redirect("host", host=host)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from controlplane.dashboard.pages import filter_text, page, show
 from controlplane.identity.domain import Caller
+from controlplane.kernel.texts import gettext_noop
 from scheduling.filtersets import VERSION_FIELDS, HostFilterSet
 from scheduling.fleet.selectors.hosts import host_nodes_listed, host_overviews
 from scheduling.fleet.selectors.versions import ComponentVersions, VersionCount, fleet_versions
@@ -17,13 +18,13 @@ PAGE_SIZE = 50
 MAX_SHOWN = 10
 """Versions of one component in the table; hosts with others are found by the API."""
 LABELS = {
-    "agent": "Agent",
-    "protocol": "Agents' protocol",
-    "service": "Service version",
-    "hypervisor": "Hypervisor",
+    "agent": gettext_noop("Agent"),
+    "protocol": gettext_noop("Agents' protocol"),
+    "service": gettext_noop("Service version"),
+    "hypervisor": gettext_noop("Hypervisor"),
     "libvirt": "libvirt",
-    "kernel": "Kernel",
-    "os": "Operating system",
+    "kernel": gettext_noop("Kernel"),
+    "os": gettext_noop("Operating system"),
 }
 FILTERS = ("behind", "clock_off", "up", *VERSION_FIELDS)
 

@@ -8,10 +8,13 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from controlplane.dashboard.form_errors import errors_add
 from controlplane.dashboard.instances.forms import words_of
+from controlplane.dashboard.metadata_lines import metadata_of_lines
 from controlplane.dashboard.pages import page, show
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
@@ -23,31 +26,34 @@ from servers.instances.services.update import instance_update
 class EditForm(forms.Form):
     """What a person fills in. `etag` says which values were read, so that nobody's change is overwritten unseen."""
 
-    name = forms.CharField(strip=False, help_text="Up to 255 characters. What the guest calls itself stays.")
+    name = forms.CharField(label=_("Name"), strip=False, help_text=_("Up to 255 characters."))
+    hostname = forms.CharField(
+        label=_("Host name"),
+        required=False,
+        help_text=_(
+            "What the guest is told to call itself: by metadata service and DHCP when it asks again, by its "
+            "config drive once it is rebuilt."
+        ),
+    )
     description = forms.CharField(
-        required=False, strip=False, widget=forms.Textarea(attrs={"rows": 2}), help_text="Up to 255 characters."
+        label=_("Description"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Up to 255 characters."),
     )
     metadata = forms.CharField(
+        label=_("Metadata"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 6, "class": "mono", "spellcheck": "false"}),
-        help_text="One key = value on each line.",
+        help_text=_("One key = value on each line."),
     )
-    tags = forms.CharField(required=False, help_text="Words separated by commas.")
+    tags = forms.CharField(label=_("Tags"), required=False, help_text=_("Words separated by commas."))
     etag = forms.CharField(widget=forms.HiddenInput)
 
     def clean_metadata(self) -> dict[str, str]:
         """The lines as pairs; the service has the rules for both halves."""
-        found: dict[str, str] = {}
-        for number, line in enumerate(self.cleaned_data["metadata"].splitlines(), start=1):
-            key, sign, value = (part.strip() for part in line.partition("="))
-            if not line.strip():
-                continue
-            if not sign or not key:
-                raise forms.ValidationError(f"Line {number} is not of the form key = value.")
-            if key in found:
-                raise forms.ValidationError(f"Line {number} has the key {key:.80} once more.")
-            found[key] = value
-        return found
+        return metadata_of_lines(self.cleaned_data["metadata"])
 
     def changes(self, before: InstanceDetails) -> Mapping[str, Any]:
         """What differs from before. A metadata item whose line was left alone keeps what a line cannot show."""
@@ -60,6 +66,7 @@ class EditForm(forms.Form):
             metadata[name] = text
         wanted = {
             "name": data["name"],
+            "hostname": data["hostname"],
             "description": data["description"].replace("\r\n", "\n"),
             "metadata": metadata,
             "tags": words_of(data["tags"]),
@@ -72,6 +79,7 @@ def _initial(details: InstanceDetails) -> dict[str, str]:
     lines = [f"{key.strip()} = {_on_one_line(value)}" for key, value in sorted(details.metadata.items())]
     return {
         "name": details.name,
+        "hostname": details.hostname,
         "description": details.description,
         "metadata": "\n".join(lines),
         "tags": ", ".join(details.tags),
@@ -109,7 +117,8 @@ def instance_edit(request: HttpRequest, caller: Caller, instance_id: uuid.UUID) 
         there = _initial(instance_details(instance_get(caller=caller, instance_id=instance_id)))
         form.data = {**request.POST.dict(), "etag": there["etag"]}
         return _shown(request, caller, instance, form, there)
-    said = f"{changes.get('name', instance.name)} was changed." if changes else "Nothing was changed."
+    changed = gettext("%(name)s was changed.") % {"name": changes.get("name", instance.name)}
+    said = changed if changes else gettext("Nothing was changed.")
     messages.success(request, said, extra_tags="good")
     return redirect("instance", instance_id=instance_id)
 

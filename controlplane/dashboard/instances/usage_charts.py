@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
 
+from django.utils.translation import gettext as _
+
 from servers.instances.domain.guest_samples import GuestRates
 from servers.instances.selectors.guest_counters import CountersOfGuest
 
@@ -35,8 +37,9 @@ class UsageChart:
     @property
     def sentence(self) -> str:
         """The chart in words."""
-        parts = (f"{one.name} {one.now} now, {one.peak} at most".strip() for one in self.series)
-        return f"{self.title}: {'; '.join(parts)}."
+        template = _("%(name)s %(now)s now, %(peak)s at most")
+        parts = (template % {"name": one.name, "now": one.now, "peak": one.peak} for one in self.series)
+        return _("%(title)s: %(parts)s.") % {"title": self.title, "parts": "; ".join(one.strip() for one in parts)}
 
 
 def usage_charts(found: CountersOfGuest, *, memory_mib: int) -> list[UsageChart]:
@@ -49,21 +52,21 @@ def usage_charts(found: CountersOfGuest, *, memory_mib: int) -> list[UsageChart]
     disk_top, network_top = _nice_top(found, reads, writes), _nice_top(found, received, sent)
     return [
         UsageChart("CPU", "100 %", (_series("", found, _rate("cpu_percent"), 100.0, percent_text),)),
-        UsageChart("Memory", kib_text(top_kib), (_series("", found, _rate("memory_used_kib"), top_kib, kib_text),)),
+        UsageChart(_("Memory"), kib_text(top_kib), (_series("", found, _rate("memory_used_kib"), top_kib, kib_text),)),
         UsageChart(
-            "Disk",
+            _("Disk"),
             rate_text(disk_top),
             (
-                _series("Read", found, reads, disk_top, rate_text),
-                _series("Written", found, writes, disk_top, rate_text),
+                _series(_("Read"), found, reads, disk_top, rate_text),
+                _series(_("Written"), found, writes, disk_top, rate_text),
             ),
         ),
         UsageChart(
-            "Network",
+            _("Network"),
             rate_text(network_top),
             (
-                _series("Received", found, received, network_top, rate_text),
-                _series("Sent", found, sent, network_top, rate_text),
+                _series(_("Received"), found, received, network_top, rate_text),
+                _series(_("Sent"), found, sent, network_top, rate_text),
             ),
         ),
     ]
@@ -134,4 +137,4 @@ def _points(stretch: Sequence[GuestRates], found: CountersOfGuest, value: Value,
 def axis_labels(found: CountersOfGuest) -> tuple[str, str]:
     """Below the left and the right end."""
     hours = ceil((found.until_s - found.since_s) / 3600)
-    return (f"{hours} h ago" if hours > 1 else "1 h ago"), "now"
+    return _("%(hours)d h ago") % {"hours": max(1, hours)}, _("now")

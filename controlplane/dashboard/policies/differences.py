@@ -5,9 +5,19 @@ from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 from typing import Any
 
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.policy import Policy
 
 LISTS = ("filters", "weighers", "options")
+NONE = gettext_noop("none")
+FILTER, WEIGHER = gettext_noop("Filter"), gettext_noop("Weigher")
+SETTING, OPTION = gettext_noop("Setting"), gettext_noop("Option")
+LEFT_OUT = {
+    FILTER: gettext_noop("Filters"),
+    WEIGHER: gettext_noop("Weighers"),
+    SETTING: gettext_noop("Settings"),
+    OPTION: gettext_noop("Options"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ def difference_table(differences: list[PolicyDifference]) -> DifferenceTable:
     left_out: dict[str, list[str]] = {}
     for one in differences:
         if not one.new:
-            left_out.setdefault(f"{one.part}s", []).append(one.name)
+            left_out.setdefault(LEFT_OUT[one.part], []).append(one.name)
     return DifferenceTable([one for one in differences if one.new], left_out)
 
 
@@ -48,34 +58,35 @@ def _filters(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     unmoved = {name for block in blocks for name in old.filters[block.a : block.a + block.size]}
     for name in dict.fromkeys((*old.filters, *new.filters)):
         if name not in unmoved:
-            yield PolicyDifference("Filter", name, _place(old.filters, name), _place(new.filters, name))
+            yield PolicyDifference(FILTER, name, _place(old.filters, name), _place(new.filters, name))
 
 
 def _place(names: tuple[str, ...], name: str) -> str:
-    return f"{names.index(name) + 1} of {len(names)}" if name in names else ""
+    place = gettext_noop("{number} of {total}")
+    return Phrase(place, number=names.index(name) + 1, total=len(names)) if name in names else ""
 
 
 def _weighers(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     before, after = _multipliers(old), _multipliers(new)
     for name in dict.fromkeys((*before, *after)):
         if before.get(name) != after.get(name):
-            yield PolicyDifference("Weigher", name, before.get(name, ""), after.get(name, ""))
+            yield PolicyDifference(WEIGHER, name, before.get(name, ""), after.get(name, ""))
 
 
 def _multipliers(policy: Policy) -> dict[str, str]:
-    own = "its own multiplier"
+    own = gettext_noop("default")
     return {one.name: own if one.multiplier is None else number_text(one.multiplier) for one in policy.weighers}
 
 
 def _settings(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     for each in fields(Policy):
         if each.name not in ("version", *LISTS):
-            yield from _changed("Setting", each.name, getattr(old, each.name), getattr(new, each.name))
+            yield from _changed(SETTING, each.name, getattr(old, each.name), getattr(new, each.name))
 
 
 def _options(old: Policy, new: Policy) -> Iterator[PolicyDifference]:
     for each in fields(old.options):
-        yield from _changed("Option", each.name, getattr(old.options, each.name), getattr(new.options, each.name))
+        yield from _changed(OPTION, each.name, getattr(old.options, each.name), getattr(new.options, each.name))
 
 
 def _changed(part: str, name: str, before: Any, after: Any) -> Iterator[PolicyDifference]:
@@ -86,13 +97,13 @@ def _changed(part: str, name: str, before: Any, after: Any) -> Iterator[PolicyDi
 def value_label(value: Any) -> str:
     """A setting's value for people."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return gettext_noop("yes") if value else gettext_noop("no")
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {one}" for key, one in value.items()) or "none"
+        return ", ".join(f"{key} = {one}" for key, one in value.items()) or NONE
     if isinstance(value, list | tuple):
-        return ", ".join(str(one) for one in value) or "none"
+        return ", ".join(str(one) for one in value) or NONE
     if value is None or value == "":
-        return "none"
+        return NONE
     return number_text(value) if isinstance(value, float) else str(value)
 
 

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -23,27 +24,41 @@ from controlplane.dashboard.policies.editor import (
     weigher_rows,
 )
 from controlplane.dashboard.policies.steps import step_input
-from controlplane.dashboard.policies.values import OPTION_SETTINGS, SCHEDULER_SETTINGS
+from controlplane.dashboard.policies.values import OPTION_SETTINGS, SCHEDULER_SETTINGS, NotAValue, json_object
 from controlplane.dashboard.policies.views import policy_page
+from controlplane.dashboard.toasts import Undo, toast
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, KilonovaError
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.policy import policy_to_dict
-from scheduling.policies.selectors.policies import DEFAULTS, policy_get, policy_of_body
+from scheduling.policies.selectors.policies import DEFAULTS, active_id, policy_get, policy_of_body
 from scheduling.policies.services.policies import policy_create, policy_deactivate, policy_update
 from scheduling.policies.services.steps import policy_step_take
 
 ENTER = "enter"
+NOTICE = gettext_noop("{label} {notice}")
+BECOMES_ACTIVE = frozenset({"activate", "rollback"})
+"""Steps that put another version in the place of the active one."""
 
 
 @require_POST
 @page("policies:write")
 def policy_new(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """A draft that begins as a copy of another version, or of the defaults; then its editor."""
-    source = request.POST.get("copy_of", "")
+    """A draft that begins as a copy of another version, or of the defaults; then its editor.
+
+    `changes` is JSON of settings that are other than in the copy, as advice about a failed instance gives them.
+    """
+    source, comment = request.POST.get("copy_of", ""), request.POST.get("comment", "")
     name = request.POST.get("name", "").strip() or "default"
-    made = policy_create(body=_copied(source), name=name, author=caller.username)
-    messages.success(request, f"{made.label} is a draft: it counts once it is activated.", extra_tags="good")
+    body = _merged(_copied(source), request.POST.get("changes", ""))
+    made = policy_create(body=body, name=name, comment=comment, author=caller.username)
+    messages.success(
+        request,
+        gettext("%(label)s is a draft: it counts once it is activated.") % {"label": made.label},
+        extra_tags="good",
+    )
     return redirect("policy-edit", policy_id=made.pk)
 
 
@@ -54,9 +69,23 @@ def _copied(source: str) -> Mapping[str, Any]:
         return {name: body[name] for name in ("filters", "weighers")}
     uuid = parse_uuid(source)
     if uuid is None:
-        raise Invalid("copy_of is the id of a version.", field="copy_of")
+        raise Invalid(gettext_noop("copy_of is the id of a version."), field="copy_of")
     found: Mapping[str, Any] = policy_get(policy_id=uuid).body
     return found
+
+
+def _merged(body: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """The body with these settings; of the options, those that are named."""
+    if not text:
+        return body
+    try:
+        changes = json_object(text)
+    except NotAValue as error:
+        raise Invalid(str(error), field="changes") from error
+    options, more = body.get("options"), changes.get("options")
+    if isinstance(options, Mapping) and isinstance(more, Mapping):
+        changes["options"] = {**options, **more}
+    return {**body, **changes}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -65,7 +94,10 @@ def policy_edit(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRe
     """The editor of a draft. Buttons of its rows change what is shown; "Save" writes it, if nothing is wrong."""
     row = policy_get(policy_id=policy_id)
     if row.immutable:
-        raise Conflict(f"{row.label} has decided or run as shadow: it stays what it was. Copy it into a new draft.")
+        raise Conflict(
+            gettext("%(label)s has decided or run as shadow: it stays what it was. Copy it into a new draft.")
+            % {"label": row.label}
+        )
     if request.method != "POST":
         editor = PolicyEditor.from_body(row.body, comment=row.comment, revision=row.revision)
         return _editor(request, caller, row, editor)
@@ -75,7 +107,7 @@ def policy_edit(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRe
         return _editor(request, caller, row, editor, notice=editor.change(do))
     if not _saved(policy_id, editor):
         return _editor(request, caller, row, editor)
-    messages.success(request, f"{row.label} is saved.", extra_tags="good")
+    messages.success(request, gettext("%(label)s is saved.") % {"label": row.label}, extra_tags="good")
     there = reverse("policy", args=[policy_id])
     return HttpResponseClientRedirect(there) if is_htmx(request) else redirect(there)
 
@@ -119,8 +151,8 @@ def _defaults() -> dict[str, str]:
     """What counts for each setting that a draft does not name, by path."""
     body = policy_to_dict(policy_of_body({}, version=DEFAULTS))
     options = body.pop("options")
-    words = {one.path: value_label(body.get(one.name)) for one in SCHEDULER_SETTINGS}
-    return words | {one.path: value_label(options.get(one.name)) for one in OPTION_SETTINGS}
+    words = {one.path: gettext(value_label(body.get(one.name))) for one in SCHEDULER_SETTINGS}
+    return words | {one.path: gettext(value_label(options.get(one.name))) for one in OPTION_SETTINGS}
 
 
 @require_POST
@@ -128,16 +160,17 @@ def _defaults() -> dict[str, str]:
 def policy_act(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpResponse:
     """One step of a version's life. The version's page shows by field what prevents it."""
     verb = request.POST.get("step", "")
-    label = policy_get(policy_id=policy_id).label
+    label, before = policy_get(policy_id=policy_id).label, active_id()
     try:
         notice = policy_step_take(verb=verb, policy_id=policy_id, given=step_input(verb, request.POST))
     except InvalidFields as error:
         return policy_page(request, caller, policy_id, problems=error.errors)
     except KilonovaError as error:
         where = f"{error.field}: " if error.field else ""
-        messages.error(request, f"{where}{error.message}", extra_tags="bad")
+        messages.error(request, f"{where}{refusal_text(error)}", extra_tags="bad")
         return redirect("policy", policy_id=policy_id)
-    messages.success(request, f"{label} {notice}", extra_tags="good")
+    said = Phrase(NOTICE, label=label, notice=notice).sentence(gettext)
+    toast(request, said, undo=_undo(before) if verb in BECOMES_ACTIVE else None)
     return redirect("policies") if verb == "delete" else redirect("policy", policy_id=policy_id)
 
 
@@ -145,6 +178,14 @@ def policy_act(request: HttpRequest, caller: Caller, policy_id: UUID) -> HttpRes
 @page("policies:write")
 def policy_defaults(request: HttpRequest, caller: Caller) -> HttpResponse:
     """No version is active any more."""
+    before = active_id()
     policy_deactivate()
-    messages.success(request, "The defaults count from the next decision on.", extra_tags="good")
+    toast(request, gettext("The defaults count from the next decision on."), undo=_undo(before) if before else None)
     return redirect("policies")
+
+
+def _undo(before: UUID | None) -> Undo:
+    """Back to the version that was active before, or to the defaults."""
+    if before is None:
+        return Undo(reverse("policy-defaults"), "step", "defaults", gettext("Undo: back to the defaults"))
+    return Undo(reverse("policy-act", kwargs={"policy_id": before}), "step", "rollback", gettext("Undo: roll back"))

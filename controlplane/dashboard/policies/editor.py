@@ -6,10 +6,11 @@ written before "Save".
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from controlplane.dashboard.policies.differences import number_text
 from controlplane.dashboard.policies.plugin_lines import (
@@ -29,6 +30,7 @@ from controlplane.dashboard.policies.values import (
     text_of,
     value_of,
 )
+from controlplane.infra.reader_texts import said
 from scheduling.domain.policy import DEFAULT_FILTERS, DEFAULT_WEIGHERS
 from scheduling.filters.registry import filter_names
 from scheduling.policies.check import policy_problems
@@ -92,17 +94,17 @@ class PolicyEditor:
             return self._move(name, -1 if verb == "up" else 1)
         if verb == "drop-filter" and name in self.filters:
             self.filters.remove(name)
-            return f"{name} is removed."
+            return gettext("%(name)s is removed.") % {"name": name}
         if verb == "drop-weigher" and name in self.weighers:
             del self.weighers[name]
-            return f"{name} is removed."
+            return gettext("%(name)s is removed.") % {"name": name}
         return self._add(name, self.adding.get(name, "")) if verb == "add" and name in KINDS else ""
 
     def body(self) -> dict[str, Any]:
         """The body that the fields mean; every problem with it is in `errors` afterwards."""
         self.errors = {}
         for kind in self.adding:
-            self._wrong(f"add_{kind}", "This one is not added yet: press “Add”, or empty the field.")
+            self._wrong(f"add_{kind}", gettext("This one is not added yet: press “Add”, or empty the field."))
         body: dict[str, Any] = {"filters": self.filters, "weighers": self._weighers_read()}
         body |= self._settings_read(SCHEDULER_SETTINGS)
         options = self._settings_read(OPTION_SETTINGS)
@@ -133,12 +135,13 @@ class PolicyEditor:
         at = self.filters.index(name)
         to = min(max(at + step, 0), len(self.filters) - 1)
         self.filters.insert(to, self.filters.pop(at))
-        return f"{name} is number {to + 1} of {len(self.filters)}."
+        place = {"name": name, "number": to + 1, "total": len(self.filters)}
+        return gettext("%(name)s is number %(number)s of %(total)s.") % place
 
     def _add(self, kind: str, name: str) -> str:
         known, line_of = (self.filters, filter_line) if kind == "filter" else (list(self.weighers), weigher_line)
-        problem = "" if name else "Name one."
-        problem = problem or (f"{name} is there already." if name in known else "")
+        problem = "" if name else gettext("Name one.")
+        problem = problem or (gettext("%(name)s is there already.") % {"name": name} if name in known else "")
         problem = problem or ("" if (line := line_of(name)).loads else line.line)
         if problem:
             self._wrong(f"add_{kind}", problem)
@@ -148,7 +151,7 @@ class PolicyEditor:
         else:
             self.weighers[name] = ""
         del self.adding[kind]
-        return f"{name} is added at the end."
+        return gettext("%(name)s is added at the end.") % {"name": name}
 
     def _take_settings(self, body: dict[str, Any], settings: Iterable[PolicySetting]) -> None:
         for one in settings:
@@ -181,8 +184,8 @@ class PolicyEditor:
 
     def _wrong(self, path: str, text: str) -> None:
         texts = self.errors.setdefault(path, [])
-        if text not in texts:
-            texts.append(text)
+        if (shown := said(text)) not in texts:
+            texts.append(shown)
 
 
 def _taken(body: dict[str, Any], name: str, read: Any, default: Any) -> Any:
@@ -259,9 +262,15 @@ def setting_rows(
 ) -> list[SettingRow]:
     """With what is wrong at each."""
     return [
-        SettingRow(one, editor.settings.get(one.path, ""), defaults.get(one.path, ""), editor.errors.get(one.path, []))
+        SettingRow(
+            _shown(one), editor.settings.get(one.path, ""), defaults.get(one.path, ""), editor.errors.get(one.path, [])
+        )
         for one in settings
     ]
+
+
+def _shown(one: PolicySetting) -> PolicySetting:
+    return replace(one, line=gettext(one.line)) if one.line else one
 
 
 def stray_errors(editor: PolicyEditor) -> Errors:

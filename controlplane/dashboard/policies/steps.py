@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
@@ -29,7 +30,7 @@ def _share(text: str) -> float:
     try:
         wanted = float(text)
     except ValueError:
-        raise Invalid(f"“{text:.40}” is not a number.", field="percent") from None
+        raise Invalid(gettext("“%(text)s” is not a number.") % {"text": text[:40]}, field="percent") from None
     if not 0 <= wanted <= 100:
-        raise Invalid("A share is from 0 to 100 percent.", field="percent")
+        raise Invalid(gettext("A share is from 0 to 100 percent."), field="percent")
     return wanted / 100

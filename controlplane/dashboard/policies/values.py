@@ -10,6 +10,8 @@ from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from typing import Any
 
+from django.utils.translation import gettext
+
 from controlplane.dashboard.policies.differences import value_label
 from controlplane.dashboard.policies.plugin_lines import SETTINGS
 from scheduling.domain.policy import WEIGHTS, Policy, PolicyOptions
@@ -85,7 +87,7 @@ def text_of(value: Any, kind: SettingKind) -> str:
             return "\n".join(f"{name} = {ratio}" for name, ratio in value.items())
         case SettingKind.JSON, Mapping():
             return json.dumps(value, indent=2) if value else ""
-    raise NotAValue(f"{value_label(value)} is not a value of this setting.")
+    raise NotAValue(gettext("%(value)s is not a value of this setting.") % {"value": value_label(value)})
 
 
 def value_of(text: str, kind: SettingKind) -> Any:
@@ -98,15 +100,15 @@ def number_of(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise NotAValue(f"“{text:.40}” is not a number.") from None
+        raise NotAValue(gettext("“%(text)s” is not a number.") % {"text": text[:40]}) from None
     if not math.isfinite(number):
-        raise NotAValue("Must be a finite number.")
+        raise NotAValue(gettext("Must be a finite number."))
     return number
 
 
 def _flag(text: str) -> bool:
     if text not in (YES, NO):
-        raise NotAValue("Must be yes or no.")
+        raise NotAValue(gettext("Must be yes or no."))
     return text == YES
 
 
@@ -114,7 +116,7 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise NotAValue(f"“{text:.40}” is not a whole number.") from None
+        raise NotAValue(gettext("“%(text)s” is not a whole number.") % {"text": text[:40]}) from None
 
 
 def _names(text: str) -> list[str]:

@@ -5,30 +5,20 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from controlplane.dashboard.pages import filter_text, is_htmx, page, show
+from controlplane.dashboard.lists.pages import list_response
+from controlplane.dashboard.pages import is_htmx, page, show
+from controlplane.dashboard.providers.listing import PROVIDERS
 from controlplane.identity.domain import Caller
 from controlplane.identity.selectors import project_list
 from controlplane.kernel.ids import parse_uuid
-from placement.domain import ProviderKind
-from placement.selectors.provider_pages import (
-    Holding,
-    ProviderQuery,
-    classes_in_use,
-    consumers_of,
-    holdings,
-    provider_generation,
-    provider_rows,
-    provider_shown,
-    providers_matching_query,
-    traits_in_use,
-)
+from placement.selectors.provider_pages import Holding, consumers_of, holdings, provider_generation, provider_shown
 from scheduling.fleet.cache.host_rows import aggregate_rows
 from scheduling.fleet.selectors.hosts import host_nodes
 from servers.repair.selectors.consumers import instances_of_consumers
 
-PAGE_SIZE = 25
 CONSUMERS_PAGE_SIZE = 25
 # htmx's own status: show this, and ask no more.
 HTMX_STOP_POLLING = 286
@@ -36,25 +26,9 @@ HTMX_STOP_POLLING = 286
 
 @require_safe
 @page("placement:read")
-def provider_list(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Every provider with its usage, filtered; a page costs a constant number of queries."""
-    query = ProviderQuery(
-        name=filter_text(request, "name"),
-        kind=filter_text(request, "kind"),
-        trait=filter_text(request, "trait").upper(),
-        resource_class=filter_text(request, "class"),
-        roots_only=request.GET.get("roots") == "1",
-    )
-    here = Paginator(providers_matching_query(query), PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {
-        "page": here,
-        "providers": provider_rows(here.object_list),
-        "query": query,
-        "kinds": [kind.value for kind in ProviderKind],
-        "classes": classes_in_use(),
-        "traits": traits_in_use(),
-    }
-    return show(request, caller, "dashboard/provider_list.html", "providers", **context)
+def provider_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+    """Every provider with its usage, filtered as the API filters; a page costs a constant number of queries."""
+    return list_response(request, caller, PROVIDERS)
 
 
 @require_safe

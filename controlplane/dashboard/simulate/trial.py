@@ -7,9 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import QuotaExceeded
 from scheduling.whatif.domain.edits import NO_EDITS
-from servers.instances.services.create import InstanceCreate, instances_create_check
+from servers.instances.domain.instance_create import InstanceCreate
+from servers.instances.services.create import instances_create_check
+from servers.trials.create_answer import trial_wanted
 from servers.trials.schedule_trial import TrialWanted, trial_explain, trial_simulate
 
 SELECTED = "selected"
@@ -58,15 +61,8 @@ def create_try(*, caller: Caller, wanted: InstanceCreate) -> TrialAnswer:
     try:
         instances_create_check(caller=caller, wanted=wanted)
     except QuotaExceeded as error:
-        quota = error.message
-    trial = TrialWanted(
-        flavor=wanted.flavor,
-        image=wanted.image,
-        count=wanted.min_count,
-        availability_zone=wanted.availability_zone,
-        hints=wanted.hints,
-    )
-    return replace(trial_answer(caller=caller, wanted=trial), quota=quota)
+        quota = refusal_text(error)
+    return replace(trial_answer(caller=caller, wanted=trial_wanted(wanted)), quota=quota)
 
 
 def trial_answer(*, caller: Caller, wanted: TrialWanted, host: str = "") -> TrialAnswer:
@@ -94,8 +90,9 @@ def simulate_query(wanted: InstanceCreate) -> str:
         "count": wanted.min_count,
         "availability_zone": wanted.availability_zone,
         "group": wanted.hints.get("group", ""),
+        "networks": [one["network"] for one in wanted.networks] if isinstance(wanted.networks, list) else [],
     }
-    return urlencode({name: value for name, value in fields.items() if value})
+    return urlencode({name: value for name, value in fields.items() if value}, doseq=True)
 
 
 def _before(caller: Caller, wanted: TrialWanted, run: Mapping[str, Any]) -> Mapping[str, Any] | None:

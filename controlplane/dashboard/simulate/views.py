@@ -16,10 +16,12 @@ from scheduling.fleet.selectors.zones import zone_list
 from scheduling.policies.selectors.policies import policy_list
 from servers.catalog.selectors.flavor import flavors_visible
 from servers.catalog.selectors.server_group import server_groups_visible
-from servers.images.selectors import images_visible
+from servers.images.selectors import images_listed
+from servers.instances.services.nics import networks_usable
 
 # Names offered while typing; all hosts can be written.
 HOSTS_OFFERED = 500
+NETWORKS_OFFERED = 100
 
 
 @require_safe
@@ -52,8 +54,9 @@ def _form(request: HttpRequest, caller: Caller) -> SimulateForm:
     return SimulateForm(
         given,
         flavors=flavors,
-        images=list(images_visible(caller=caller).filter(status="active")),
+        images=list(images_listed(caller=caller).filter(status="active")),
         groups=list(server_groups_visible(caller=caller)),
+        networks=list(networks_usable(caller).order_by("name", "pk")[:NETWORKS_OFFERED]),
         policies=list(policy_list()),
         zones=[zone.name for zone in zone_list()],
         hosts=list(host_nodes_listed().values_list("host", flat=True)[:HOSTS_OFFERED]),

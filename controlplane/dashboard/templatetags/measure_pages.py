@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from django import template
+from django.utils.translation import gettext
 
 from controlplane.dashboard.instances.usage_charts import percent_text, rate_text
 from controlplane.dashboard.templatetags.pages import mib
+from controlplane.kernel.texts import gettext_noop
+from controlplane.kernel.units import GIB, bytes_text
 
 register = template.Library()
 
@@ -15,7 +18,7 @@ def _mib(value: float) -> str:
 
 
 def _gib(value: float) -> str:
-    return f"{value:,.1f} GiB"
+    return bytes_text(value * GIB)
 
 
 def _plain(value: float) -> str:
@@ -23,16 +26,16 @@ def _plain(value: float) -> str:
 
 
 MEASURES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
-    ("CPU", "cpu.percent", percent_text),
-    ("CPU waits for disks", "cpu.iowait.percent", percent_text),
-    ("Load of 5 minutes", "cpu.load.5m", _plain),
-    ("Memory taken", "memory.percent", percent_text),
-    ("Memory available", "memory.available.mib", _mib),
-    ("Swap in use", "memory.swap.used.mib", _mib),
-    ("Disk taken", "disk.percent", percent_text),
-    ("Disk free", "disk.free.gib", _gib),
-    ("Network in", "network.rx.bytes.rate", rate_text),
-    ("Network out", "network.tx.bytes.rate", rate_text),
+    (gettext_noop("CPU"), "cpu.percent", percent_text),
+    (gettext_noop("CPU waits for disks"), "cpu.iowait.percent", percent_text),
+    (gettext_noop("Load of 5 minutes"), "cpu.load.5m", _plain),
+    (gettext_noop("Memory taken"), "memory.percent", percent_text),
+    (gettext_noop("Memory available"), "memory.available.mib", _mib),
+    (gettext_noop("Swap in use"), "memory.swap.used.mib", _mib),
+    (gettext_noop("Disk taken"), "disk.percent", percent_text),
+    (gettext_noop("Disk free"), "disk.free.gib", _gib),
+    (gettext_noop("Network in"), "network.rx.bytes.rate", rate_text),
+    (gettext_noop("Network out"), "network.tx.bytes.rate", rate_text),
 )
 
 
@@ -52,7 +55,7 @@ def plain_number(value: float) -> str:
 def skew(ahead_s: float, error_s: float | None) -> str:
     """'0.3 s ahead', '12 ms behind', 'on time' where the error is larger than the difference."""
     if abs(ahead_s) <= (error_s or 0.0):
-        return "on time"
+        return gettext("on time")
     size = abs(ahead_s)
     shown = f"{size * 1000:.0f} ms" if size < 1 else f"{size:,.1f} s"
-    return f"{shown} {'ahead' if ahead_s > 0 else 'behind'}"
+    return (gettext("%(time)s ahead") if ahead_s > 0 else gettext("%(time)s behind")) % {"time": shown}

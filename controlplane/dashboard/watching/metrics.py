@@ -12,6 +12,7 @@ from controlplane.kernel.exposition import CONTENT_TYPE, Sample, exposition, gau
 from controlplane.work.metrics import work_families
 from scheduling.metrics import scheduling_families
 from servers.instances.selectors.metrics import server_families
+from servers.volumes.selectors.metrics import volume_families
 
 _PLAIN = "text/plain; charset=utf-8"
 _cache: TtlCache[str] = TtlCache()
@@ -35,7 +36,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def metrics_text() -> str:
-    """The page as it is now. Eleven queries."""
+    """The page as it is now. Eighteen queries."""
     window_s = metrics_options().metrics_window_s
     window = gauge(
         "kilonova_window_seconds",
@@ -48,6 +49,7 @@ def metrics_text() -> str:
             *work_families(window_s=window_s),
             *scheduling_families(window_s=window_s),
             *server_families(window_s=window_s),
+            *volume_families(),
         ]
     )
 

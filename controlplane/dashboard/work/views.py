@@ -1,64 +1,32 @@
 """The page of work, for admins: what runs, waits, was retried, is overdue; wake again, cancel."""
 
 import uuid
-from typing import cast
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from controlplane.dashboard.pages import is_htmx, page, show
-from controlplane.dashboard.work.rows import kind_label, kinds_on_offer, work_query, work_rows
+from controlplane.dashboard.bulk_jobs.bar import bulk_list_response
+from controlplane.dashboard.pages import page
+from controlplane.dashboard.texts import translated
+from controlplane.dashboard.work.listing import WORK
+from controlplane.dashboard.work.rows import kind_label
 from controlplane.identity.domain import Caller
+from controlplane.infra.reader_texts import refusal_text
 from controlplane.kernel.errors import Conflict, Invalid
 from controlplane.work.control import CANCEL, RETRY, Operator, work_cancel_one, work_counts, work_retry
-from controlplane.work.filtersets import STATES
-from controlplane.work.models import Work
-
-PAGE_SIZE = 25
-MAX_COUNTED = 1000
-
-
-class BoundedPaginator(Paginator[Work]):
-    """Pages of the first MAX_COUNTED rows. The page asks again every few seconds while something is open: counting all
-    that ended in ninety days each time would read the whole table.
-    """
-
-    @cached_property
-    def count(self) -> int:
-        """At most MAX_COUNTED, so that the database stops there."""
-        rows = cast("QuerySet[Work]", self.object_list)
-        return rows.order_by()[:MAX_COUNTED].count()
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether there may be more."""
-        return self.count == MAX_COUNTED
+from servers.bulk.domain import BulkKind
 
 
 @require_safe
 @page("work:read")
-def work_list(request: HttpRequest, caller: Caller) -> HttpResponse:
+def work_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
     """Filtered as the API filters it, open work unless asked otherwise. A page costs a constant number of queries."""
-    query = work_query(request.GET)
-    here = BoundedPaginator(query.rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    rows = work_rows(list(here))
-    context = {
-        "page": here,
-        "rows": rows,
-        "query": query,
-        "counts": work_counts(),
-        "states": STATES,
-        "kinds": kinds_on_offer(),
-        "is_live": any(row.is_open for row in rows),
-    }
-    template = "dashboard/work_rows.html" if is_htmx(request) else "dashboard/work_list.html"
-    return show(request, caller, template, "work", **context)
+    return bulk_list_response(request, caller, WORK, BulkKind.WORK, counts=work_counts())
 
 
 @require_POST
@@ -67,11 +35,11 @@ def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpRe
     """Retry or cancel, then the list as it was filtered. The list shows what was refused."""
     action = request.POST.get("action", "")
     if action not in {RETRY, CANCEL}:
-        raise Invalid("The action is neither retry nor cancel.", field="action")
+        raise Invalid(_("The action is neither retry nor cancel."), field="action")
     try:
         notice = _act(action, work_id, Operator(user_id=caller.user_id, name=caller.username))
     except Conflict as error:
-        messages.error(request, error.message, extra_tags="bad")
+        messages.error(request, refusal_text(error), extra_tags="bad")
     else:
         messages.success(request, notice, extra_tags="good")
     return redirect(_back(request.POST.get("filters", "")))
@@ -80,9 +48,11 @@ def work_act(request: HttpRequest, caller: Caller, work_id: uuid.UUID) -> HttpRe
 def _act(action: str, work_id: uuid.UUID, operator: Operator) -> str:
     if action == RETRY:
         work = work_retry(work_id=work_id, operator=operator)
-        return f"{kind_label(work.kind)}: woken again. Whoever serves {work.queue} takes it now."
+        text = _("%(kind)s: woken again. Whoever serves %(queue)s takes it now.")
+        return text % {"kind": translated(kind_label(work.kind)), "queue": work.queue}
     work = work_cancel_one(work_id=work_id, operator=operator)
-    return f"{kind_label(work.kind)}: cancelled. Its instance says so, and that it was you."
+    text = _("%(kind)s: cancelled. Its instance says so, and that it was you.")
+    return text % {"kind": translated(kind_label(work.kind))}
 
 
 def _back(filters: str) -> str:

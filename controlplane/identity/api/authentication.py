@@ -6,7 +6,9 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from controlplane.audit_log.recording.actor_scope import actor_known
 from controlplane.identity.domain import Caller
+from controlplane.identity.login_steps import lacks_for_staff
 from controlplane.identity.models import User
 from controlplane.identity.selectors import caller_for_token, caller_for_user
 from controlplane.identity.services import token_used
@@ -29,6 +31,7 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed("The token is unknown, expired or revoked.")
         user, holder = found
         token_used(token_id=holder.token_id, last_used_at=holder.last_used_at)
+        actor_known(holder.caller)
         request.token_id = holder.token_id  # type: ignore[attr-defined]  # for revoking the current one
         return user, holder.caller
 
@@ -62,6 +65,10 @@ def session_caller(request: Any) -> Caller:
     user = cast("User", request._request.user if isinstance(request, Request) else request.user)
     chosen = parse_uuid(request.session.get("project_id", "")) if hasattr(request, "session") else None
     try:
-        return caller_for_user(user=user, project_id=chosen)
+        caller = caller_for_user(user=user, project_id=chosen)
     except Forbidden:
-        return caller_for_user(user=user)
+        caller = caller_for_user(user=user)
+    actor_known(caller)
+    if caller.is_admin and lacks_for_staff(request):
+        raise Forbidden("Administrators need a second factor here: log out, and log in again to set it up.")
+    return caller

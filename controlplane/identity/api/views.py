@@ -32,6 +32,7 @@ from controlplane.identity.models import Project, RoleAssignment, Token, User
 from controlplane.identity.selectors import tokens_of_user
 from controlplane.identity.services import (
     project_create,
+    project_delete,
     project_update,
     role_grant,
     role_revoke,
@@ -115,7 +116,11 @@ class TokenDetailView(APIView):
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
         """Revoke one of the caller's own tokens."""
-        if not token_revoke(token_id=token_id, user_id=caller_of(request).user_id):
+        if not token_revoke(
+            token_id=token_id,
+            user_id=caller_of(request).user_id,
+            by_token_id=getattr(request, "token_id", None),
+        ):
             raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -127,12 +132,13 @@ class MeView(APIView):
 
     @extend_schema(responses={200: dict})
     def get(self, request: Request) -> Response:
-        """User, project and roles of the caller."""
+        """User, project (null in the system) and roles of the caller."""
         caller = caller_of(request)
+        own = caller.own_project_id
         return Response(
             {
                 "user": {"id": str(caller.user_id), "username": caller.username},
-                "project": {"id": str(caller.project_id), "name": caller.project_name},
+                "project": None if own is None else {"id": str(own), "name": caller.project_name},
                 "roles": sorted(caller.roles),
             }
         )
@@ -165,17 +171,21 @@ class ProjectViewSet(IdentityViewSet[Project]):
     serializer_class = ProjectBody
     filterset_class = ProjectFilterSet
     ordering_fields = ["name", "created_at"]
-    http_method_names = ["get", "post", "patch", "head", "options"]
+    http_method_names = ["get", "post", "patch", "delete", "head", "options"]
     row_name = "project"
     service_create = staticmethod(project_create)
     service_update = staticmethod(project_update)
+
+    def perform_destroy(self, instance: Project) -> None:
+        """409 with what is in the way, while something is in it."""
+        project_delete(project_id=instance.pk)
 
 
 class UserViewSet(IdentityViewSet[User]):
     """Users: only admins list, make, change and delete them."""
 
     policy = _crud("users")
-    queryset = User.objects.all()
+    queryset = User.objects.select_related("external_identity", "second_factor")
     serializer_class = UserBody
     filterset_class = UserFilterSet
     ordering_fields = ["username", "created_at"]

@@ -1,12 +1,14 @@
 """Refusals at the login. They give no reason from which a stranger learns which usernames exist."""
 
 from controlplane.identity.domain.throttle import Bucket
-from controlplane.kernel.errors import KilonovaError, Unavailable
+from controlplane.kernel.errors import Forbidden, KilonovaError, Unavailable
+from controlplane.kernel.texts import phrase as _
 
 OF_WHAT = {
-    Bucket.PAIR: "for this username from this address",
-    Bucket.ADDRESS: "from this address",
-    Bucket.NAME: "for this username",
+    Bucket.PAIR: _("for this username from this address"),
+    Bucket.ADDRESS: _("from this address"),
+    Bucket.NAME: _("for this username"),
+    Bucket.CODE: _("with a code of the second factor"),
 }
 
 
@@ -16,7 +18,7 @@ class LoginRefused(KilonovaError):
     code = "login_refused"
 
     def __init__(self) -> None:
-        super().__init__("The username or the password is wrong.")
+        super().__init__(_("The username or the password is wrong."))
 
 
 class LoginThrottled(KilonovaError):
@@ -26,7 +28,10 @@ class LoginThrottled(KilonovaError):
     retryable = True
 
     def __init__(self, wait_s: int, bucket: Bucket = Bucket.PAIR) -> None:
-        super().__init__(f"Too many failed logins {OF_WHAT[bucket]}: try again in {wait_s} s.", wait_s=wait_s)
+        super().__init__(
+            _("Too many failed logins {of_what}: try again in {wait_s} s.", of_what=OF_WHAT[bucket], wait_s=wait_s),
+            wait_s=wait_s,
+        )
         self.wait_s = wait_s
 
 
@@ -36,4 +41,39 @@ class LoginsBusy(Unavailable):
     code = "logins_busy"
 
     def __init__(self) -> None:
-        super().__init__("Too many people log in at this moment: try again in a second.")
+        super().__init__(_("Too many people log in at this moment: try again in a second."))
+
+
+class SecondFactorNeeded(LoginRefused):
+    """The password was right and is not enough."""
+
+    code = "second_factor_needed"
+
+    def __init__(self, message: str) -> None:
+        KilonovaError.__init__(self, message, field="code")
+
+
+class DirectoryUnavailable(Unavailable):
+    """The LDAP directory does not answer, so nobody who is known there can log in. Local users can."""
+
+    code = "directory_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(_("The directory that knows you does not answer now: try again in a moment."))
+
+
+class ProjectNeeded(Forbidden):
+    """What acts in a project was asked for by somebody who calls as a person of the system, and so is in none."""
+
+    code = "project_needed"
+
+    def __init__(self, what: str = "This") -> None:
+        super().__init__(
+            _("{what} acts in a project: it needs a token of a project, and this one is of the system.", what=what)
+        )
+
+
+class OutsiderRefused(Forbidden):
+    """The source vouches for this person, who is refused here all the same."""
+
+    code = "outsider_refused"

@@ -4,6 +4,8 @@ Failures count in three buckets: per username AND address, per address (many nam
 (one name from many places), the last two with higher limits. The wait is short and never grows past a minute, and a
 refused try adds nothing: so guessing is slow (about 1,500 tries a day for an address).
 
+Wrong codes of the second factor count in a bucket of their own, per username: only who has the password gets that far.
+
 Nobody is locked out by a stranger: who logged in from an address during the last `KNOWN_FOR_S` answers there for
 the failures of this name at this address alone.
 """
@@ -20,10 +22,13 @@ class Bucket(StrEnum):
     PAIR = "pair"
     ADDRESS = "address"
     NAME = "name"
+    CODE = "code"
 
 
 FREE_FAILURES = 5
-FREE: Mapping[Bucket, int] = MappingProxyType({Bucket.PAIR: FREE_FAILURES, Bucket.ADDRESS: 50, Bucket.NAME: 100})
+FREE: Mapping[Bucket, int] = MappingProxyType(
+    {Bucket.PAIR: FREE_FAILURES, Bucket.ADDRESS: 50, Bucket.NAME: 100, Bucket.CODE: 5}
+)
 KNOWN_FOR_S = 30 * 86400
 LONGEST_WAIT_S = 60
 FORGOTTEN_AFTER_S = 900

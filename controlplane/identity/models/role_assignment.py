@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.identity.domain import Role
 from controlplane.identity.models.project import Project
@@ -14,6 +15,9 @@ class RoleAssignment(UuidKeyed, Timestamped):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="role_assignments")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="role_assignments")
     role = models.CharField(max_length=10, choices=[(role.value, role.value) for role in Role])
+    by_group = models.BooleanField(
+        default=False, editable=False, help_text=_("Given by a group outside, and taken away when the user leaves it.")
+    )
 
     class Meta:
         ordering = ["project__name", "user__username", "role"]

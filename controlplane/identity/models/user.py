@@ -5,9 +5,18 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.infra.models import Timestamped, UuidKeyed
+from controlplane.kernel.time_zones import time_zone_problem
+
+
+def time_zone_validate(name: str) -> None:
+    """Raises ValidationError for what is no time zone."""
+    if problem := time_zone_problem(name):
+        raise ValidationError(f"It {problem}.")
 
 
 class UserManager(BaseUserManager["User"]):
@@ -36,12 +45,28 @@ class User(UuidKeyed, Timestamped, AbstractBaseUser, PermissionsMixin):
         max_length=150,
         unique=True,
         validators=[UnicodeUsernameValidator()],
-        help_text="At most 150 letters, digits and @ . + - _",
+        help_text=_("At most 150 letters, digits and @ . + - _"),
         error_messages={"unique": "A user with this name exists already."},
     )
     email = models.EmailField(blank=True)
-    is_active = models.BooleanField("active", default=True, help_text="Off: the user is refused everywhere.")
-    is_staff = models.BooleanField("staff", default=False, help_text="May open the Django admin.")
+    is_active = models.BooleanField("active", default=True, help_text=_("Off: the user is refused everywhere."))
+    is_staff = models.BooleanField("staff", default=False, help_text=_("May open the Django admin."))
+
+    default_project = models.ForeignKey(
+        "identity.Project",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text=_("Where the user works when no project is named, while there is a role in it."),
+    )
+
+    time_zone = models.CharField(
+        max_length=64,
+        blank=True,
+        validators=[time_zone_validate],
+        help_text=_("Pages show times in it: an IANA name such as Europe/Berlin. Empty: the installation's."),
+    )
 
     objects: ClassVar[UserManager] = UserManager()
 

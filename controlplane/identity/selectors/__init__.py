@@ -1,7 +1,8 @@
 """Reading identity."""
 
 import uuid
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import cast
 
 from django.contrib.auth.models import AnonymousUser
@@ -11,9 +12,13 @@ from django.utils.functional import SimpleLazyObject
 
 from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller, QuotaLimits, Role
-from controlplane.identity.models import Project, RoleAssignment, Token, User
+from controlplane.identity.domain.quota import DEFAULT_CLASS, narrower
+from controlplane.identity.domain.role import BEYOND_PROJECTS
+from controlplane.identity.models import Project, QuotaClass, Token, User, UserQuota
+from controlplane.identity.selectors.held_roles import holds_anywhere, projects_with_role, roles_in
 from controlplane.identity.selectors.token_holder import TokenHolder, token_holder
 from controlplane.kernel.errors import Forbidden, NotFound
+from controlplane.kernel.texts import phrase as _
 
 
 def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
@@ -26,18 +31,19 @@ def caller_for_token(token: str) -> tuple[User, TokenHolder] | None:
 
 
 def caller_for_user(*, user: User, project_id: uuid.UUID | None = None) -> Caller:
-    """The user in the named project, or in the first by name. Raises Forbidden where there is no role at all."""
+    """The user in the named project, or in his default one, or in the first by name.
+
+    Raises Forbidden where there is no role at all.
+    """
     projects = projects_of_user(user=user)
     chosen = next((project for project in projects if project.pk == project_id), None)
     if chosen is None and projects and project_id is None:
-        chosen = projects[0]
+        chosen = next((project for project in projects if project.pk == user.default_project_id), projects[0])
     if chosen is None or not user.is_active:
-        raise Forbidden("You have no role in any enabled project." if project_id is None else "You have no role there.")
-    if user.is_superuser:
-        roles = frozenset({Role.ADMIN})
-    else:
-        rows = RoleAssignment.objects.filter(user=user, project=chosen).values_list("role", flat=True)
-        roles = frozenset(Role(role) for role in rows)
+        raise Forbidden(
+            _("You have no role in any enabled project.") if project_id is None else _("You have no role there.")
+        )
+    roles = frozenset({Role.ADMIN}) if user.is_superuser else roles_in(user_id=user.pk, project_id=chosen.pk)
     return Caller(user.pk, user.username, chosen.pk, chosen.name, roles)
 
 
@@ -45,8 +51,8 @@ def projects_of_user(*, user: User | AnonymousUser) -> list[Project]:
     """Enabled projects where the user has a role, by name; all of them for a superuser."""
     if isinstance(user, AnonymousUser):
         return []
-    rows = Project.objects.filter(enabled=True).order_by("name")
-    return list(rows if user.is_superuser else rows.filter(role_assignments__user=user).distinct())
+    rows = Project.objects.all() if user.is_superuser else projects_with_role(user.pk)
+    return list(rows.filter(enabled=True).order_by("name"))
 
 
 def tokens_of_user(*, user_id: uuid.UUID) -> QuerySet[Token]:
@@ -58,7 +64,7 @@ def project_get(*, project_id: uuid.UUID) -> Project:
     """The project; raises NotFound when there is none of this id."""
     project = Project.objects.filter(pk=project_id).first()
     if project is None:
-        raise NotFound(f"Project {project_id} does not exist.")
+        raise NotFound(_("Project {project_id} does not exist.", project_id=project_id))
     return project
 
 
@@ -67,9 +73,40 @@ def project_list() -> QuerySet[Project]:
 
 
 def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
-    """The project's limits, where it has none of its own the installation's. Raises NotFound."""
-    project = project_get(project_id=project_id)
-    defaults = identity_options().default_quota
+    """The project's limits, where it has none of its own those of the class `default`. Raises NotFound. Two queries."""
+    return limits_of_project(project_get(project_id=project_id), quota_defaults())
+
+
+def quota_defaults() -> QuotaLimits:
+    """What a project has without limits of its own: those of the class `default`, or the installation's settings."""
+    settings, row = identity_options().default_quota, QuotaClass.objects.filter(name=DEFAULT_CLASS).first()
+    if row is None:
+        return settings
+    changed = {field.name: getattr(row, field.name) for field in fields(QuotaLimits)}
+    return replace(settings, **{name: limit for name, limit in changed.items() if limit is not None})
+
+
+def user_quota(*, project_id: uuid.UUID, user_id: uuid.UUID) -> UserQuota | None:
+    """The limits that this user has in this project; None for one who has none but the project's."""
+    return UserQuota.objects.filter(project_id=project_id, user_id=user_id).first()
+
+
+def limits_of_owner(*, project_id: uuid.UUID | None, user_id: uuid.UUID | None, names: Sequence[str]) -> dict[str, int]:
+    """The limits of these names in force for a user in a project: the project's, or less where the user has less. Of no
+    project: what each has by default. At most three queries.
+    """
+    limits = quota_defaults() if project_id is None else quota_limits(project_id=project_id)
+    own = user_quota(project_id=project_id, user_id=user_id) if project_id and user_id else None
+    return {name: narrower(getattr(limits, name), getattr(own, name, None)) for name in names}
+
+
+def user_quotas_of(*, project_id: uuid.UUID) -> QuerySet[UserQuota]:
+    """All users with limits of their own in this project, by name."""
+    return UserQuota.objects.filter(project_id=project_id).select_related("user").order_by("user__username")
+
+
+def limits_of_project(project: Project, defaults: QuotaLimits) -> QuotaLimits:
+    """The same of a row that is at hand, with what `quota_defaults` gave. No query."""
     own = {field.name: getattr(project, f"quota_{field.name}") for field in fields(QuotaLimits)}
     limits = {name: getattr(defaults, name) if value is None else value for name, value in own.items()}
     return QuotaLimits(**limits)
@@ -77,4 +114,9 @@ def quota_limits(*, project_id: uuid.UUID) -> QuotaLimits:
 
 def may_operate(*, user: User) -> bool:
     """Whether the user has power beyond a project: a superuser, one of staff, or one with the role admin."""
-    return user.is_superuser or user.is_staff or user.role_assignments.filter(role=Role.ADMIN.value).exists()
+    return user.is_superuser or user.is_staff or holds_anywhere(user=user, roles=frozenset({Role.ADMIN}))
+
+
+def reaches_beyond_projects(*, user: User) -> bool:
+    """The same, and one with the role service."""
+    return may_operate(user=user) or holds_anywhere(user=user, roles=BEYOND_PROJECTS)

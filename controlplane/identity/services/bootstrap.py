@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Q
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Role
 from controlplane.identity.models import Project, User
 from controlplane.identity.services.projects import role_grant
@@ -23,6 +24,7 @@ class AdminBootstrap:
     password: str | None
 
 
+@audited("user.admin_ensure")
 @transaction.atomic
 def admin_ensure(password: str | None = None) -> AdminBootstrap:
     """User `admin` with the projects `admin` and `demo`, all or nothing; once somebody rules, it changes nothing.

@@ -1,4 +1,4 @@
-"""How many passwords a process hashes at once.
+"""How many passwords a process hashes, or asks a directory about, at once.
 
 One hash takes a third of a second of a processor, and anybody may ask for one. Without a bound a few strangers would
 take every thread of the web server; with it they take a few, and the rest is refused at once instead of queueing.
@@ -43,9 +43,9 @@ class HashingGate:
             self._taken -= 1
 
 
-_gates: dict[int, HashingGate] = {}
+_gates: dict[tuple[str, int], HashingGate] = {}
 
 
-def hashing_gate(at_once: int) -> HashingGate:
-    """The gate of this process for this setting."""
-    return _gates.setdefault(at_once, HashingGate(at_once=at_once, waiting=WAITING_EACH * at_once))
+def hashing_gate(at_once: int, *, what: str = "hashes") -> HashingGate:
+    """The gate of this process for this setting. `what` goes through it: each kind has a gate of its own."""
+    return _gates.setdefault((what, at_once), HashingGate(at_once=at_once, waiting=WAITING_EACH * at_once))

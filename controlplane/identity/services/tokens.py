@@ -9,17 +9,23 @@ from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from controlplane.audit_log.recording.actor_scope import actor_known
+from controlplane.audit_log.recording.audited import audited
+from controlplane.audit_log.recording.record import AuditChange, change_record, facts_of, target_of
 from controlplane.identity.conf import identity_options
 from controlplane.identity.domain import Caller
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.identity.models import Token
 from controlplane.identity.selectors import caller_for_user, projects_of_user
 from controlplane.identity.services.logins import credentials_check
+from controlplane.identity.services.second_factors import second_factor_ask
 from controlplane.infra.db import now_plus
 from controlplane.kernel.clock import utc_now
-from controlplane.kernel.errors import Invalid
+from controlplane.kernel.errors import Forbidden, Invalid
+from controlplane.kernel.texts import phrase as _
 
 log = logging.getLogger(__name__)
+ISSUE = "token.issue"
 USE_NOTED_EACH_S = 300
 EXPIRED_RETENTION_S = 86400
 
@@ -33,26 +39,48 @@ class IssuedToken:
     caller: Caller
 
 
+@audited(ISSUE, by="username", by_itself=True)
 def token_issue(
-    *, username: str, password: str, project: str | None = None, address: str = "", lifetime_s: float | None = None
+    *,
+    username: str,
+    password: str,
+    project: str | None = None,
+    address: str = "",
+    lifetime_s: float | None = None,
+    code: str | None = None,
 ) -> IssuedToken:
     """A token for one project: the named one (name or id), else the first by name where the user has a role.
 
-    It lives for `lifetime_s`, never longer than the installation allows. Raises LoginRefused for wrong
-    credentials, LoginThrottled after too many of them, Invalid for a project without a role, Forbidden for no
+    It lives for `lifetime_s`, never longer than the installation allows. `code` is of the second factor of a user who
+    has one, or has to have one; the token itself needs none. Raises LoginRefused for wrong credentials, and
+    SecondFactorNeeded; LoginThrottled after too many of them, Invalid for a project without a role, Forbidden for no
     role at all.
     """
     user = credentials_check(username=username, password=password, address=address)
+    second_factor_ask(user=user, code=code)
     wanted = None
     if project:
         wanted = next((one for one in projects_of_user(user=user) if project in {one.name, str(one.pk)}), None)
         if wanted is None:
-            raise Invalid("You have no role in a project of this name.", field="project")
+            raise Invalid(_("You have no role in a project of this name."), field="project")
     caller = caller_for_user(user=user, project_id=wanted.pk if wanted else None)
+    actor_known(caller)
+    return _issued(caller, lifetime_s)
+
+
+@audited(ISSUE, by_itself=True)
+def token_issue_own(*, caller: Caller, lifetime_s: float | None = None) -> IssuedToken:
+    """A token for whoever is logged in to the pages, in the project that they work in."""
+    return _issued(caller, lifetime_s)
+
+
+def _issued(caller: Caller, lifetime_s: float | None) -> IssuedToken:
     text = new_token()
     longest = identity_options().token_lifetime_s
     lifetime = longest if lifetime_s is None else min(lifetime_s, longest)
-    row = _token_store(text, caller, lifetime)
+    with transaction.atomic():
+        row = _token_store(text, caller, lifetime)
+        change_record(AuditChange(ISSUE, target_of("token", row), after=facts_of(row)), of=ISSUE)
     return IssuedToken(text, row.expires_at, caller)
 
 
@@ -68,11 +96,23 @@ def _token_store(text: str, caller: Caller, lifetime_s: float) -> Token:
     return row
 
 
-def token_revoke(*, token_id: uuid.UUID, user_id: uuid.UUID | None = None) -> bool:
-    """End a token now; True when it was alive. With `user_id`, only a token of that user."""
+@audited("token.revoke", Token, by="token_id")
+def token_revoke(
+    *, token_id: uuid.UUID, user_id: uuid.UUID | None = None, by_token_id: uuid.UUID | None = None
+) -> bool:
+    """End a token now; True when it was alive. With `user_id`, only a token of that user.
+
+    `by_token_id`: the token that the call came with. One that was got by an application credential ends of its owner's
+    tokens only those of the same credential: a program does not log people out. Raises Forbidden.
+    """
     rows = Token.objects.filter(pk=token_id, revoked=False)
     if user_id is not None:
         rows = rows.filter(user_id=user_id)
+    if by_token_id is not None and by_token_id != token_id:
+        by = Token.objects.filter(pk=by_token_id, application_credential__isnull=False).first()
+        others = Token.objects.none() if by is None else rows.filter(user_id=by.user_id)
+        if by is not None and others.exclude(application_credential_id=by.application_credential_id).exists():
+            raise Forbidden(_("A token of an application credential ends no other tokens of its user."))
     return bool(rows.update(revoked=True))
 
 

@@ -6,8 +6,14 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 
-from controlplane.kernel.errors import InvalidFields, KilonovaError
+from controlplane.infra.admin.large_tables import LargeTableAdmin
+from controlplane.infra.admin.names import NamingFormSet, id_fields, name_column
+from controlplane.infra.admin.site import site_of
+from controlplane.infra.reader_texts import refusal_reasons, refusal_text
+from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.texts import gettext_noop
 
 # The request's attribute that holds what the service said of its form.
 REFUSAL = "service_refusal"
@@ -19,24 +25,25 @@ def run_on_each(
     rows: Iterable[Any],
     service: Callable[[Any], object],
     *,
-    word: str = "done",
+    said: str = gettext_noop("%(count)s done."),
 ) -> None:
     """Call a service for each chosen row; a refusal is shown and does not keep the others from being done.
 
-    Ends with how many went well: '2 done', or another `word` for what only begins now ('2 accepted').
+    Ends with how many went well: "2 done", or what else is `said`, such as "2 accepted" of what only begins now: a text
+    that is marked with `gettext_noop`.
     """
     done = 0
     for row in rows:
         try:
             service(row)
         except KilonovaError as error:
-            model_admin.message_user(request, f"{row}: {error.message}", messages.ERROR)
+            model_admin.message_user(request, f"{row}: {refusal_text(error)}", messages.ERROR)
         else:
             done += 1
-    model_admin.message_user(request, f"{done} {word}.", messages.SUCCESS if done else messages.WARNING)
+    model_admin.message_user(request, gettext(said) % {"count": done}, messages.SUCCESS if done else messages.WARNING)
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class ReadOnlyAdmin(LargeTableAdmin):
     """Rows that only services write. Actions that call services ask for the permission `operate`."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -58,6 +65,25 @@ class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not gene
 
     extra = 0
     can_delete = False
+    formset = NamingFormSet
+
+    def get_formset(self, request: HttpRequest, obj: Any | None = None, **options: Any) -> Any:
+        """With what the ids of its rows mean."""
+        formset: Any = super().get_formset(request, obj, **options)
+        formset.references = id_fields(site_of(self), self.model)
+        return formset
+
+    def get_fields(self, request: HttpRequest, obj: Any | None = None) -> Any:
+        """Ids are shown by name where the fields are listed."""
+        return self._by_name(self.fields) if self.fields else super().get_fields(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any | None = None) -> Any:
+        """All of what is listed: a form for rows that nobody edits would know neither names nor times."""
+        return self._by_name(self.fields) if self.fields else super().get_readonly_fields(request, obj)
+
+    def _by_name(self, fields: Any) -> list[Any]:
+        known = id_fields(site_of(self), self.model)
+        return [name_column(one) if isinstance(one, str) and one in known else one for one in fields]
 
     def has_add_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
         return False
@@ -66,7 +92,7 @@ class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]  # not gene
         return False
 
 
-class RefusalsAtFields(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
+class RefusalsAtFields(LargeTableAdmin):
     """What only the service can refuse (a limit, a race for a name) is shown in the form, with all that was typed."""
 
     def get_form(self, request: HttpRequest, obj: Any | None = None, change: bool = False, **kwargs: Any) -> Any:
@@ -97,7 +123,7 @@ class RefusalsAtFields(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
 
 def _with_refusal(form: Any, refusal: KilonovaError) -> Any:
     """The form class, never valid: the refusal is shown at its fields, or on top where the form has no such field."""
-    reasons = refusal.errors if isinstance(refusal, InvalidFields) else {refusal.field or "": [refusal.message]}
+    reasons = refusal_reasons(refusal)
 
     class RefusedForm(form):  # type: ignore[misc]  # made at run time
         def full_clean(self) -> None:
@@ -137,5 +163,5 @@ class ThroughServicesAdmin(RefusalsAtFields):
         try:
             return super().delete_view(request, object_id, extra_context)
         except KilonovaError as error:
-            self.message_user(request, error.message, messages.ERROR)
+            self.message_user(request, refusal_text(error), messages.ERROR)
             return self.response_post_save_change(request, self.get_object(request, object_id))

@@ -1,11 +1,26 @@
-"""The OpenAPI document: made once in a process, for it is the same for everybody and anybody may ask for it."""
+"""The OpenAPI document: made once in a process, for it is the same for everybody and anybody may ask for it. Importing
+this has it say of closed bodies that they are closed.
+"""
 
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
+from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
+
+
+class ClosedFieldsSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # registers subclasses untyped
+    """A body that refuses unknown fields has no others in the document."""
+
+    target_class = "controlplane.infra.api.strict.ClosedFields"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """As without this class, and closed."""
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**schema, "additionalProperties": False}
 
 
 class CachedSchema(SpectacularAPIView):

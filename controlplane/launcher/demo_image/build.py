@@ -10,9 +10,11 @@ from controlplane.launcher.demo_image.disk import bootable_qcow2
 from controlplane.launcher.demo_image.initramfs import guest_file, initramfs
 from controlplane.launcher.demo_image.sources import (
     BUSYBOX,
+    SSH_PROGRAMS,
     DemoImageUnavailable,
     KernelPackage,
     kernel_package,
+    libraries_of,
     packages_missing,
 )
 
@@ -50,9 +52,10 @@ def _build(package: Path, target: Path) -> None:
 
 
 def _recipe_digest(package: Path) -> str:
-    """Changes when the kernel, busybox or anything in this package changes."""
+    """Changes when the kernel, busybox, the SSH server or anything in this package changes."""
     digest = hashlib.sha256(package.name.encode())
-    digest.update(BUSYBOX.read_bytes())
+    for program in (BUSYBOX, *SSH_PROGRAMS, *libraries_of(*SSH_PROGRAMS)):
+        digest.update(program.read_bytes())
     here = files(PACKAGE)
     for folder in (here, here.joinpath("guest")):
         for entry in sorted(folder.iterdir(), key=lambda item: item.name):

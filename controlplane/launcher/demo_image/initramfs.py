@@ -1,9 +1,10 @@
-"""The demo guest's root file system: busybox, a few kernel modules, and the scripts in `guest/`."""
+"""The demo guest's root file system: busybox, an SSH server, a few kernel modules, and the scripts in `guest/`."""
 
 from importlib.resources import files
+from pathlib import Path
 
 from controlplane.launcher.demo_image.cpio import CpioArchive
-from controlplane.launcher.demo_image.sources import BUSYBOX, KernelPackage
+from controlplane.launcher.demo_image.sources import BUSYBOX, SSH_PROGRAMS, KernelPackage, libraries_of
 
 # Enough for a virtio machine, the power button and the config drive's file systems.
 BASE_MODULES = (
@@ -40,14 +41,28 @@ def initramfs(kernel: KernelPackage) -> bytes:
     archive.character_device("dev/console", 5, 1)
     archive.file("bin/busybox", BUSYBOX.read_bytes(), executable=True)
     archive.file("init", guest_file("init.sh"), executable=True)
-    archive.file("lib/udhcpc.sh", guest_file("udhcpc.sh"), executable=True)
+    for name in ("udhcpc.sh", "introduce.sh", "ask_metadata.sh", "ssh_server.sh"):
+        archive.file(f"lib/{name}", guest_file(name), executable=True)
     archive.file("lib/json.awk", guest_file("json.awk"))
     archive.file("etc/inittab", guest_file("inittab"))
     archive.file("etc/profile", guest_file("profile"))
     archive.file("etc/passwd", b"root::0:0:root:/root:/bin/sh\n")
     archive.file("etc/acpi/PWRF/00000080", guest_file("power.sh"), executable=True)
+    _add_ssh(archive)
     _add_modules(archive, kernel)
     return archive.compressed()
+
+
+def _add_ssh(archive: CpioArchive) -> None:
+    """The server, what makes its host key, and the libraries of both where their loader looks for them."""
+    for program in SSH_PROGRAMS:
+        archive.file(f"bin/{program.name}", program.read_bytes(), executable=True)
+    libraries = libraries_of(*SSH_PROGRAMS)
+    directories = {parent for path in libraries for parent in path.parents if len(parent.parts) > 1}
+    for directory in sorted(directories - {Path("/", each) for each in DIRECTORIES}):
+        archive.directory(str(directory.relative_to("/")))
+    for path in libraries:
+        archive.file(str(path.relative_to("/")), path.read_bytes(), executable=True)
 
 
 def _add_modules(archive: CpioArchive, kernel: KernelPackage) -> None:

@@ -1,4 +1,4 @@
-"""What the demo guest is made from: Debian's cloud kernel, busybox, and the tools that make a disk."""
+"""What the demo guest is made from: Debian's cloud kernel, busybox, dropbear, and the tools that make a disk."""
 
 import os
 import re
@@ -16,9 +16,11 @@ from controlplane.kernel.errors import Unavailable
 
 KERNEL_META_PACKAGE = "linux-image-cloud-amd64"
 BUSYBOX = Path("/bin/busybox")
+SSH_PROGRAMS = (Path("/usr/sbin/dropbear"), Path("/usr/bin/dropbearkey"))
 BOOT_CODE = Path("/usr/lib/syslinux/mbr/mbr.bin")
 MODULE_PATH = re.compile(r"^\./(?:usr/)?lib/modules/[^/]+/(?:.*/)?(?P<name>[^/]+)\.ko$")
 KERNEL_PATH = re.compile(r"^\./boot/vmlinuz-[^/]+$")
+LIBRARY_PATH = re.compile(r"(?:=> |^\s*)(?P<path>/\S+) \(0x", flags=re.MULTILINE)
 DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 APT_TIMEOUT_S = 180
 
@@ -42,6 +44,8 @@ def packages_missing() -> tuple[str, ...]:
     missing = {package for tool, package in TOOL_PACKAGES.items() if shutil.which(tool) is None}
     if not BUSYBOX.exists() or _is_dynamic(BUSYBOX):
         missing.add("busybox-static")
+    if not all(program.exists() for program in SSH_PROGRAMS):
+        missing.add("dropbear-bin")
     if not BOOT_CODE.exists():
         missing.add("syslinux-common")
     return tuple(sorted(missing))
@@ -49,6 +53,17 @@ def packages_missing() -> tuple[str, ...]:
 
 def _is_dynamic(program: Path) -> bool:
     return b"/ld-linux" in program.read_bytes()[:4096]
+
+
+def libraries_of(*programs: Path) -> tuple[Path, ...]:
+    """The shared libraries that these programs are loaded with, the loader among them, as they name them."""
+    found: set[Path] = set()
+    for program in programs:
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise DemoImageUnavailable(f"ldd {program}: {done.stderr.strip()}")
+        found.update(Path(path) for path in LIBRARY_PATH.findall(done.stdout))
+    return tuple(sorted(found))
 
 
 def kernel_package(directory: Path) -> Path:

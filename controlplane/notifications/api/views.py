@@ -25,6 +25,7 @@ from controlplane.notifications.api.serializers import (
     WebhookOutput,
 )
 from controlplane.notifications.fan_out import delivery_resend, event_resend
+from controlplane.notifications.filtersets import WebhookFilterSet
 from controlplane.notifications.models import Delivery, Notification, Webhook
 from controlplane.notifications.test_delivery import webhook_try
 from controlplane.notifications.webhooks import webhook_create, webhook_delete, webhook_get, webhook_update
@@ -45,7 +46,7 @@ class WebhookViewSet(ReadOnlyModelViewSet[Webhook]):
     }
     queryset = Webhook.objects.all()
     serializer_class = WebhookOutput
-    filterset_fields = ["name", "enabled"]
+    filterset_class = WebhookFilterSet
     ordering_fields = ["name", "created_at"]
 
     def get_object(self) -> Webhook:

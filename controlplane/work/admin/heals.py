@@ -3,6 +3,7 @@
 from django.contrib import admin
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin
+from controlplane.infra.admin.filters import typed
 from controlplane.work.models import Heal
 
 
@@ -11,6 +12,5 @@ class HealAdmin(ReadOnlyAdmin):
     """Newest first, with the evidence."""
 
     list_display = ["kind", "subject", "found", "done", "created_at"]
-    list_filter = ["kind"]
+    list_filter = [typed("kind"), "created_at"]
     search_fields = ["subject", "request_id", "found"]
-    date_hierarchy = "created_at"

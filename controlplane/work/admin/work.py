@@ -4,6 +4,7 @@ from django.apps import apps
 from django.contrib import admin
 
 from controlplane.infra.admin.bases import ReadOnlyAdmin
+from controlplane.infra.admin.filters import typed
 from controlplane.work.models import NamedLease, Wakeup, Work
 
 
@@ -18,12 +19,12 @@ class WorkAdmin(ReadOnlyAdmin):
         "state",
         "attempt",
         "step",
-        "lease_owner",
         "lease_until",
         "created_at",
     ]
-    list_filter = ["state", "kind", "queue"]
-    search_fields = ["id", "subject", "request_id", "lease_owner"]
+    # A queue for each host would be thousands of links; the search finds them.
+    list_filter = ["state", typed("kind"), typed("queue")]
+    search_fields = ["id", "subject", "queue", "request_id", "lease_owner"]
 
 
 @admin.register(Wakeup)
@@ -31,7 +32,7 @@ class WakeupAdmin(ReadOnlyAdmin):
     """Wake-ups not yet answered."""
 
     list_display = ["queue", "code", "ref", "woken_at"]
-    list_filter = ["code"]
+    list_filter = [typed("queue"), typed("code")]
     search_fields = ["queue", "ref"]
 
 

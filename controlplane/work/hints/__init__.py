@@ -5,6 +5,27 @@ seldom. So nothing waits for a hint to be told, and nothing is told that a reade
 """
 
 from controlplane.work.hints.changed import changed
-from controlplane.work.hints.topics import HOSTS, INSTANCES, WORK, host_topic, instance_topic, project_topic
+from controlplane.work.hints.topics import (
+    HOSTS,
+    INSTANCES,
+    VOLUMES,
+    WORK,
+    host_topic,
+    instance_topic,
+    project_topic,
+    project_volumes_topic,
+    volume_topic,
+)
 
-__all__ = ["HOSTS", "INSTANCES", "WORK", "changed", "host_topic", "instance_topic", "project_topic"]
+__all__ = [
+    "HOSTS",
+    "INSTANCES",
+    "VOLUMES",
+    "WORK",
+    "changed",
+    "host_topic",
+    "instance_topic",
+    "project_topic",
+    "project_volumes_topic",
+    "volume_topic",
+]

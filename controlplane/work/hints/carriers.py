@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import Error, connection, connections
 
 from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints.hint_file import HintFile
 from controlplane.work.hints.this_process import InThisProcess
 from controlplane.work.wakeups.redis_client import redis_client
@@ -148,7 +149,7 @@ class PostgresListener:
 
     def _gone(self, error: Error) -> Unavailable:
         self._disconnect()
-        return Unavailable(f"the database does not answer: {error}")
+        return Unavailable(_("the database does not answer: {error}", error=error))
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -187,7 +188,7 @@ class RedisListener:
             self._subscription.subscribe(CHANNEL)
             self._subscription.get_message(timeout=5.0)  # "subscribed"
         except redis.RedisError as error:
-            raise Unavailable(f"redis does not answer: {error}") from error
+            raise Unavailable(_("redis does not answer: {error}", error=error)) from error
 
     def wait(self, timeout_s: float) -> set[str]:
         """See HintListener."""
@@ -195,7 +196,7 @@ class RedisListener:
             came = self._subscription.get_message(ignore_subscribe_messages=True, timeout=min(timeout_s, 1.0))
         except redis.RedisError as error:
             self.close()
-            raise Unavailable(f"redis does not answer: {error}") from error
+            raise Unavailable(_("redis does not answer: {error}", error=error)) from error
         return set() if came is None else set(came["data"].split("\n"))
 
     def interrupt(self) -> None:

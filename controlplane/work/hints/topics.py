@@ -6,6 +6,8 @@ INSTANCES = "instances"
 """The instances of all projects."""
 HOSTS = "hosts"
 WORK = "work"
+VOLUMES = "volumes"
+"""The volumes, snapshots and backups of all projects."""
 
 
 def project_topic(project_id: UUID | str) -> str:
@@ -21,3 +23,13 @@ def instance_topic(instance_id: UUID | str) -> str:
 def host_topic(host: str) -> str:
     """One host, with the instances on it."""
     return f"host:{host}"
+
+
+def project_volumes_topic(project_id: UUID | str) -> str:
+    """The volumes, snapshots and backups of one project."""
+    return f"volumes:{project_id}"
+
+
+def volume_topic(volume_id: UUID | str) -> str:
+    """One volume, with its snapshots and attachments."""
+    return f"volume:{volume_id}"

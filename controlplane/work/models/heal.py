@@ -1,7 +1,9 @@
 """What the control plane put right by itself: found, done, and the numbers that prove it."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import UuidKeyed
 
 
@@ -11,11 +13,13 @@ class Heal(UuidKeyed):
     `found` and `done` are sentences for people; `evidence` has the facts that were read, durations in seconds.
     """
 
-    kind = models.CharField(max_length=40, help_text="What went wrong: overdue_work, overdue_task, orphan_claims ...")
-    subject = models.UUIDField(null=True, blank=True, help_text="The instance, reservation or consumer.")
+    kind = models.CharField(
+        max_length=40, help_text=_("What went wrong: overdue_work, overdue_task, orphan_claims ...")
+    )
+    subject = models.UUIDField(null=True, blank=True, help_text=_("The instance, reservation or consumer."))
     found = models.TextField()
     done = models.TextField()
-    evidence = models.JSONField(default=dict, blank=True)
+    evidence = JsonField(default=dict, blank=True)
     request_id = models.CharField(max_length=60, blank=True)
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 

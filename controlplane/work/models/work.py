@@ -2,7 +2,9 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
+from controlplane.infra.json_field import JsonField
 from controlplane.infra.models import Timestamped, UuidKeyed
 
 
@@ -28,20 +30,20 @@ class Work(UuidKeyed, Timestamped):
 
     queue = models.CharField(max_length=100)
     kind = models.CharField(max_length=40)
-    subject = models.UUIDField(help_text="The instance, or the reservation of a batch.")
+    subject = models.UUIDField(help_text=_("The instance, or the reservation of a batch."))
     state = models.CharField(max_length=12, choices=WorkState, default=WorkState.WAITING)
     attempt = models.PositiveIntegerField(default=0)
-    max_attempts = models.PositiveIntegerField(default=5, help_text="Takes after which it ends as failed.")
+    max_attempts = models.PositiveIntegerField(default=5, help_text=_("Takes after which it ends as failed."))
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
-    deadline_at = models.DateTimeField(help_text="When it ends as failed, whoever holds it.")
-    woken_at = models.DateTimeField(null=True, blank=True, help_text="When its wake-up was last sent.")
+    deadline_at = models.DateTimeField(help_text=_("When it ends as failed, whoever holds it."))
+    woken_at = models.DateTimeField(null=True, blank=True, help_text=_("When its wake-up was last sent."))
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    step = models.CharField(max_length=60, blank=True, help_text="What it was doing when last heard of.")
+    step = models.CharField(max_length=60, blank=True, help_text=_("What it was doing when last heard of."))
     request_id = models.CharField(max_length=60, blank=True)
-    arguments = models.JSONField(default=dict, blank=True)
-    outcome = models.JSONField(default=dict, blank=True)
+    arguments = JsonField(default=dict, blank=True)
+    outcome = JsonField(default=dict, blank=True)
 
     class Meta:
         ordering = ["-created_at"]

@@ -13,8 +13,9 @@ from contextlib import suppress
 from django.db import close_old_connections, connection
 
 from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.wakeups.many_queues import ManyQueues, many_queues_open
-from controlplane.work.wakeups.receivers import ReceivedWakeup
+from controlplane.work.wakeups.received import ReceivedWakeup
 from controlplane.work.wakeups.send import wakeups_send
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class WakeupHub:
                 threading.Event().wait(REST_AFTER_FAILURE_S)
             except Exception as error:  # the one thread that all long polls hang on
                 log.exception("wake-ups could not be heard")
-                self._fail(wanted, Unavailable(f"wake-ups could not be heard: {type(error).__name__}"))
+                self._fail(wanted, Unavailable(_("wake-ups could not be heard: {name}", name=type(error).__name__)))
                 threading.Event().wait(REST_AFTER_FAILURE_S)
             finally:
                 close_old_connections()

@@ -1,4 +1,6 @@
-"""Hearing wake-ups of many queues at once, on one connection: PostgreSQL, Redis, SQLite."""
+"""Hearing wake-ups of any number of queues at once, on one connection: LISTEN/NOTIFY on PostgreSQL, a blocking pop on
+Redis, a watched file on SQLite.
+"""
 
 import contextlib
 import select
@@ -16,21 +18,20 @@ from django.db import Error, connection, connections
 from controlplane.infra.db import placeholders
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.kill_points import reach
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Wakeup
 from controlplane.work.wakeups.channels import postgres_channel, redis_key
 from controlplane.work.wakeups.log_file_watch import LogFileWatch
-from controlplane.work.wakeups.receivers import (
-    SAFETY_POLL_S,
-    SQLITE_POLL_S,
-    SQLITE_SAFETY_POLL_S,
-    ReceivedWakeup,
-    parse,
-)
+from controlplane.work.wakeups.received import ReceivedWakeup, parse
 from controlplane.work.wakeups.redis_client import redis_client
 
 Wakeups = dict[str, list[ReceivedWakeup]]
 MAX_ROWS = 1000
 """Wake-ups taken by one statement; what is left is taken by the next."""
+SQLITE_POLL_S, SQLITE_LOOK_S = 0.06, 0.02
+"""How long one call waits, and how often it looks meanwhile: 0.3 % of a core, and a build has two such waits in it."""
+SQLITE_SAFETY_POLL_S = 1.0
+SAFETY_POLL_S = 15.0
 
 
 class ManyQueues(Protocol):
@@ -48,11 +49,11 @@ class ManyQueues(Protocol):
         """Give up what it holds, when nobody calls `wait` any more."""
 
 
-def many_queues_open() -> ManyQueues:
-    """For this installation."""
+def many_queues_open(*, limit: int = MAX_ROWS) -> ManyQueues:
+    """For this installation. `limit`: the maximum that is taken at once."""
     if settings.REDIS_URL:
-        return RedisQueues()
-    return PostgresQueues() if connection.vendor == "postgresql" else SqliteQueues()
+        return RedisQueues(limit)
+    return PostgresQueues(limit) if connection.vendor == "postgresql" else SqliteQueues(limit)
 
 
 _POSTGRES = """
@@ -66,14 +67,14 @@ RETURNING id, queue, code, ref
 """
 
 
-def _take_rows(queues: Collection[str]) -> Wakeups:
+def _take_rows(queues: Collection[str], limit: int) -> Wakeups:
     """Take the wake-ups of now: the rows are deleted, for the work row remembers what is to be done."""
     wanted = sorted(queues)
     is_postgres = connection.vendor == "postgresql"
     if not is_postgres and not Wakeup.objects.filter(queue__in=wanted).exists():
         return {}  # a look costs SQLite less than its write lock
     found: Wakeups = defaultdict(list)
-    text = (_POSTGRES if is_postgres else _SQLITE).format(queues=placeholders(wanted), limit=MAX_ROWS)
+    text = (_POSTGRES if is_postgres else _SQLITE).format(queues=placeholders(wanted), limit=limit)
     with connection.cursor() as cursor:
         cursor.execute(text.strip(), wanted)
         for _, queue, code, ref in sorted(cursor.fetchall()):
@@ -81,10 +82,16 @@ def _take_rows(queues: Collection[str]) -> Wakeups:
     return found
 
 
+def _count(found: Wakeups) -> int:
+    return sum(map(len, found.values()))
+
+
 class SqliteQueues:
     """Looks when the database's log file changed, which costs no query, and once a second in any case."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._has_more = False
         self._watch = LogFileWatch(f"{connection.settings_dict['NAME']}-wal")
         self._looked_at = 0.0
         self._waited: frozenset[str] = frozenset()
@@ -96,11 +103,14 @@ class SqliteQueues:
         try:
             if wakeups := self._poll(queues, must=is_new):
                 return wakeups
-            time.sleep(min(timeout_s, SQLITE_POLL_S))
-            return self._poll(queues, must=False)
+            until = time.monotonic() + min(timeout_s, SQLITE_POLL_S)
+            while not wakeups and (left := until - time.monotonic()) > 0:
+                time.sleep(min(left, SQLITE_LOOK_S))
+                wakeups = self._poll(queues, must=False)
+            return wakeups
         except Error as error:
             connection.close()
-            raise Unavailable(f"the database does not answer: {error}") from error
+            raise Unavailable(_("the database does not answer: {error}", error=error)) from error
 
     def interrupt(self) -> None:
         """It never waits for long."""
@@ -109,17 +119,20 @@ class SqliteQueues:
         """Nothing is held."""
 
     def _poll(self, queues: Collection[str], *, must: bool) -> Wakeups:
-        may_have_wakeup = self._watch.may_have_changed() or must
+        may_have_wakeup = self._watch.may_have_changed() or must or self._has_more
         if not may_have_wakeup and time.monotonic() - self._looked_at < SQLITE_SAFETY_POLL_S:
             return {}
         self._looked_at = time.monotonic()
-        return _take_rows(queues)
+        found = _take_rows(queues, self._limit)
+        self._has_more = _count(found) >= self._limit
+        return found
 
 
 class PostgresQueues:
     """One connection LISTENs on the channels of all queues; the rows are taken on the thread's own connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._listener: Any = None
         self._channels: dict[str, str] = {}
         self._waited: frozenset[str] = frozenset()
@@ -138,12 +151,13 @@ class PostgresQueues:
             if not self._unlooked:
                 self._unlooked |= self._notified(timeout_s)
             wanted = self._unlooked & set(queues)
-            self._unlooked.clear()
-            return _take_rows(wanted) if wanted else {}
+            found = _take_rows(wanted, self._limit) if wanted else {}
+            self._unlooked = wanted if _count(found) >= self._limit else set()
+            return found
         except Error as error:
             self._disconnect()
             connection.close()
-            raise Unavailable(f"the database does not answer: {error}") from error
+            raise Unavailable(_("the database does not answer: {error}", error=error)) from error
 
     def interrupt(self) -> None:
         """See ManyQueues."""
@@ -204,7 +218,8 @@ class PostgresQueues:
 class RedisQueues:
     """One blocking pop on the lists of all queues, and on one of its own by which it is interrupted."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._own_key = redis_key(f"hub.{uuid.uuid4()}")
 
     def wait(self, queues: Collection[str], timeout_s: float) -> Wakeups:
@@ -217,9 +232,9 @@ class RedisQueues:
                 return {}
             reach("controlplane.work.wakeups.many_queues:popped")
             queue = by_key[popped[0]]
-            more: Any = redis_client().lpop(popped[0], MAX_ROWS) or []
+            more: Any = redis_client().lpop(popped[0], self._limit - 1) or []
         except redis.RedisError as error:
-            raise Unavailable(f"redis does not answer: {error}") from error
+            raise Unavailable(_("redis does not answer: {error}", error=error)) from error
         return {queue: [wakeup for raw in [popped[1], *more] if (wakeup := parse(raw)) is not None]}
 
     def interrupt(self) -> None:

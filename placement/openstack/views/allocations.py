@@ -1,17 +1,21 @@
 """Who holds how much of what, by consumer and by provider; and the writing of it."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
-
 from controlplane.kernel.ids import parse_uuid
+from controlplane.openstack.answers import Empty, JsonAnswer
 from controlplane.openstack.faults import bad_request, not_found
 from placement.openstack.allocation_bodies import GENERATION_SINCE, consumer_state, consumer_states
 from placement.openstack.allocation_faults import written
-from placement.openstack.allocation_schemas import MANY, ONE, schema_at
+from placement.openstack.allocation_schemas import MANY, ONE
 from placement.openstack.call import PlacementCall
+from placement.openstack.shapes import (
+    ConsumerAllocationsShown,
+    HeldByConsumerJson,
+    HeldOfProviderJson,
+    ProviderAllocationsShown,
+)
 from placement.selectors.allocations import (
     ConsumerHoldings,
     ProviderHoldings,
@@ -25,7 +29,7 @@ CONSUMER_TYPE_SINCE = 38
 UNKNOWN_TYPE = "unknown"
 
 
-def of_provider(call: PlacementCall, *, uuid: str) -> HttpResponse:
+def of_provider(call: PlacementCall, *, uuid: str) -> JsonAnswer[ProviderAllocationsShown]:
     provider_uuid = parse_uuid(uuid)
     held = provider_holdings(provider_uuid) if provider_uuid else None
     if held is None:
@@ -33,8 +37,8 @@ def of_provider(call: PlacementCall, *, uuid: str) -> HttpResponse:
     return call.answer(_by_consumer(held, call.minor), modified=held.modified)
 
 
-def _by_consumer(held: ProviderHoldings, minor: int) -> dict[str, Any]:
-    found: dict[str, dict[str, Any]] = {}
+def _by_consumer(held: ProviderHoldings, minor: int) -> ProviderAllocationsShown:
+    found: dict[str, HeldByConsumerJson] = {}
     for one in held.rows:
         entry = found.setdefault(str(one.consumer_uuid), {"resources": {}})
         entry["resources"][one.resource_class] = one.used
@@ -43,7 +47,7 @@ def _by_consumer(held: ProviderHoldings, minor: int) -> dict[str, Any]:
     return {"allocations": found, "resource_provider_generation": held.generation}
 
 
-def of_consumer(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
+def of_consumer(call: PlacementCall, *, consumer_uuid: str) -> JsonAnswer[ConsumerAllocationsShown]:
     """GET /allocations/{consumer}. Somebody unknown holds nothing, which is no error."""
     uuid = parse_uuid(consumer_uuid)
     held = consumer_holdings(uuid) if uuid else None
@@ -51,14 +55,14 @@ def of_consumer(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
     return call.answer(_by_provider(held, call.minor) if held else {"allocations": {}}, modified=modified)
 
 
-def _by_provider(held: ConsumerHoldings, minor: int) -> dict[str, Any]:
-    found: dict[str, dict[str, Any]] = {}
+def _by_provider(held: ConsumerHoldings, minor: int) -> ConsumerAllocationsShown:
+    found: dict[str, HeldOfProviderJson] = {}
     for one in held.rows:
         entry = found.setdefault(str(one.provider_uuid), {"resources": {}, "generation": one.provider_generation})
         entry["resources"][one.resource_class] = one.used
-    answer: dict[str, Any] = {"allocations": found}
+    answer: ConsumerAllocationsShown = {"allocations": found}
     if minor >= OWNERS_SINCE:
-        answer |= {"project_id": held.project_id, "user_id": held.user_id}
+        answer["project_id"], answer["user_id"] = held.project_id, held.user_id
     if minor >= GENERATION_SINCE:
         answer["consumer_generation"] = held.generation
     if minor >= CONSUMER_TYPE_SINCE:
@@ -66,24 +70,24 @@ def _by_provider(held: ConsumerHoldings, minor: int) -> dict[str, Any]:
     return answer
 
 
-def replace_one(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
+def replace_one(call: PlacementCall, *, consumer_uuid: str) -> Empty:
     """PUT /allocations/{consumer}: all that it holds from now on."""
     uuid = parse_uuid(consumer_uuid)
     if uuid is None:
         raise bad_request(f"Malformed consumer_uuid: {consumer_uuid}")
-    state = consumer_state(uuid, call.body(schema_at(ONE, call.minor)), call.minor)
+    state = consumer_state(uuid, call.body(ONE.at(call.minor)), call.minor)
     written(lambda: allocations_replace([state]), subject=f" for consumer {uuid}")
     return call.empty()
 
 
-def replace_many(call: PlacementCall) -> HttpResponse:
+def replace_many(call: PlacementCall) -> Empty:
     """POST /allocations: the same for several consumers, all of them or none."""
-    states = consumer_states(call.body(schema_at(MANY, call.minor)), call.minor)
+    states = consumer_states(call.body(MANY.at(call.minor)), call.minor)
     written(lambda: allocations_replace(states))
     return call.empty()
 
 
-def delete(call: PlacementCall, *, consumer_uuid: str) -> HttpResponse:
+def delete(call: PlacementCall, *, consumer_uuid: str) -> Empty:
     """DELETE /allocations/{consumer}: it ends. No generation is asked for, as in the original."""
     uuid: UUID | None = parse_uuid(consumer_uuid)
     if uuid is None or not allocations_free([uuid]):

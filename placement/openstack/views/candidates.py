@@ -2,22 +2,21 @@
 
 import secrets
 
-from django.http import HttpResponse
-
+from controlplane.openstack.answers import JsonAnswer, JsonText
 from placement.candidates.query import SearchOptions
 from placement.conf import placement_options
-from placement.openstack.allocation_schemas import schema_at
 from placement.openstack.call import PlacementCall
 from placement.openstack.candidate_json import candidates_json
 from placement.openstack.candidate_names import classes_asked, traits_asked
 from placement.openstack.candidate_query import parse_candidate_query
 from placement.openstack.candidate_schemas import CANDIDATES
 from placement.openstack.query_values import check_resource_classes, check_traits
+from placement.openstack.shapes import CandidatesShown
 from placement.selectors import candidate_search
 
 
-def search(call: PlacementCall) -> HttpResponse:
-    call.check_query(schema_at(CANDIDATES, call.minor))
+def search(call: PlacementCall) -> JsonAnswer[JsonText[CandidatesShown]]:
+    call.check_query(CANDIDATES.at(call.minor))
     query = parse_candidate_query(call.query, call.minor)
     check_resource_classes(classes_asked(query))
     check_traits(traits_asked(query))

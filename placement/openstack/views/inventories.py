@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from django.http import HttpResponse
-
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.openstack.answers import Empty, JsonAnswer
 from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.domain import InventoryInUse, InventorySpec, capacity_of
 from placement.openstack.call import PlacementCall
@@ -17,6 +16,7 @@ from placement.openstack.schema_inventories import (
     inventory_answer,
     inventory_spec,
 )
+from placement.openstack.shapes import InventoriesShown, ProviderInventoryShown
 from placement.selectors.names import in_catalogue_order, unknown_resource_classes
 from placement.selectors.usage import ProviderInventories, provider_inventories
 from placement.services.inventories import (
@@ -42,18 +42,18 @@ def _found(uuid: str) -> ProviderInventories:
     return found
 
 
-def inventory_list(call: PlacementCall, uuid: str) -> HttpResponse:
+def inventory_list(call: PlacementCall, uuid: str) -> JsonAnswer[InventoriesShown]:
     found = _found(uuid)
     specs = {name: inventory.spec for name, inventory in found.inventories.items()}
     return _all(call, specs, found.generation)
 
 
-def _all(call: PlacementCall, specs: Mapping[str, InventorySpec], generation: int) -> HttpResponse:
+def _all(call: PlacementCall, specs: Mapping[str, InventorySpec], generation: int) -> JsonAnswer[InventoriesShown]:
     inventories = {name: inventory_answer(spec) for name, spec in specs.items()}
     return call.answer({"resource_provider_generation": generation, "inventories": inventories})
 
 
-def inventory_show(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_show(call: PlacementCall, uuid: str, resource_class: str) -> JsonAnswer[ProviderInventoryShown]:
     found = _found(uuid)
     inventory = found.inventories.get(resource_class)
     if inventory is None:
@@ -68,12 +68,12 @@ def _one(
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
-) -> HttpResponse:
-    data = {**inventory_answer(spec), "resource_provider_generation": generation}
+) -> JsonAnswer[ProviderInventoryShown]:
+    data: ProviderInventoryShown = {**inventory_answer(spec), "resource_provider_generation": generation}
     return call.answer(data, status=status, headers=headers)
 
 
-def inventory_create(call: PlacementCall, uuid: str) -> HttpResponse:
+def inventory_create(call: PlacementCall, uuid: str) -> JsonAnswer[ProviderInventoryShown]:
     """A class that the provider has none of yet."""
     prefix = f"Unable to create inventory for resource provider {uuid}"
     with provider_first(uuid):
@@ -108,7 +108,7 @@ def _check_capacity(call: PlacementCall, prefix: str, uuid: str, specs: Mapping[
             )
 
 
-def inventory_replace_all(call: PlacementCall, uuid: str) -> HttpResponse:
+def inventory_replace_all(call: PlacementCall, uuid: str) -> JsonAnswer[InventoriesShown]:
     """Make these its inventories. The generation moves even when nothing changes."""
     with provider_first(uuid):
         data = call.body(INVENTORIES)
@@ -137,7 +137,7 @@ def _in_use(uuid: str, error: InventoryInUse) -> str:
     return f"Inventory for '{names}' on resource provider '{uuid}' in use."
 
 
-def inventory_delete_all(call: PlacementCall, uuid: str) -> HttpResponse:
+def inventory_delete_all(call: PlacementCall, uuid: str) -> Empty:
     """Take all of them away, whatever the generation."""
     try:
         with provider_faults(uuid):
@@ -147,7 +147,7 @@ def inventory_delete_all(call: PlacementCall, uuid: str) -> HttpResponse:
     return call.empty()
 
 
-def inventory_update(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_update(call: PlacementCall, uuid: str, resource_class: str) -> JsonAnswer[ProviderInventoryShown]:
     """A class that the provider has, anew."""
     with provider_first(uuid):
         data = call.body(INVENTORY_UPDATE)
@@ -171,7 +171,7 @@ def inventory_update(call: PlacementCall, uuid: str, resource_class: str) -> Htt
     return _one(call, spec, provider.generation)
 
 
-def inventory_delete(call: PlacementCall, uuid: str, resource_class: str) -> HttpResponse:
+def inventory_delete(call: PlacementCall, uuid: str, resource_class: str) -> Empty:
     """Take one class away, whatever the generation."""
     provider = provider_uuid(uuid)
     try:

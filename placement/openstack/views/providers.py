@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID, uuid4
 
-from django.http import HttpResponse
-
+from controlplane.openstack.answers import Empty, JsonAnswer, JsonText
 from controlplane.openstack.faults import ApiFault, bad_request, conflict, not_found
 from placement.candidates.query import RequestGroup
 from placement.domain.provider_errors import (
@@ -31,6 +30,7 @@ from placement.openstack.schema_providers import (
     provider_query_schema,
     provider_update_schema,
 )
+from placement.openstack.shapes import ProviderJson, ProvidersShown
 from placement.selectors.candidates import providers_matching
 from placement.selectors.providers import ProviderRow, provider_row, provider_rows
 from placement.services.providers import UNCHANGED, Unchanged
@@ -50,18 +50,20 @@ _PARENT_RULES = {
 }
 
 
-def _answered(call: PlacementCall, uuid: UUID, headers: dict[str, str] | None = None) -> HttpResponse:
+def _answered(
+    call: PlacementCall, uuid: UUID, headers: dict[str, str] | None = None
+) -> JsonAnswer[JsonText[ProviderJson]]:
     provider = provider_row(uuid)
     if provider is None:
         raise no_provider(uuid)
     return call.answer(provider_json(call, provider), modified=provider.updated_at, headers=headers)
 
 
-def provider_show(call: PlacementCall, uuid: str) -> HttpResponse:
+def provider_show(call: PlacementCall, uuid: str) -> JsonAnswer[JsonText[ProviderJson]]:
     return _answered(call, provider_uuid(uuid))
 
 
-def provider_list(call: PlacementCall) -> HttpResponse:
+def provider_list(call: PlacementCall) -> JsonAnswer[JsonText[ProvidersShown]]:
     """Those that meet all the parameters, each by itself.
 
     What asks for resources, traits, aggregates or a tree is found in the snapshot of the fleet, as for candidates;
@@ -80,7 +82,7 @@ def provider_list(call: PlacementCall) -> HttpResponse:
     return call.answer(providers_json(cached_provider_json(call, provider) for provider in facts))
 
 
-def _listed(call: PlacementCall, providers: Sequence[ProviderRow]) -> HttpResponse:
+def _listed(call: PlacementCall, providers: Sequence[ProviderRow]) -> JsonAnswer[JsonText[ProvidersShown]]:
     modified = max((provider.updated_at for provider in providers), default=None)
     return call.answer(providers_json(provider_json(call, provider) for provider in providers), modified=modified)
 
@@ -105,7 +107,7 @@ def _group(call: PlacementCall) -> RequestGroup | None:
     )
 
 
-def provider_create(call: PlacementCall) -> HttpResponse:
+def provider_create(call: PlacementCall) -> JsonAnswer[JsonText[ProviderJson]] | Empty:
     """A new one, under a uuid that the client may choose."""
     data = call.body(provider_create_schema(call.minor))
     uuid = UUID(data["uuid"]) if data.get("uuid") else uuid4()
@@ -130,7 +132,7 @@ def _parent_fault(prefix: str, error: ParentRefused) -> ApiFault:
     return bad_request(f"{prefix}: {_PARENT_RULES[error.rule]}")
 
 
-def provider_update(call: PlacementCall, uuid: str) -> HttpResponse:
+def provider_update(call: PlacementCall, uuid: str) -> JsonAnswer[JsonText[ProviderJson]]:
     """Another name, and from 1.14 on a place in a tree: set once, moved and taken off only since 1.37."""
     with provider_first(uuid):
         data = call.body(provider_update_schema(call.minor))
@@ -149,7 +151,7 @@ def provider_update(call: PlacementCall, uuid: str) -> HttpResponse:
     return _answered(call, provider_uuid(uuid))
 
 
-def provider_delete(call: PlacementCall, uuid: str) -> HttpResponse:
+def provider_delete(call: PlacementCall, uuid: str) -> Empty:
     """One that has no children and of which nobody holds anything."""
     try:
         is_gone = provider_row_delete(provider_uuid(uuid))

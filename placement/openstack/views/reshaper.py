@@ -1,16 +1,15 @@
 """Inventories of several providers and allocations of several consumers, restated in one transaction."""
 
-from django.http import HttpResponse
-
+from controlplane.openstack.answers import Empty
 from placement.openstack.allocation_bodies import consumer_states, inventories_stated
 from placement.openstack.allocation_faults import written
-from placement.openstack.allocation_schemas import RESHAPE, schema_at
+from placement.openstack.allocation_schemas import RESHAPE
 from placement.openstack.call import PlacementCall
 from placement.services import reshape
 
 
-def reshape_all(call: PlacementCall) -> HttpResponse:
-    body = call.body(schema_at(RESHAPE, call.minor))
+def reshape_all(call: PlacementCall) -> Empty:
+    body = call.body(RESHAPE.at(call.minor))
     inventories = inventories_stated(body["inventories"])
     states = consumer_states(body["allocations"], call.minor)
     written(lambda: reshape(inventories, states))

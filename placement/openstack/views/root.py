@@ -1,11 +1,11 @@
 """The version document."""
 
-from django.http import HttpResponse
-
+from controlplane.openstack.answers import JsonAnswer
 from placement.openstack.call import PlacementCall
+from placement.openstack.shapes import PlacementVersionsShown
 from placement.openstack.versions import MAX_VERSION, MIN_VERSION
 
-_DOCUMENT = {
+_DOCUMENT: PlacementVersionsShown = {
     "versions": [
         {
             "id": f"v{MIN_VERSION}",
@@ -19,6 +19,6 @@ _DOCUMENT = {
 }
 
 
-def version_document(call: PlacementCall) -> HttpResponse:
+def version_document(call: PlacementCall) -> JsonAnswer[PlacementVersionsShown]:
     """Which versions are spoken. Needs no token."""
     return call.answer(_DOCUMENT)

@@ -51,6 +51,7 @@ class DecisionOutput(serializers.ModelSerializer[SchedulingDecision]):
             "timings_us",
             "duration_us",
         ]
+        extra_kwargs = {"seed": {"required": False, "help_text": "For operators."}}
 
     def to_representation(self, instance: SchedulingDecision) -> dict[str, Any]:
         """The columns. The seed goes with the scores: whoever may not see these has no use for it."""

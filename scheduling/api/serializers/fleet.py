@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.infra.api.strict import StrictInput
@@ -91,6 +91,7 @@ class ComputeNodeOutput(serializers.ModelSerializer[ComputeNode]):
             "virt_type",
             "arch",
             "vcpus",
+            "vgpus",
             "vcpus_used",
             "memory_mib",
             "memory_used_mib",
@@ -112,6 +113,8 @@ class ComputeNodeOutput(serializers.ModelSerializer[ComputeNode]):
             "libvirt_version",
             "kernel_version",
             "os_name",
+            "safe_mode",
+            "networks_lack",
             "failed_builds",
             "created_at",
             "updated_at",
@@ -135,6 +138,13 @@ class HostOutput(serializers.Serializer[HostOverview]):
     disabled_reason = serializers.CharField()
     forced_down = serializers.BooleanField(source="node.service.forced_down")
     last_seen_up = serializers.DateTimeField(allow_null=True)
+    safe_mode = serializers.CharField(
+        source="node.safe_mode", help_text="Why its agent destroys and starts nothing now; empty: it does."
+    )
+    networks_lack = serializers.CharField(
+        source="node.networks_lack",
+        help_text="What it lacks to carry networks that it was meant to carry; empty where it lacks nothing.",
+    )
     cell = serializers.CharField()
     cell_uuid = serializers.UUIDField(allow_null=True)
     availability_zone = serializers.CharField()
@@ -179,6 +189,7 @@ class ComponentVersionsOutput(serializers.Serializer[ComponentVersions]):
     versions = VersionCountOutput(many=True)
 
 
+@extend_schema_serializer(many=False)
 class FleetVersionsOutput(serializers.Serializer[FleetVersions]):
     """What runs on the hosts, by component."""
 
@@ -197,3 +208,13 @@ class ZoneOutput(serializers.Serializer[Zone]):
     def get_hosts(self, zone: Zone) -> list[str] | None:
         """Names, or null for callers who may not see hosts."""
         return list(zone.hosts) if self.context.get("shows_hosts") else None
+
+
+@extend_schema_serializer(many=False)
+class ZonesOutput(serializers.Serializer[Any]):
+    """All zones in one page, in the form that lists have."""
+
+    count = serializers.IntegerField()
+    next = serializers.CharField(allow_null=True)
+    previous = serializers.CharField(allow_null=True)
+    results = ZoneOutput(many=True)

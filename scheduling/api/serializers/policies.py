@@ -112,6 +112,16 @@ class PreviewCaseOutput(serializers.Serializer[Any]):
     error = serializers.CharField()
 
 
+class ReplaySumOutput(serializers.Serializer[Any]):
+    """All replayed decisions of one side together; `busiest` is the host chosen most, with how often."""
+
+    policy = serializers.CharField()
+    placed = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    hosts = serializers.IntegerField()
+    busiest = serializers.ListField(allow_null=True)
+
+
 class PreviewOutput(serializers.Serializer[Any]):
     """How the last decisions would have gone."""
 
@@ -121,6 +131,8 @@ class PreviewOutput(serializers.Serializer[Any]):
     decisions = serializers.IntegerField()
     counts = serializers.DictField(child=serializers.IntegerField())
     cases = PreviewCaseOutput(many=True)
+    decided = ReplaySumOutput()
+    previewed = ReplaySumOutput()
 
 
 class ShadowMoveOutput(serializers.Serializer[Any]):

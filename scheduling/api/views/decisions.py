@@ -39,7 +39,7 @@ class DecisionViewSet(GenericViewSet[SchedulingDecision]):
     @property
     def filterset_class(self) -> type[DecisionFilterSet]:
         """Tenants cannot filter by host: the answer would reveal where their instances run."""
-        if getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin:
+        if getattr(self, "swagger_fake_view", False) or caller_of(self.request).sees_all:
             return OperatorDecisionFilterSet
         return DecisionFilterSet
 
@@ -96,7 +96,7 @@ def _decision_id(pk: str) -> UUID:
 
 
 def _context(request: Request) -> dict[str, Any]:
-    return {"shows_hosts": caller_of(request).is_admin}
+    return {"shows_hosts": caller_of(request).sees_all}
 
 
 def _round(request: Request) -> int:

@@ -21,6 +21,7 @@ from scheduling.api.serializers.fleet import (
     ServiceForceDownInput,
     ServiceOutput,
     ZoneOutput,
+    ZonesOutput,
 )
 from scheduling.filtersets import (
     CellFilterSet,
@@ -153,9 +154,9 @@ class ZoneViewSet(ViewSet):
 
     policy = {"list": "availability_zones:read"}
 
-    @extend_schema(responses=ZoneOutput(many=True))
+    @extend_schema(responses=ZonesOutput)
     def list(self, request: Request) -> Response:
         """All zones by name, not paged: there are few."""
-        context: dict[str, Any] = {"shows_hosts": caller_of(request).is_admin}
+        context: dict[str, Any] = {"shows_hosts": caller_of(request).sees_all}
         zones = ZoneOutput(zone_list(), many=True, context=context).data  # type: ignore[arg-type]  # many
         return Response({"count": len(zones), "next": None, "previous": None, "results": zones})

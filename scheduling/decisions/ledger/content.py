@@ -7,6 +7,7 @@ import zlib
 from typing import Any, ClassVar
 
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 
 # A blob is a few ten kB: a small dictionary keeps the compressor from touching megabytes for it.
 _XZ = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 18}]
@@ -48,4 +49,4 @@ def uncompressed(blob: bytes) -> bytes:
     try:
         return lzma.decompress(blob) if blob.startswith(_XZ_MAGIC) else zlib.decompress(blob)
     except (zlib.error, lzma.LZMAError) as error:
-        raise OtherVersion("This is not a blob of the ledger of this version.") from error
+        raise OtherVersion(_("This is not a blob of the ledger of this version.")) from error

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.ledger.content import OtherVersion, json_bytes
 from scheduling.decisions.ledger.fleet_columns import Column, Columns, bits_of, same_column
 from scheduling.decisions.ledger.values import plain, restored
@@ -56,7 +57,7 @@ def changes_from_bytes(content: bytes, base: Columns) -> dict[str, Column]:
 def _data(content: bytes) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(content)
     if data.get("format") != FORMAT:
-        raise OtherVersion("This snapshot was written by another version, in a form that this version cannot read.")
+        raise OtherVersion(_("This snapshot was written by another version, in a form that this version cannot read."))
     return data
 
 

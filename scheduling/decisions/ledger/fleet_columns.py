@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from controlplane.kernel.texts import phrase as _
 from placement.candidates import ProviderFacts
 from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.providers import PROVIDERS, providers_from_columns
@@ -79,7 +80,9 @@ def fleet_from_columns(columns: Columns, *, scope: str | None) -> FleetSeen:
         table = table_from_columns(columns)
         providers = providers_from_columns(columns) if PROVIDERS in columns else None
     except KeyError as error:
-        raise OtherVersion(f"This snapshot was written by another version: it has no {error}.") from error
+        raise OtherVersion(
+            _("This snapshot was written by another version: it has no {error}.", error=error)
+        ) from error
     return FleetSeen(table, providers, scope)
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.ledger.content import OtherVersion, compressed, digest_of, json_bytes, uncompressed
 from scheduling.decisions.ledger.trace_content import times_of, trace_content, with_times
 from scheduling.decisions.ledger.trace_cut import TOP_ROWS, cut_content, trace_of_cut
@@ -108,7 +109,7 @@ def data_of_blob(blob: bytes) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The record and, if it has one, its trace without names, as JSON values. Raises OtherVersion."""
     head, *trace = (json.loads(line) for line in uncompressed(blob).split(b"\n"))
     if head.get("format") != FORMAT:
-        raise OtherVersion("This decision was written by another version, in a form that this version cannot read.")
+        raise OtherVersion(_("This decision was written by another version, in a form that this version cannot read."))
     return head, trace[0] if trace else None
 
 

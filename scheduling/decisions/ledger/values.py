@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.domain.hosts.host_rows import AggregateRow
 
@@ -74,4 +75,4 @@ def _restored_marked(mark: str, data: Mapping[str, Any]) -> Any:
     try:
         return TYPES[mark](**{name: restored(each) for name, each in data.items() if name != _MARK})
     except (KeyError, TypeError) as error:
-        raise OtherVersion(f"There is no {mark!r} among the values that this version can read.") from error
+        raise OtherVersion(_("There is no {mark!r} among the values that this version can read.", mark=mark)) from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.db.models import QuerySet
 from controlplane.identity.domain import Caller
 from controlplane.infra.answer_budget import RecentResults, answer_budget
 from controlplane.kernel.errors import NotFound, Throttled
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.conf import work_options
 from scheduling.decisions.ledger.trace_content import times_of, with_times
 from scheduling.decisions.selectors.replay import ReplayState, replay_of
@@ -41,18 +43,23 @@ class DecisionContent:
 def decision_list(*, caller: Caller) -> QuerySet[SchedulingDecision]:
     """Those of the caller's project; all of them for an admin. Traces are not loaded."""
     rows = SchedulingDecision.objects.defer("trace").prefetch_related("instances", "reasons")
-    return rows if caller.is_admin else rows.filter(project_id=caller.project_id)
+    return rows if caller.sees_all else rows.filter(project_id=caller.project_id)
 
 
 def decision_get(*, caller: Caller, decision_id: UUID) -> SchedulingDecision:
     """One decision, trace included. Raises NotFound, also for one of another project."""
     rows = SchedulingDecision.objects.prefetch_related("instances", "reasons").filter(id=decision_id)
-    if not caller.is_admin:
+    if not caller.sees_all:
         rows = rows.filter(project_id=caller.project_id)
     decision = rows.first()
     if decision is None:
-        raise NotFound(f"There is no decision {decision_id}.")
+        raise NotFound(_("There is no decision {decision_id}.", decision_id=decision_id))
     return decision
+
+
+def decision_time(*, decision_id: UUID) -> datetime | None:
+    """When it was made; None where it was pruned. For callers that may see what it was about. One query."""
+    return SchedulingDecision.objects.filter(id=decision_id).values_list("created_at", flat=True).first()
 
 
 def decisions_of_instance(*, instance_uuid: UUID) -> QuerySet[SchedulingDecision]:
@@ -115,5 +122,5 @@ def decision_why_not(*, decision: SchedulingDecision, host: str) -> Explanation:
     """
     trace = decision_trace(decision=decision)
     if trace is None:
-        raise NotFound(f"This decision looked at no hosts: {decision.verdict}")
+        raise NotFound(_("This decision looked at no hosts: {verdict}", verdict=decision.verdict))
     return why_not(trace, host)

@@ -20,6 +20,7 @@ from uuid import UUID
 from django.db.models import BooleanField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
 
 from controlplane.kernel.reasons import RefusalReason
+from controlplane.kernel.texts import Phrase, gettext_noop, joined
 from scheduling.decisions.domain.host_record import RankedOnce, ranked_once, record_without_names, refusing_rule
 from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.domain.trace.names import places_in_runs
@@ -52,15 +53,15 @@ class HostOutcome(StrEnum):
 
     @property
     def label(self) -> str:
-        """In words."""
+        """In words, which pages translate."""
         return _HOST_OUTCOMES[self]
 
 
 _HOST_OUTCOMES = {
-    HostOutcome.CHOSEN: "Chosen",
-    HostOutcome.OUTRANKED: "Passed, but others ranked higher",
-    HostOutcome.REFUSED: "Refused",
-    HostOutcome.UNDECIDED: "Passed, but the request failed",
+    HostOutcome.CHOSEN: gettext_noop("Chosen"),
+    HostOutcome.OUTRANKED: gettext_noop("Passed, but others ranked higher"),
+    HostOutcome.REFUSED: gettext_noop("Refused"),
+    HostOutcome.UNDECIDED: gettext_noop("Passed, but the request failed"),
 }
 
 
@@ -143,22 +144,47 @@ class HostRecord:
         return self.of(HostOutcome.OUTRANKED)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Phrase:
         """The record in words, for operators."""
         if not self.considered:
-            return f"None of the {self.decisions_read} decisions looked at {self.host}."
-        chosen = self.of(HostOutcome.CHOSEN).decisions
-        text = f"Chosen in {chosen} of {self.considered} decisions ({percent(self.win_rate)})"
-        if self.rules:
-            top = self.rules[0]
-            text += f"; refused in {percent(self.refused.share)}, mostly for {top.reason.label} ({top.stage})"
-        if self.outranked is not None and self.outranked.usual_rank is not None:
-            where = f"{self.outranked.usual_rank:g} of {self.outranked.usual_ranked:g}"
-            text += f"; where it passed and lost, its usual rank was {where}"
-            if self.outranked.weighers:
-                worst = self.outranked.weighers[0]
-                text += f", and {worst.weigher} cost it most ({worst.points:.3g} points)"
-        return f"{text}."
+            nothing = gettext_noop("None of the {count} decisions looked at {host}.")
+            return Phrase(nothing, count=self.decisions_read, host=self.host)
+        parts = [
+            Phrase(
+                gettext_noop("Chosen in {chosen} of {considered} decisions ({share})"),
+                chosen=self.of(HostOutcome.CHOSEN).decisions,
+                considered=self.considered,
+                share=percent(self.win_rate),
+            ),
+            *self._refused_words(),
+            *self._lost_words(),
+        ]
+        return Phrase(gettext_noop("{sentence}."), sentence=joined(parts, gettext_noop("{first}; {rest}")))
+
+    def _refused_words(self) -> Iterator[Phrase]:
+        for top in self.rules[:1]:
+            yield Phrase(
+                gettext_noop("refused in {share}, mostly for {reason} ({stage})"),
+                share=percent(self.refused.share),
+                reason=Phrase(top.reason.label),
+                stage=top.stage,
+            )
+
+    def _lost_words(self) -> Iterator[Phrase]:
+        lost = self.outranked
+        if lost is None or lost.usual_rank is None:
+            return
+        usual = Phrase(
+            gettext_noop("where it passed and lost, its usual rank was {rank:g} of {ranked:g}"),
+            rank=lost.usual_rank,
+            ranked=lost.usual_ranked,
+        )
+        if not lost.weighers:
+            yield usual
+            return
+        worst = lost.weighers[0]
+        cost = gettext_noop("{sentence}, and {weigher} cost it most ({points:.3g} points)")
+        yield Phrase(cost, sentence=usual, weigher=worst.weigher, points=worst.points)
 
 
 def percent(share: float) -> str:

@@ -1,10 +1,11 @@
 """Running a stored decision again, on the fleet that it saw."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
 from controlplane.kernel.errors import KilonovaError
+from controlplane.kernel.texts import Phrase, gettext_noop
 from placement.candidates import columns_of
 from scheduling.decisions.ledger.content import OtherVersion
 from scheduling.decisions.ledger.difference import TraceDifference, first_difference
@@ -38,13 +39,15 @@ class ReplayState(StrEnum):
 
 
 SENTENCES = {
-    ReplayState.SAME: "The replay decided alike, bit by bit.",
-    ReplayState.DIFFERENT: "The replay decided differently.",
-    ReplayState.FAILED: "The replay could not be run.",
-    ReplayState.NO_TRACE: "The scheduler failed before it looked at any host, so there is nothing to compare.",
-    ReplayState.NO_SNAPSHOT: "The fleet that this decision saw was not kept.",
-    ReplayState.PRUNED: "The fleet that this decision saw was kept, but has been pruned since.",
-    ReplayState.OTHER_VERSION: "The fleet that this decision saw was written by another version.",
+    ReplayState.SAME: gettext_noop("Replay identical."),
+    ReplayState.DIFFERENT: gettext_noop("Replay differs."),
+    ReplayState.FAILED: gettext_noop("The replay could not be run."),
+    ReplayState.NO_TRACE: gettext_noop(
+        "The scheduler failed before it looked at any host, so there is nothing to compare."
+    ),
+    ReplayState.NO_SNAPSHOT: gettext_noop("The fleet that this decision saw was not kept."),
+    ReplayState.PRUNED: gettext_noop("The fleet that this decision saw was kept, but has been pruned since."),
+    ReplayState.OTHER_VERSION: gettext_noop("The fleet that this decision saw was written by another version."),
 }
 
 
@@ -58,12 +61,20 @@ class Replay:
     trace: Trace | None = None
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Phrase:
         """The answer in words, for operators."""
-        where = self.difference
+        found, where = Phrase(SENTENCES[self.state]), self.difference
         if where is not None:
-            return f"{SENTENCES[self.state]} First at {where.path}: {where.stored} then, {where.replayed} now."
-        return f"{SENTENCES[self.state]} {self.detail}".strip()
+            return Phrase(
+                gettext_noop("{sentence} First at {path}: {stored} then, {replayed} now."),
+                sentence=found,
+                path=where.path,
+                stored=where.stored,
+                replayed=where.replayed,
+            )
+        if not self.detail:
+            return found
+        return Phrase(gettext_noop("{sentence} {detail}"), sentence=found, detail=self.detail)
 
 
 def replay_of(*, decision: SchedulingDecision) -> Replay:
@@ -107,13 +118,15 @@ def fleet_candidates(fleet: FleetSeen, request: ScheduleRequest) -> CandidateSet
 
 
 def _compared(decision: SchedulingDecision, record: DecisionRecord, trace: Trace) -> Replay:
-    if trace_digest(trace) == decision.trace_digest:
-        return Replay(ReplayState.SAME, trace=trace)
     stored = record.trace
     if stored is None:
         raise ValueError("a decision without a trace has no replay")
+    # The sentences say what was decided and decide nothing: another release may word them otherwise.
+    trace = replace(trace, verdict=stored.verdict, verdict_redacted=stored.verdict_redacted)
+    if trace_digest(trace) == decision.trace_digest:
+        return Replay(ReplayState.SAME, trace=trace)
     if record.top_rows is None:
         return Replay(ReplayState.DIFFERENT, first_difference(stored, trace), trace=trace)
     found = first_difference(stored, as_cut(trace, record.top_rows))
-    detail = "" if found else "The difference is beyond what was kept of the trace."
-    return Replay(ReplayState.DIFFERENT, found, detail, trace=trace)
+    beyond = Phrase(gettext_noop("The difference is beyond what was kept of the trace."))
+    return Replay(ReplayState.DIFFERENT, found, "" if found else beyond, trace=trace)

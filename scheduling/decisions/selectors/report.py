@@ -79,7 +79,7 @@ def explanation_report(explanation: Explanation) -> dict[str, Any]:
 
 def refusal_report(refusal: Refusal) -> dict[str, Any]:
     """One refusal: code, stage, numbers, sentence."""
-    return {**asdict(refusal), "reason": refusal.reason.value, "sentence": refusal.sentence()}
+    return {**asdict(refusal), "reason": refusal.reason.value, "sentence": refusal.phrase()}
 
 
 def _request(content: DecisionContent, *, redacted: bool) -> dict[str, Any]:

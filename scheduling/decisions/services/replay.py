@@ -31,7 +31,9 @@ def decision_replay(*, caller: Caller, decision_id: UUID) -> ReplayReport:
     Compares all that was decided, to the bit; times are not compared. Raises NotFound, also for another project's.
     """
     decision = decision_get(caller=caller, decision_id=decision_id)
-    with answer_budget.spend(f"replay:{caller.project_id}", seconds_a_minute=work_options().answer_seconds_a_minute):
+    with answer_budget.spend(
+        f"replay:{caller.own_project_id}", seconds_a_minute=work_options().answer_seconds_a_minute
+    ):
         replay = replay_of(decision=decision)
     if replay.state in (ReplayState.DIFFERENT, ReplayState.FAILED):
         log.warning("decision=%s %s", decision_id, replay.sentence)

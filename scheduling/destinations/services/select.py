@@ -13,7 +13,9 @@ from typing import Any
 from uuid import UUID
 
 from controlplane.kernel.errors import Conflict, KilonovaError, NoCapacity
+from controlplane.kernel.gc_pause import gc_paused
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import phrase as _
 from placement.domain import AmountRule, Claim, CountLimit
 from placement.services import allocations_free
 from scheduling.conf import scheduling_options
@@ -56,6 +58,7 @@ _At = tuple[str, str]  # compute node and provider
 CHOICES_ANEW = 40
 
 
+@gc_paused()
 def destinations_select(
     *,
     request: ScheduleRequest,
@@ -100,6 +103,19 @@ def destinations_select(
     raise _exhausted(draft, trace)
 
 
+def destination_check(*, request: ScheduleRequest, inputs: SchedulingInputs) -> UUID:
+    """Ask whether the one host that the request forces is still right for its instance, which has a new image.
+
+    Nothing is claimed, and the decision is saved. Returns its id. Raises NoValidHost.
+    """
+    uuid = UUID(request.instance_uuids[0])
+    draft = DecisionDraft(request=request, policy=DEFAULT_POLICY, seed=secrets.randbits(31), subject=uuid)
+    trace = _scheduled(draft, inputs, Counter(), is_first=True)
+    if trace.outcome is not Outcome.SELECTED:
+        raise _no_valid_host(draft, trace)
+    return decision_record(draft=draft, trace=trace, duration_us=draft.elapsed_us()).id
+
+
 def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UUID | str, user_id: UUID | str) -> None:
     """Claim an alternate for one instance that holds nothing now. No new scheduling.
 
@@ -107,7 +123,7 @@ def alternate_claim(*, instance_uuid: UUID, selection: Selection, project_id: UU
     group as it may have, or it has been disabled or went down since it was ranked.
     """
     if not host_takes_new_instances(host=selection.host):
-        raise NoCapacity(f"Host {selection.host} is down or disabled now.", host=selection.host)
+        raise NoCapacity(_("Host {host} is down or disabled now.", host=selection.host), host=selection.host)
     claim = Claim(
         consumer_uuid=instance_uuid,
         project_id=project_id,
@@ -328,7 +344,7 @@ def _offer(decision_id: UUID, draft: DecisionDraft, trace: Trace) -> None:
 
 def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:
     rounds = scheduling_options().claim_rounds
-    text = f"Hosts fitted, but others took the room first in each of {rounds} rounds"
+    text = _("Hosts fitted, but others took the room first in each of {rounds} rounds", rounds=rounds)
     names = Counter(one["host"] for one in draft.lost_claims)
     hosts = ", ".join(f"{name} x{count}" for name, count in names.most_common(5))
     decision = decision_record_error(
@@ -344,7 +360,7 @@ def _exhausted(draft: DecisionDraft, trace: Trace | None) -> ClaimsExhausted:
 def _failed(draft: DecisionDraft, error: KilonovaError) -> NoValidHost:
     """A plug-in failed, a policy does not load, or the flavor contradicts itself."""
     plugin = error.extra.get("plugin")
-    redacted = f"The scheduler's plug-in {plugin} failed" if plugin else error.message
+    redacted = _("The scheduler's plug-in {plugin} failed", plugin=plugin) if plugin else error.message
     decision = decision_record_error(
         draft=draft,
         trace=None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class HostTable:
     rows_by_host: Mapping[str, tuple[int, ...]]
     rows_by_node: Mapping[str, tuple[int, ...]]
     row_by_uuid: Mapping[str, int]
-    placed: Mapping[str, int]
+    placed: dict[str, int]
     details: HostDetails = NO_DETAILS
 
     def __len__(self) -> int:
@@ -99,9 +100,9 @@ class HostTable:
         """Uuids of the instances on one row, those of this run included."""
         return self.instances[row] | {uuid for uuid, placed in self.placed.items() if placed == row}
 
-    def placed_rows(self) -> IntArray:
-        """Rows that instances of this run were put on, ascending: all others are as they were in the snapshot."""
-        return np.array(sorted(set(self.placed.values())), dtype=np.int64)
+    def last_placed(self) -> IntArray:
+        """The row that the latest instance of this run was put on: all others are as they were before it."""
+        return np.array([*islice(reversed(self.placed.values()), 1)], dtype=np.int64)
 
     def rows_of_hosts(self, names: Iterable[str]) -> IntArray:
         """Rows whose service host has one of these names, whatever the case, ascending."""

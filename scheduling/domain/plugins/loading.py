@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.plugins.errors import PluginFailed, PluginNotAllowed, PluginNotFound
 from scheduling.domain.plugins.guard import shown
 
@@ -58,9 +59,11 @@ class PluginRegistry(Generic[P]):
         except (KeyboardInterrupt, PluginNotAllowed):
             raise
         except BaseException as error:  # a module may say sys.exit()
-            raise PluginFailed(f"{name} cannot be loaded: {shown(error)}", plugin=name) from error
+            raise PluginFailed(
+                _("{name} cannot be loaded: {error}", name=name, error=shown(error)), plugin=name
+            ) from error
         if found is None:
-            raise PluginNotFound(f"there is no {self.kind} {name!r}", plugin=name)
+            raise PluginNotFound(_("there is no {kind} {name!r}", kind=self.kind, name=name), plugin=name)
         return self.adapt(self._made(name, found))
 
     def names(self) -> tuple[str, ...]:
@@ -105,8 +108,16 @@ class PluginRegistry(Generic[P]):
             return
         among = ", ".join(allowed) or "none"
         raise PluginNotAllowed(
-            f"the {self.kind} {name!r} is in a module that {ALLOWED_MODULES_SETTING} does not allow "
-            f"(it allows: {among}); install it with an entry point in {self.group}, or let the operator allow it",
+            _(
+                "the {kind} {name!r} is in a module that {allowed_modules_setting} does not allow "
+                "(it allows: {among}); install it with an entry point in {group}, or let the "
+                "operator allow it",
+                kind=self.kind,
+                name=name,
+                allowed_modules_setting=ALLOWED_MODULES_SETTING,
+                among=among,
+                group=self.group,
+            ),
             plugin=name,
             setting=ALLOWED_MODULES_SETTING,
         )
@@ -114,16 +125,20 @@ class PluginRegistry(Generic[P]):
     def _made(self, name: str, found: object) -> object:
         """An object of the class, which is called only after it was found to be one of this kind."""
         if not isinstance(found, type):
-            raise PluginFailed(f"{name} is not a class", plugin=name)
+            raise PluginFailed(_("{name} is not a class", name=name), plugin=name)
         if not issubclass(found, self.base) and not any(callable(getattr(found, each, None)) for each in self.methods):
-            text = f"{name} is no {self.kind}: it has no {' or '.join(self.methods)}"
+            text = _(
+                "{name} is no {kind}: it has no {methods}", name=name, kind=self.kind, methods=" or ".join(self.methods)
+            )
             raise PluginFailed(text, plugin=name)
         try:
             made: object = found()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            raise PluginFailed(f"{name} cannot be made: {shown(error)}", plugin=name) from error
+            raise PluginFailed(
+                _("{name} cannot be made: {error}", name=name, error=shown(error)), plugin=name
+            ) from error
         return made
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.candidates import CandidateQuery, Instead, RequestGroup
 from scheduling.domain.request.resources import PCPU, POLICY_KEY, GroupNeeds, ResourceRequest
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -52,13 +53,16 @@ def without_tree(query: CandidateQuery) -> CandidateQuery:
 
 def _check(suffixed: dict[str, GroupNeeds], resources: ResourceRequest) -> None:
     if not resources.amounts:
-        raise Invalid("the flavor asks for no resources at all", field="flavor")
+        raise Invalid(_("the flavor asks for no resources at all"), field="flavor")
     for suffix, group in suffixed.items():
         if not group.amounts:
-            raise Invalid(f"trait{suffix}: needs resources{suffix}: with it", field="flavor")
+            raise Invalid(_("trait{suffix}: needs resources{suffix}: with it", suffix=suffix), field="flavor")
     if len(suffixed) > 1 and resources.group_policy is None:
         names = ", ".join(suffixed)
-        raise Invalid(f"{POLICY_KEY} (none or isolate) is needed for the groups {names}", field="flavor")
+        raise Invalid(
+            _("{policy_key} (none or isolate) is needed for the groups {names}", policy_key=POLICY_KEY, names=names),
+            field="flavor",
+        )
 
 
 def _open_group(request: ScheduleRequest, own: GroupNeeds, in_tree: UUID | None) -> RequestGroup:

@@ -213,6 +213,14 @@ def present_value(name: str, value: Any) -> Any:
     return value
 
 
+def present_words(properties: Mapping[str, Any]) -> dict[str, str]:
+    """All properties under the names of today, as text; those that had other values in earlier times in today's."""
+    return {
+        name: str(present_value(name, value) if name in EARLIER_VALUES else value)
+        for name, value in present_names(properties).items()
+    }
+
+
 def present_names(properties: Mapping[str, T]) -> dict[str, T]:
     """The same properties under the names of today; where both names are given, today's wins."""
     earlier = {EARLIER_NAMES[key]: value for key, value in properties.items() if key in EARLIER_NAMES}

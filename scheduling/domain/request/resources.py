@@ -6,14 +6,15 @@ Keys without a suffix make the un-suffixed group, which a tree of providers may 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import RefusalReason
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.derived_needs import derived_needs
-from scheduling.domain.request.schedule_request import ScheduleRequest
+from scheduling.domain.request.schedule_request import PortResources, ScheduleRequest
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.cpu_counts import CpuCounts, cpu_counts
 
@@ -22,23 +23,22 @@ VCPU, PCPU, MEMORY_MB, DISK_GB = "VCPU", "PCPU", "MEMORY_MB", "DISK_GB"
 
 @dataclass(frozen=True, slots=True)
 class ResourceWords:
-    """The words for one resource class: the reason when it is short, the unit, and the words after a number."""
+    """One resource class: the reason when it is short, and the unit of a refusal's numbers."""
 
     short: RefusalReason
     unit: str
-    words: str
 
 
 _WORDS = {
-    VCPU: ResourceWords(RefusalReason.VCPU_SHORT, "", "vcpu"),
-    MEMORY_MB: ResourceWords(RefusalReason.RAM_SHORT, "MB", "MB ram"),
-    DISK_GB: ResourceWords(RefusalReason.DISK_SHORT, "GB", "GB disk"),
+    VCPU: ResourceWords(RefusalReason.VCPU_SHORT, ""),
+    MEMORY_MB: ResourceWords(RefusalReason.RAM_SHORT, "MB"),
+    DISK_GB: ResourceWords(RefusalReason.DISK_SHORT, "GB"),
 }
 
 
 def resource_words(resource_class: str) -> ResourceWords:
-    """The words of a resource class; classes without words of their own are called by name."""
-    return _WORDS.get(resource_class) or ResourceWords(RefusalReason.RESOURCE_SHORT, "", resource_class)
+    """The words of a resource class; classes without words of their own are called by name, in the detail."""
+    return _WORDS.get(resource_class) or ResourceWords(RefusalReason.RESOURCE_SHORT, "")
 
 
 _RESOURCE_KEY = re.compile(r"^resources([A-Za-z0-9_-]{1,64})?:([A-Z0-9_]{1,255})$")
@@ -84,12 +84,28 @@ class ResourceRequest:
 
 def resource_request(request: ScheduleRequest) -> ResourceRequest:
     """What one instance of this request needs; raises Invalid where a trait is required and forbidden at once."""
-    return derive_resources(
+    derived = derive_resources(
         request.flavor,
         request.image,
         is_bfv=request.is_bfv,
         required=request.required_traits,
         forbidden=request.forbidden_traits,
+    )
+    return _with_ports(derived, request.port_resources) if request.port_resources else derived
+
+
+def _with_ports(derived: ResourceRequest, ports: Sequence[PortResources]) -> ResourceRequest:
+    """The same with a group for each port. As in Nova, groups of ports may be served by one provider unless the flavor
+    says `isolate`.
+    """
+    groups = {**derived.groups, **{one.suffix: GroupNeeds(one.amounts, one.required) for one in ports}}
+    return replace(
+        derived,
+        amounts=_sums(groups.values()),
+        required=derived.required.union(*(one.required for one in ports)),
+        groups=groups,
+        group_policy=derived.group_policy or "none",
+        fallback=None if derived.fallback is None else _with_ports(derived.fallback, ports),
     )
 
 
@@ -208,8 +224,10 @@ def _check_traits(groups: Mapping[str, GroupNeeds]) -> None:
     for suffix, group in groups.items():
         both = sorted(group.required & group.forbidden)
         if both:
-            where = f" in group {suffix}" if suffix else ""
-            raise Invalid(f"trait {both[0]} is both required and forbidden{where}", field="flavor")
+            where = _(" in group {suffix}", suffix=suffix) if suffix else ""
+            raise Invalid(
+                _("trait {both} is both required and forbidden{where}", both=both[0], where=where), field="flavor"
+            )
 
 
 def _group_policy(specs: Mapping[str, str], notes: list[str]) -> str | None:

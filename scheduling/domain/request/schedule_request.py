@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scheduling.domain.request.volume_needs import PoolRoom, VolumeNeed
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
@@ -63,15 +64,29 @@ class RequestedNetwork:
 
 
 @dataclass(frozen=True, slots=True)
+class PortResources:
+    """What a port asks of Placement beside the flavor, such as bandwidth: a group that one provider serves whole.
+
+    `suffix` names the group; `amounts` are by resource class, `required` the traits of the provider, such as those of a
+    physical network and of the kind of card.
+    """
+
+    suffix: str
+    amounts: Mapping[str, int]
+    required: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleRequest:
     """A batch of like instances to be placed, each on one host.
 
     `min_count` None means all or nothing; a number lets the batch succeed with at least that many. `num_alternates` is
     per instance (Nova: max_attempts - 1). `hints` are scheduler hints, each a tuple of text. `member_of` is a
     conjunction: the host must be in one aggregate (uuid) of each set. `retry` holds pairs of host and node that were
-    tried in vain; only RetryFilter reads them. `pci_requests` come from the flavor's aliases and from ports, `networks`
-    are those of the ports. `root_required` and `root_forbidden` are traits of the compute node's own provider, which
-    must be in none of `forbidden_aggregates`. Request filters add to these.
+    tried in vain; only RetryFilter reads them. `pci_requests` come from the flavor's aliases and from ports,
+    `networks` and `port_resources` are those of the ports. `root_required` and `root_forbidden` are traits of the
+    compute node's own provider, which must be in none of `forbidden_aggregates`. Request filters add to these.
+    `volumes` say which pools the host must reach.
     """
 
     request_id: str
@@ -100,6 +115,8 @@ class ScheduleRequest:
     root_forbidden: frozenset[str] = frozenset()
     forbidden_aggregates: frozenset[str] = frozenset()
     requested_networks: tuple[RequestedNetwork, ...] = ()
+    port_resources: tuple[PortResources, ...] = ()
+    volumes: tuple[VolumeNeed, ...] = ()
 
     @property
     def is_rebuild(self) -> bool:
@@ -152,6 +169,14 @@ def request_from_dict(data: Mapping[str, Any]) -> ScheduleRequest:
         root_forbidden=frozenset(data.get("root_forbidden", ())),
         forbidden_aggregates=frozenset(data.get("forbidden_aggregates", ())),
         requested_networks=tuple(_network_from_dict(one) for one in data.get("requested_networks", ())),
+        port_resources=tuple(
+            PortResources(one["suffix"], one["amounts"], frozenset(one["required"]))
+            for one in data.get("port_resources", ())
+        ),
+        volumes=tuple(
+            VolumeNeed(one["words"], {trait: PoolRoom(**room) for trait, room in one["pools"].items()}, one["gib"])
+            for one in data.get("volumes", ())
+        ),
     )
 
 

@@ -30,6 +30,7 @@ from scheduling.domain.trace.weighing import Ranking, WeigherColumn, best_first,
 FORMAT = 1
 # A column is written as its changes when fewer than one row in four differs.
 _SPARSE = 4
+_SAME: dict[str, Any] = {"changed": [], "to": []}
 _CHOSEN = tuple(each.name for each in fields(TraceSelection) if each.name != "allocations")
 
 
@@ -156,54 +157,49 @@ def _ranking_to_dict(ranking: Ranking, before: Ranking | None) -> dict[str, Any]
     weighers = [
         {
             "name": each.name,
-            "raw": _raw_to_json(each.raw, raw),
+            "raw": _raw_to_json(each, last, len(ranking.rows)),
             "multiplier": multiplier_to_json(each.multiplier),
             "bounds": [each.floor, each.ceiling],
         }
-        for each, raw in zip(ranking.weighers, _previous(before, ranking.rows, len(ranking.weighers)), strict=True)
+        for each, last in zip(ranking.weighers, _previous(before, ranking.rows, len(ranking.weighers)), strict=True)
     ]
     return {"weighers": weighers, "head": ranking.head().tolist()}
 
 
-def _previous(before: Ranking | None, rows: IntArray, count: int) -> list[FloatArray | None]:
-    """The raw values that each of so many weighers gave these hosts a round earlier; None for one that gave none.
+def _previous(before: Ranking | None, rows: IntArray, count: int) -> list[WeigherColumn | None]:
+    """What each of so many weighers said of these hosts a round earlier; None for one that said nothing.
 
     Where nobody left, they are the very columns of that round: most rounds of a large batch.
     """
     if before is None:
         return [None] * count
-    raws: list[FloatArray | None] = [each.raw for each in before.weighers[:count]]
+    columns: list[WeigherColumn | None] = [*before.weighers[:count]]
     if before.rows is not rows:
         at = np.searchsorted(before.rows, rows)
-        raws = [None if raw is None else raw[at] for raw in raws]
-    return raws + [None] * (count - len(raws))
+        columns = [None if each is None else each.taken(at) for each in columns]
+    return columns + [None] * (count - len(columns))
 
 
-def _raw_to_json(raw: FloatArray, before: FloatArray | None) -> dict[str, Any]:
+def _raw_to_json(column: WeigherColumn, before: WeigherColumn | None, rows: int) -> dict[str, Any]:
     """What changed since the round before, if that is less: a batch of ten takes a fifth less room, 40 % less CPU.
 
     Raw values are finite, so a column that is the very one of the round before has no change.
     """
-    if before is raw and len(raw):
-        return {"changed": [], "to": []}
     if before is not None:
-        changed = np.flatnonzero(_bits(raw) != _bits(before))
-        if len(changed) * _SPARSE < len(raw):
-            return {"changed": changed.tolist(), "to": raw[changed].tolist()}
-    return column_to_json(raw)
+        if before is column and rows:
+            return _SAME
+        changed, to = column.changes(before)
+        if len(changed) * _SPARSE < rows:
+            return {"changed": changed.tolist(), "to": to.tolist()}
+    return column_to_json(column.raw)
 
 
-def _bits(raw: FloatArray) -> IntArray:
-    """By its bits a number differs from every other, and minus zero from zero."""
-    return np.ascontiguousarray(raw, dtype=np.float64).view(np.int64)
-
-
-def _raw_from_json(data: dict[str, Any], before: FloatArray | None) -> FloatArray:
+def _raw_from_json(data: dict[str, Any], before: WeigherColumn | None) -> FloatArray:
     if "changed" not in data:
         return column_from_json(data)
     if before is None:
         raise ValueError("a changed column without the one before it")
-    column = before.copy()
+    column = before.raw.copy()
     column[data["changed"]] = data["to"]
     return column
 
@@ -222,11 +218,11 @@ def _ranking_from_dict(data: Mapping[str, Any], rows: IntArray, before: Ranking 
     weighers = tuple(
         WeigherColumn(
             item["name"],
-            _raw_from_json(item["raw"], raw),
+            _raw_from_json(item["raw"], last),
             multiplier_from_json(item["multiplier"]),
             *item["bounds"],
         )
-        for item, raw in zip(data["weighers"], _previous(before, rows, len(data["weighers"])), strict=True)
+        for item, last in zip(data["weighers"], _previous(before, rows, len(data["weighers"])), strict=True)
     )
     scores = score(len(rows), weighers)
     if not data["head"]:

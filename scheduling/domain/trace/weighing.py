@@ -1,7 +1,6 @@
 """Weights as Nova computes them: raw values scaled over the hosts of this request, times a multiplier."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,17 +16,19 @@ def normalise(raw: FloatArray, *, floor: float | None = None, ceiling: float | N
     low and high are the extremes seen, unless the weigher declares its own, which then also clamp the values. Where
     low equals high all become 0. Source: Nova's weight normalisation.
     """
-    values = clamp(raw, floor=floor, ceiling=ceiling)
-    low, high = _ends(values, floor, ceiling)
+    low, high = _ends(raw, floor, ceiling)
     if low == high:
-        return np.zeros(len(values), dtype=np.float64)
-    return _scaled(values, low, high)
+        return np.zeros(len(raw), dtype=np.float64)
+    return _scaled(clamp(raw, floor=floor, ceiling=ceiling), low, high)
 
 
-def _ends(values: FloatArray, floor: float | None, ceiling: float | None) -> tuple[float, float]:
-    low = float(values.min()) if floor is None else floor
-    high = float(values.max()) if ceiling is None else ceiling
-    return low, high
+def _ends(raw: FloatArray, floor: float | None, ceiling: float | None) -> tuple[float, float]:
+    """The extremes of the values once they are clamped."""
+    if floor is not None:
+        return floor, max(float(raw.max()), floor) if ceiling is None else ceiling
+    if ceiling is not None:
+        return min(float(raw.min()), ceiling), ceiling
+    return float(raw.min()), float(raw.max())
 
 
 def _scaled(values: FloatArray, low: float, high: float) -> FloatArray:
@@ -41,15 +42,62 @@ def clamp(raw: FloatArray, *, floor: float | None = None, ceiling: float | None 
     return values if ceiling is None else np.minimum(values, ceiling)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class WeigherColumn:
-    """What one weigher said about each ranked host. `multiplier` is one number, or one per host; both are finite."""
+    """What one weigher said about each ranked host. `multiplier` is one number, or one per host; both are finite.
 
-    name: str
-    raw: FloatArray
-    multiplier: float | FloatArray
-    floor: float | None = None
-    ceiling: float | None = None
+    It is never changed. One that differs from another at a few positions only (`put`) keeps just these until somebody
+    reads all of `raw`: mostly nobody does, and a batch of a thousand among 5,000 hosts has seven thousand of them.
+    """
+
+    __slots__ = ("_put", "_raw", "ceiling", "floor", "multiplier", "name")
+
+    def __init__(
+        self,
+        name: str,
+        raw: FloatArray,
+        multiplier: float | FloatArray,
+        floor: float | None = None,
+        ceiling: float | None = None,
+    ) -> None:
+        self.name = name
+        self.multiplier = multiplier
+        self.floor = floor
+        self.ceiling = ceiling
+        self._raw: FloatArray | None = raw
+        self._put: tuple[WeigherColumn, IntArray, FloatArray, FloatArray] | None = None
+
+    def put(self, positions: IntArray, raw: FloatArray, was: FloatArray) -> "WeigherColumn":
+        """The column with other raw values at these positions, where they are `was` now."""
+        column = WeigherColumn(self.name, was, self.multiplier, self.floor, self.ceiling)
+        column._raw, column._put = None, (self, positions, raw, was)
+        return column
+
+    def taken(self, positions: IntArray) -> "WeigherColumn":
+        """The column of the hosts at these positions only."""
+        multiplier = self.multiplier[positions] if isinstance(self.multiplier, np.ndarray) else self.multiplier
+        return WeigherColumn(self.name, self.raw[positions], multiplier, self.floor, self.ceiling)
+
+    @property
+    def raw(self) -> FloatArray:
+        """The values as the weigher gave them."""
+        if self._raw is None:
+            puts, column = [], self
+            while column._raw is None and column._put is not None:
+                puts.append(column._put)
+                column = column._put[0]
+            self._raw = column.raw.copy()
+            for _, positions, raw, _ in reversed(puts):
+                self._raw[positions] = raw
+        return self._raw
+
+    def changes(self, before: "WeigherColumn") -> tuple[IntArray, FloatArray]:
+        """Positions of the raw values that are other, to the bit, than those of `before`, and these values."""
+        if self._put is None or self._put[0] is not before:
+            changed = np.flatnonzero(_bits(self.raw) != _bits(before.raw))
+            return changed, self.raw[changed]
+        _, positions, raw, was = self._put
+        is_other = _bits(raw) != _bits(was)
+        return positions[is_other], raw[is_other]
 
     def normalised(self) -> FloatArray:
         """The values from 0 to 1."""
@@ -61,11 +109,26 @@ class WeigherColumn:
 
     def addend(self) -> FloatArray | None:
         """The same; None where that is 0 for every host, which is so of most weighers of most requests."""
-        if not isinstance(self.multiplier, np.ndarray) and not self.multiplier:
+        if self.is_idle:
             return None
-        values = clamp(self.raw, floor=self.floor, ceiling=self.ceiling)
-        low, high = _ends(values, self.floor, self.ceiling)
-        return None if low == high else self.multiplier * _scaled(values, low, high)
+        low, high = self.ends(self.raw)
+        return None if low == high else self.weighted_at(self.raw, (low, high))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether its multiplier is 0 for every host."""
+        return not isinstance(self.multiplier, np.ndarray) and not self.multiplier
+
+    def ends(self, raw: FloatArray) -> tuple[float, float]:
+        """The values that become 0 and 1 where these are the raw values of all hosts."""
+        return _ends(raw, self.floor, self.ceiling)
+
+    def weighted_at(self, raw: FloatArray, ends: tuple[float, float], positions: IntArray | None = None) -> FloatArray:
+        """What it adds to the scores of hosts with these raw values; they are those at `positions` (None: all)."""
+        multiplier = self.multiplier
+        if positions is not None and isinstance(multiplier, np.ndarray):
+            multiplier = multiplier[positions]
+        return multiplier * _scaled(clamp(raw, floor=self.floor, ceiling=self.ceiling), *ends)
 
 
 class Ranking:
@@ -120,6 +183,11 @@ class Ranking:
         """Place of `row` in the order, from 1; None if it did not pass."""
         position = self.position_of(row)
         return None if position is None else int(np.flatnonzero(self.order == position)[0]) + 1
+
+
+def _bits(raw: FloatArray) -> IntArray:
+    """By its bits a number differs from every other, and minus zero from zero."""
+    return np.ascontiguousarray(raw, dtype=np.float64).view(np.int64)
 
 
 def score(count: int, weighers: tuple[WeigherColumn, ...]) -> FloatArray:

@@ -6,6 +6,7 @@ from django.db.models import Count, QuerySet
 
 from controlplane.kernel.errors import NotFound
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from scheduling.models import Cell
 
 
@@ -20,5 +21,5 @@ def cell_id_of(name_or_id: str) -> UUID:
     if found is None and (cell_id := parse_uuid(name_or_id)) is not None:
         found = Cell.objects.filter(pk=cell_id).first()
     if found is None:
-        raise NotFound(f"There is no cell {name_or_id[:100]}.", field="cell")
+        raise NotFound(_("There is no cell {name_or_id}.", name_or_id=name_or_id[:100]), field="cell")
     return found.pk

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from scheduling.fleet.selectors.liveness import with_is_up
 from scheduling.models import AggregateHost, ComputeNode, HostMapping, Service
 
@@ -25,11 +26,11 @@ def host_presence(*, host: str) -> HostPresence:
     """Four queries. Raises NotFound when no table knows the host."""
     # PostgreSQL refuses a NUL in text; no host has one in its name.
     if "\0" in host:
-        raise NotFound("There is no host of this name.", field="host")
+        raise NotFound(_("There is no host of this name."), field="host")
     service = with_is_up(Service.objects.filter(host=host)).first()
     nodes = tuple(ComputeNode.objects.filter(host=host).order_by("pk").values_list("pk", flat=True))
     if service is None and not nodes and not HostMapping.objects.filter(host=host).exists():
-        raise NotFound(f"There is no host {host}.", field="host")
+        raise NotFound(_("There is no host {host}.", host=host), field="host")
     members = AggregateHost.objects.filter(host=host).order_by("aggregate__name")
     return HostPresence(
         host=host,

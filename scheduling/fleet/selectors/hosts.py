@@ -5,17 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import CharField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from controlplane.infra.natural_order import natural_order
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import gettext_noop
+from controlplane.kernel.texts import phrase as _
 from placement.domain import InventoryUsage
 from placement.selectors import fleet_usage
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.clock import clock_is_off
 from scheduling.fleet.selectors.liveness import nodes_with_is_up
 from scheduling.models import Aggregate, AggregateHost, ComputeNode, HostMapping
+from scheduling.models.aggregate import ZONE_KEY
 from scheduling.models.liveness import up_condition
+
+HostNode = ComputeNode
+"""What `host_nodes` has, for the signatures of doors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +49,12 @@ class HostOverview:
     @property
     def state(self) -> str:
         """`up` or `down`."""
-        return "up" if self.is_up else "down"
+        return gettext_noop("up") if self.is_up else gettext_noop("down")
 
     @property
     def status(self) -> str:
         """`enabled` or `disabled`."""
-        return "disabled" if self.node.service.disabled else "enabled"
+        return gettext_noop("disabled") if self.node.service.disabled else gettext_noop("enabled")
 
     @property
     def disabled_reason(self) -> str:
@@ -70,21 +78,18 @@ class HostOverview:
         return self.node.service.last_seen_up
 
 
-@dataclass(frozen=True, slots=True)
-class FleetStats:
-    """Counts over the whole fleet. `usage` sums capacity, used and free by resource class."""
-
-    hosts: int
-    up: int
-    down: int
-    disabled: int
-    running_guests: int
-    usage: dict[str, dict[str, int]]
-
-
 def host_nodes() -> QuerySet[ComputeNode]:
     """Compute nodes with service and `is_up`, to be filtered and paged before `host_overviews`."""
     return nodes_with_is_up(ComputeNode.objects.all()).order_by("host", "hypervisor_hostname")
+
+
+def zone_order() -> Coalesce:
+    """The zone of a compute node's host, to sort by: the default one for hosts in no aggregate with a zone."""
+    zoned = AggregateHost.objects.filter(
+        host=OuterRef("host"), **{f"aggregate__metadata__{ZONE_KEY}__isnull": False}
+    ).order_by("aggregate__name")
+    named = Subquery(zoned.values(zone=KeyTextTransform(ZONE_KEY, "aggregate__metadata"))[:1], output_field=CharField())
+    return Coalesce(named, Value(scheduling_options().default_zone))
 
 
 def host_nodes_listed() -> QuerySet[ComputeNode]:
@@ -124,7 +129,7 @@ def host_get(*, host: str) -> HostOverview:
     # PostgreSQL refuses a NUL in text; no host has one in its name.
     found = host_overviews(host_nodes().filter(host=host)[:1]) if "\0" not in host else []
     if not found:
-        raise NotFound(f"There is no host {host}.", field="host")
+        raise NotFound(_("There is no host {host}.", host=host), field="host")
     return found[0]
 
 
@@ -153,32 +158,6 @@ def host_takes_new_instances(*, host: str) -> bool:
 def hosts_schedulable_count() -> int:
     """How many are up and enabled now."""
     return ComputeNode.objects.filter(up_condition("service__"), service__disabled=False).count()
-
-
-def fleet_stats() -> FleetStats:
-    """Two aggregate queries and Placement's usage."""
-    up = up_condition("service__")
-    counts = ComputeNode.objects.aggregate(
-        hosts=Count("id"),
-        up=Count("id", filter=up),
-        disabled=Count("id", filter=Q(service__disabled=True)),
-        running_guests=Sum("running_guests", default=0),
-    )
-    ids = list(ComputeNode.objects.values_list("id", flat=True))
-    totals: dict[str, dict[str, int]] = {}
-    for classes in fleet_usage(ids).values():
-        for name, one in classes.items():
-            sums = totals.setdefault(name, {"total": 0, "capacity": 0, "used": 0, "free": 0})
-            for key in sums:
-                sums[key] += getattr(one, key)
-    return FleetStats(
-        hosts=counts["hosts"],
-        up=counts["up"],
-        down=counts["hosts"] - counts["up"],
-        disabled=counts["disabled"],
-        running_guests=counts["running_guests"],
-        usage=totals,
-    )
 
 
 def _aggregates_of(hosts: Sequence[str]) -> dict[str, list[Aggregate]]:

@@ -1,10 +1,17 @@
 """Whether services are up now, by the database's clock."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.db.models import BooleanField, Case, QuerySet, Value, When
 
 from scheduling.models import ComputeNode, Service
 from scheduling.models.clock import fresh_metrics_condition
 from scheduling.models.liveness import up_condition
+
+ServiceRow = Service
+"""What `services_with_is_up` has, for the signatures of doors."""
 
 
 def _is_up(prefix: str = "") -> Case:
@@ -15,6 +22,11 @@ def _is_up(prefix: str = "") -> Case:
 def with_is_up(services: QuerySet[Service]) -> QuerySet[Service]:
     """The same rows, each with a boolean `is_up`."""
     return services.annotate(is_up=_is_up())
+
+
+def services_with_is_up() -> QuerySet[Service]:
+    """All services by host, each with `is_up`. One query."""
+    return with_is_up(Service.objects.order_by("host", "binary"))
 
 
 def nodes_with_is_up(nodes: QuerySet[ComputeNode]) -> QuerySet[ComputeNode]:
@@ -33,6 +45,30 @@ def host_is_forced_down(*, host: str) -> bool:
     return Service.objects.filter(host=host, forced_down=True).exists()
 
 
-def hosts_up() -> set[str]:
-    """The hosts whose compute service is up now. One query."""
-    return set(Service.objects.filter(up_condition()).values_list("host", flat=True))
+def hosts_up(hosts: Collection[str] | None = None) -> set[str]:
+    """The hosts, of these or of all, whose compute service is up now. One query."""
+    rows = Service.objects.filter(up_condition())
+    return set((rows if hosts is None else rows.filter(host__in=hosts)).values_list("host", flat=True))
+
+
+def host_statuses(hosts: Collection[str]) -> dict[str, str]:
+    """How each of these hosts is, in Nova's words: UP, MAINTENANCE (it takes nothing new), DOWN. One query."""
+    rows = Service.objects.filter(host__in=hosts).annotate(is_up=_is_up()).values_list("host", "is_up", "disabled")
+    return {host: "DOWN" if not is_up else "MAINTENANCE" if disabled else "UP" for host, is_up, disabled in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class SilentHost:
+    """A host that is not up: since when its agent is silent (None: it never reported), or somebody said it is dead."""
+
+    host: str
+    since: datetime | None
+    is_forced_down: bool
+
+
+def hosts_silent(hosts: Collection[str] | None = None) -> dict[str, SilentHost]:
+    """Those, of these hosts or of all, whose compute service is not up now, by name. One query."""
+    rows = Service.objects.exclude(up_condition()).order_by()
+    rows = rows if hosts is None else rows.filter(host__in=hosts)
+    columns = rows.values_list("host", "last_seen_up", "forced_down")
+    return {host: SilentHost(host, since, forced) for host, since, forced in columns}

@@ -99,3 +99,26 @@ def _component(name: str, column: str, counts: Mapping[tuple[str, str], list[int
     )
     behind = sum(one.up for one in versions if not one.is_newest) if newest else None
     return ComponentVersions(name, column, versions, behind)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsBehind:
+    """How many hosts that are up have an older agent than the newest one of them."""
+
+    hosts: int
+    newest: str
+    versions: tuple[tuple[str, int], ...]
+    """Older versions with the hosts that have them, the newest of them first."""
+
+
+def agents_behind(*, silent: Iterable[str]) -> AgentsBehind:
+    """Of the hosts that are not `silent`. One query, with a row for each version."""
+    rows = ComputeNode.objects.exclude(host__in=list(silent)).exclude(agent_version="").order_by()
+    counts = dict(rows.values_list("agent_version").annotate(many=Count("pk")))
+    newest = newest_version(counts)
+    older = sorted(
+        ((version, many) for version, many in counts.items() if version != newest),
+        key=lambda one: version_order(one[0]),
+        reverse=True,
+    )
+    return AgentsBehind(sum(many for _, many in older), newest, tuple(older))

@@ -35,6 +35,16 @@ def zone_list() -> list[Zone]:
     return zones
 
 
+def default_zone() -> str:
+    """The zone of hosts that no aggregate puts into one."""
+    return scheduling_options().default_zone
+
+
+def zones_named() -> list[str]:
+    """Their names, the default one among them. One query."""
+    return sorted({scheduling_options().default_zone, *_zone_names()}, key=natural_key)
+
+
 def zone_exists(*, name: str) -> bool:
     """Whether an aggregate makes this zone, or it is the default one."""
     return (

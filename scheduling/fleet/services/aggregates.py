@@ -1,13 +1,17 @@
 """Aggregates and, through their metadata, availability zones. Placement's aggregates are kept in step."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.audit_log.recording.audited import audited
+from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints import HOSTS, changed
 from scheduling.errors import HostInUse, ZoneConflict
 from scheduling.fleet.services.providers import host_aggregates_mirror
@@ -15,8 +19,11 @@ from scheduling.models import Aggregate, AggregateHost, HostMapping
 from scheduling.models.aggregate import ZONE_KEY
 
 NAME_MAX = 255
+MAX_HOSTS_AT_ONCE = 500
+"""Hosts that one save puts in or takes out: each has its providers in Placement kept in step."""
 
 
+@audited("aggregate.create", Aggregate)
 def aggregate_create(
     *, name: str, metadata: Mapping[str, str] | None = None, availability_zone: str | None = None
 ) -> Aggregate:
@@ -25,10 +32,11 @@ def aggregate_create(
     if availability_zone is not None:
         wanted[ZONE_KEY] = availability_zone
     with transaction.atomic():
-        _check_name(name)
+        _check_name(name, Aggregate.objects.all())
         return Aggregate.objects.create(name=name, metadata=_checked_metadata(wanted))
 
 
+@audited("aggregate.update", Aggregate, by="aggregate_id")
 def aggregate_update(
     *, aggregate_id: UUID, name: str | None = None, metadata: Mapping[str, str | None] | None = None
 ) -> Aggregate:
@@ -39,7 +47,7 @@ def aggregate_update(
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
         if name is not None and name != aggregate.name:
-            _check_name(name)
+            _check_name(name, Aggregate.objects.all())
             aggregate.name = name
         if metadata is not None:
             aggregate.metadata = _checked_metadata(_merged(aggregate.metadata, metadata))
@@ -48,45 +56,154 @@ def aggregate_update(
     return aggregate
 
 
+@audited("aggregate.delete", Aggregate, by="aggregate_id")
 def aggregate_delete(*, aggregate_id: UUID) -> None:
     """Delete an aggregate that has no hosts. Raises HostInUse when it has some, as Nova does."""
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
         hosts = aggregate.members.count()
         if hosts:
-            raise HostInUse(f"Aggregate {aggregate.name} still has {hosts} host(s): remove them first.", hosts=hosts)
+            raise HostInUse(
+                _(
+                    "Aggregate {aggregate} still has {hosts} host(s): remove them first.",
+                    aggregate=aggregate.name,
+                    hosts=hosts,
+                ),
+                hosts=hosts,
+            )
         aggregate.delete()
 
 
+@audited("aggregate.host_add", Aggregate, by="aggregate_id", also=("host",))
 def aggregate_host_add(*, aggregate_id: UUID, host: str) -> Aggregate:
     """Put a registered host into the aggregate. Raises NotFound, Conflict (is in it), ZoneConflict."""
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
         _check_zone_of_hosts(aggregate, _lock_hosts([host]))
-        _, made = AggregateHost.objects.get_or_create(aggregate=aggregate, host=host)
+        _rest, made = AggregateHost.objects.get_or_create(aggregate=aggregate, host=host)
         if not made:
-            raise Conflict(f"Host {host} is in aggregate {aggregate.name} already.", field="host")
+            raise Conflict(
+                _("Host {host} is in aggregate {aggregate} already.", host=host, aggregate=aggregate.name), field="host"
+            )
         _touch(aggregate)
         host_aggregates_mirror(host=host)
     return aggregate
 
 
+@audited("aggregate.host_remove", Aggregate, by="aggregate_id", also=("host",))
 def aggregate_host_remove(*, aggregate_id: UUID, host: str) -> Aggregate:
     """Take a host out of the aggregate. Raises NotFound when it is not in it."""
     with transaction.atomic():
         aggregate = _locked(aggregate_id)
-        removed, _ = AggregateHost.objects.filter(aggregate=aggregate, host=host).delete()
+        removed, _rest = AggregateHost.objects.filter(aggregate=aggregate, host=host).delete()
         if not removed:
-            raise NotFound(f"Host {host} is not in aggregate {aggregate.name}.", field="host")
+            raise NotFound(
+                _("Host {host} is not in aggregate {aggregate}.", host=host, aggregate=aggregate.name), field="host"
+            )
         _touch(aggregate)
         host_aggregates_mirror(host=host)
     return aggregate
+
+
+@audited("aggregate.save", Aggregate, by="aggregate_id", also=("hosts_added", "hosts_removed"))
+def aggregate_save(
+    *,
+    aggregate_id: UUID,
+    name: str,
+    metadata: Mapping[str, str],
+    hosts_added: Sequence[str] = (),
+    hosts_removed: Sequence[str] = (),
+    unchanged_since: datetime | None = None,
+) -> Aggregate:
+    """Name, the whole metadata, hosts in and out: all of it, or nothing. What is so already stays so.
+
+    Raises NotFound, InvalidFields, ZoneConflict, and Conflict when it was changed after `unchanged_since`.
+    """
+    with transaction.atomic():
+        aggregate = _locked(aggregate_id)
+        if unchanged_since is not None and aggregate.updated_at != unchanged_since:
+            raise Conflict(_("Somebody changed {aggregate} meanwhile: look at it anew.", aggregate=aggregate.name))
+        aggregate_draft_check(
+            name=name,
+            metadata=metadata,
+            hosts_added=hosts_added,
+            hosts_removed=hosts_removed,
+            aggregate_id=aggregate_id,
+        )
+        members = set(aggregate.members.values_list("host", flat=True))
+        added, removed = sorted(set(hosts_added) - members), sorted(set(hosts_removed) & members)
+        aggregate.name, aggregate.metadata = name, dict(metadata)
+        _check_zone_of_hosts(aggregate, _lock_hosts((members - set(removed)) | set(added)))
+        aggregate.save(update_fields=["name", "metadata", "updated_at"])
+        _members_change(aggregate, added, removed)
+    return aggregate
+
+
+@audited("aggregate.create", Aggregate, also=("hosts",))
+def aggregate_create_whole(*, name: str, metadata: Mapping[str, str], hosts: Sequence[str] = ()) -> Aggregate:
+    """A new aggregate with its hosts: all of it, or nothing. Raises InvalidFields, NotFound, ZoneConflict."""
+    with transaction.atomic():
+        aggregate_draft_check(name=name, metadata=metadata, hosts_added=hosts)
+        aggregate = Aggregate.objects.create(name=name, metadata=dict(metadata))
+        _check_zone_of_hosts(aggregate, _lock_hosts(hosts))
+        _members_change(aggregate, sorted(set(hosts)), [])
+    return aggregate
+
+
+def aggregate_draft_check(
+    *,
+    name: str,
+    metadata: Mapping[str, str],
+    hosts_added: Collection[str] = (),
+    hosts_removed: Collection[str] = (),
+    aggregate_id: UUID | None = None,
+) -> None:
+    """Whether an aggregate may be called so and have this metadata, and whether these hosts can be put in and taken out
+    at once. Raises InvalidFields with everything that is wrong, by field.
+    """
+    problems: dict[str, list[str]] = {}
+    others = Aggregate.objects.exclude(pk=aggregate_id) if aggregate_id else Aggregate.objects.all()
+    checks: list[Callable[[], object]] = [
+        lambda: _check_name(name, others),
+        lambda: _checked_metadata(metadata),
+        lambda: _check_hosts(hosts_added, len(hosts_added) + len(hosts_removed)),
+    ]
+    for check in checks:
+        try:
+            check()
+        except (Invalid, Conflict) as error:
+            problems.setdefault(error.field or "", []).append(error.message)
+    if problems:
+        raise InvalidFields(problems)
+
+
+def _check_hosts(added: Collection[str], count: int) -> None:
+    if count > MAX_HOSTS_AT_ONCE:
+        text = _(
+            "{count} hosts are more than the {max_hosts_at_once} that can be put in or taken out at once.",
+            count=count,
+            max_hosts_at_once=MAX_HOSTS_AT_ONCE,
+        )
+        raise Invalid(text, field="hosts")
+    known = set(HostMapping.objects.filter(host__in=list(added)).values_list("host", flat=True))
+    if missing := sorted(set(added) - known):
+        raise Invalid(_("There is no host {missing:.80}.", missing=missing[0]), field="hosts")
+
+
+def _members_change(aggregate: Aggregate, added: Sequence[str], removed: Sequence[str]) -> None:
+    if not added and not removed:
+        return
+    AggregateHost.objects.filter(aggregate=aggregate, host__in=removed).delete()
+    AggregateHost.objects.bulk_create(AggregateHost(aggregate=aggregate, host=host) for host in added)
+    _touch(aggregate)
+    for host in (*added, *removed):
+        host_aggregates_mirror(host=host)
 
 
 def _locked(aggregate_id: UUID) -> Aggregate:
     aggregate = Aggregate.objects.select_for_update().filter(id=aggregate_id).first()
     if aggregate is None:
-        raise NotFound(f"There is no aggregate {aggregate_id}.")
+        raise NotFound(_("There is no aggregate {aggregate_id}.", aggregate_id=aggregate_id))
     return aggregate
 
 
@@ -95,11 +212,11 @@ def _touch(aggregate: Aggregate) -> None:
     changed(HOSTS)
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: str, others: QuerySet[Aggregate]) -> None:
     if not name.strip() or len(name) > NAME_MAX:
-        raise Invalid(f"An aggregate needs a name of 1 to {NAME_MAX} characters.", field="name")
-    if Aggregate.objects.filter(name=name).exists():
-        raise Conflict(f"An aggregate named {name} exists already.", field="name")
+        raise Invalid(_("An aggregate needs a name of 1 to {name_max} characters.", name_max=NAME_MAX), field="name")
+    if others.filter(name=name).exists():
+        raise Conflict(_("An aggregate named {name} exists already.", name=name), field="name")
 
 
 def _merged(old: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, Any]:
@@ -111,11 +228,11 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
     for key, value in metadata.items():
         if not isinstance(value, str) or not 0 < len(str(key)) <= 255 or len(value) > 255:
             raise Invalid(
-                "Metadata maps text to text, keys of 1 to 255 and values of up to 255 characters.", field="metadata"
+                _("Metadata maps text to text, keys of 1 to 255 and values of up to 255 characters."), field="metadata"
             )
     zone = metadata.get(ZONE_KEY)
     if zone is not None and (not zone.strip() or ":" in zone):
-        raise Invalid("A zone's name is not empty and has no colon.", field="metadata")
+        raise Invalid(_("A zone's name is not empty and has no colon."), field="metadata")
     return dict(metadata)
 
 
@@ -126,7 +243,7 @@ def _lock_hosts(hosts: Iterable[str]) -> list[str]:
     found = [mapping.host for mapping in mappings]
     missing = [host for host in wanted if host not in found]
     if missing:
-        raise NotFound(f"There is no host {missing[0]}.", field="host")
+        raise NotFound(_("There is no host {missing}.", missing=missing[0]), field="host")
     return found
 
 
@@ -139,8 +256,13 @@ def _check_zone_of_hosts(aggregate: Aggregate, hosts: list[str]) -> None:
         other = member.aggregate.availability_zone
         if other is not None and other != zone:
             raise ZoneConflict(
-                f"Host {member.host} is in availability zone {other} (aggregate {member.aggregate.name}) "
-                f"and cannot be in {zone} too.",
+                _(
+                    "Host {host} is in availability zone {other} (aggregate {aggregate}) and cannot be in {zone} too.",
+                    host=member.host,
+                    other=other,
+                    aggregate=member.aggregate.name,
+                    zone=zone,
+                ),
                 field="host",
                 host=member.host,
                 zone=other,

@@ -12,6 +12,7 @@ from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from controlplane.infra.db import db_now
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import HOST_DISABLED, HOST_ENABLED, heal_record
 from scheduling.conf import scheduling_options
 from scheduling.fleet.domain.build_failures import HostDisableRule
@@ -112,17 +113,20 @@ def _forget(row: BuildFailures, rule: HostDisableRule) -> int:
 
 
 def _disable(row: BuildFailures, service: Service, failed: int, rule: HostDisableRule) -> None:
-    reason = (
-        f"Failed {failed} builds in a row by its own fault (limit {rule.limit}), the last at "
-        f"{_stamp(row.last_failed_at)}: {row.last_reason or 'no reason given'}"
+    reason = _(
+        "Failed {failed} builds in a row by its own fault (limit {limit}), the last at {stamp}: {last_reason}",
+        failed=failed,
+        limit=rule.limit,
+        stamp=_stamp(row.last_failed_at),
+        last_reason=row.last_reason or _("no reason given"),
     )
     service_switch(row.host, disabled=True, reason=reason)
     BuildFailures.objects.filter(pk=row.pk).update(disabled_at=Now())
     heal_record(
         kind=HOST_DISABLED,
         subject=service.pk,
-        found=f"Host {row.host}: {reason}.",
-        done=f"The host was disabled: new instances go elsewhere. {_when(row, rule)}",
+        found=_("Host {host}: {reason}.", host=row.host, reason=reason),
+        done=_("The host was disabled: new instances go elsewhere. {when}", when=_when(row, rule)),
         evidence=_evidence(row, failed, rule),
     )
     log.warning("host %s is disabled: %s", row.host, reason)
@@ -134,8 +138,13 @@ def _enable(row: BuildFailures, service: Service, failed: int, rule: HostDisable
     heal_record(
         kind=HOST_ENABLED,
         subject=service.pk,
-        found=f"Host {row.host} was disabled for failed builds, of which {failed} still count (limit {rule.limit}).",
-        done="The host was enabled: it gets new instances again, and the weigher still avoids it.",
+        found=_(
+            "Host {host} was disabled for failed builds, of which {failed} still count (limit {limit}).",
+            host=row.host,
+            failed=failed,
+            limit=rule.limit,
+        ),
+        done=_("The host was enabled: it gets new instances again, and the weigher still avoids it."),
         evidence=_evidence(row, failed, rule),
     )
     log.warning("host %s is enabled again: %d failed builds still count", row.host, failed)
@@ -143,9 +152,11 @@ def _enable(row: BuildFailures, service: Service, failed: int, rule: HostDisable
 
 def _when(row: BuildFailures, rule: HostDisableRule) -> str:
     if not rule.half_life_s:
-        return "An operator enables it, or a build on it that works."
+        return _("An operator enables it, or a build on it that works.")
     at = row.decayed_at + timedelta(seconds=rule.half_life_s)
-    return f"Without another failure it is looked at again at {_stamp(at)}, when the failures count half."
+    return _(
+        "Without another failure it is looked at again at {stamp}, when the failures count half.", stamp=_stamp(at)
+    )
 
 
 def _evidence(row: BuildFailures, failed: int, rule: HostDisableRule) -> dict[str, object]:

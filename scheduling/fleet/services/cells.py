@@ -10,14 +10,16 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from computeagent.protocol.names import require_host_name
+from controlplane.audit_log.recording.audited import audited
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from scheduling.fleet.domain.cells import CELL0_ID, CELL1_ID
-from scheduling.models import Cell, ComputeNode, HostMapping
+from scheduling.models import Cell, ComputeNode, HostMapping, Service
 
 NAME_MAX = 255
 NEEDED = {
-    CELL0_ID: "cell0 holds instances that never got a host, and cannot be deleted.",
-    CELL1_ID: "cell1 is where hosts register that are mapped to no other cell, and cannot be deleted.",
+    CELL0_ID: _("cell0 holds instances that never got a host, and cannot be deleted."),
+    CELL1_ID: _("cell1 is where hosts register that are mapped to no other cell, and cannot be deleted."),
 }
 
 
@@ -35,15 +37,16 @@ def cells_ensure_after_migrate(*, using: str = "default", **kwargs: Any) -> None
     cells_ensure(using=using)
 
 
+@audited("cell.create", Cell)
 def cell_create(*, name: str) -> Cell:
     """A cell without hosts, in the database that all cells share. Raises Invalid, and Conflict for a name in use."""
     if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
-        raise Invalid(f"A cell's name has 1 to {NAME_MAX} printable characters.", field="name")
+        raise Invalid(_("A cell's name has 1 to {name_max} printable characters.", name_max=NAME_MAX), field="name")
     try:
         with transaction.atomic():
             return Cell.objects.create(name=name)
     except IntegrityError as error:
-        raise Conflict(f"There is a cell {name} already.", field="name") from error
+        raise Conflict(_("There is a cell {name} already.", name=name), field="name") from error
 
 
 def cell_rows_delete(*, cell_id: UUID) -> None:
@@ -57,12 +60,17 @@ def cell_rows_delete(*, cell_id: UUID) -> None:
         # A host that is mapped to it at this moment needs the row, and waits.
         cell = Cell.objects.select_for_update().filter(pk=cell_id).first()
         if cell is None:
-            raise NotFound(f"There is no cell {cell_id}.", field="cell")
+            raise NotFound(_("There is no cell {cell_id}.", cell_id=cell_id), field="cell")
         if hosts := HostMapping.objects.filter(cell=cell).count():
-            raise Conflict(f"Cell {cell.name} has {hosts} host(s): remove them first.", field="cell", hosts=hosts)
+            raise Conflict(
+                _("Cell {cell} has {hosts} host(s): remove them first.", cell=cell.name, hosts=hosts),
+                field="cell",
+                hosts=hosts,
+            )
         cell.delete()
 
 
+@audited("cell.hosts_discover", Cell, by="cell_id")
 def hosts_discover(*, cell_id: UUID = CELL1_ID) -> list[str]:
     """Map every host that registered and is in no cell to this one: their names. Idempotent.
 
@@ -74,6 +82,7 @@ def hosts_discover(*, cell_id: UUID = CELL1_ID) -> list[str]:
     return [host for host in dict.fromkeys(unmapped) if _map(host, cell_id)]
 
 
+@audited("host.map", Service, by="host", key="host", also=("cell_id",))
 def host_map(*, host: str, cell_id: UUID) -> bool:
     """Say in which cell a host is to be, before its agent registers it. False when it is there already.
 
@@ -87,7 +96,11 @@ def host_map(*, host: str, cell_id: UUID) -> bool:
     mapping = HostMapping.objects.select_related("cell").get(host=host)
     if mapping.cell_id != cell_id:
         raise Conflict(
-            f"Host {host} is in cell {mapping.cell.name}, and stays there: remove it, map it anew, and enrol it again.",
+            _(
+                "Host {host} is in cell {cell}, and stays there: remove it, map it anew, and enrol it again.",
+                host=host,
+                cell=mapping.cell.name,
+            ),
             field="host",
         )
     return False
@@ -95,18 +108,19 @@ def host_map(*, host: str, cell_id: UUID) -> bool:
 
 def _require_hosts_may_be_in(cell_id: UUID) -> None:
     if cell_id == CELL0_ID:
-        raise Invalid("cell0 holds instances without a host, and no hosts.", field="cell")
+        raise Invalid(_("cell0 holds instances without a host, and no hosts."), field="cell")
     if not Cell.objects.filter(pk=cell_id).exists():
-        raise NotFound(f"There is no cell {cell_id}.", field="cell")
+        raise NotFound(_("There is no cell {cell_id}.", cell_id=cell_id), field="cell")
 
 
 def _map(host: str, cell_id: UUID) -> bool:
     return HostMapping.objects.get_or_create(host=host, defaults={"cell_id": cell_id})[1]
 
 
+@audited("cell.set_disabled", Cell, by="cell_id")
 def cell_set_disabled(*, cell_id: UUID, disabled: bool) -> None:
     """Whether new instances may go to the cell. cell0 never takes any, so it cannot be switched."""
     if cell_id == CELL0_ID:
-        raise Invalid("cell0 holds instances without a host and cannot be switched on or off.", field="id")
+        raise Invalid(_("cell0 holds instances without a host and cannot be switched on or off."), field="id")
     if not Cell.objects.filter(id=cell_id).update(disabled=disabled, updated_at=Now()):
-        raise NotFound(f"There is no cell {cell_id}.")
+        raise NotFound(_("There is no cell {cell_id}.", cell_id=cell_id))

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.kernel.version import VERSION
 from controlplane.work.conf import work_options
 from controlplane.work.hints import HOSTS, changed, host_topic
@@ -20,13 +21,25 @@ from scheduling.fleet.domain.cells import CELL1_ID
 from scheduling.fleet.services.measures import measures_columns, version_columns, version_number
 from scheduling.fleet.services.notifications import CREATE, DELETE, emit_service_updates
 from scheduling.fleet.services.providers import host_aggregates_mirror, node_provider_delete, node_provider_sync
-from scheduling.models import COMPUTE_BINARY, AggregateHost, BuildFailures, ComputeNode, HostMapping, Service
+from scheduling.fleet.services.safe_mode import safe_mode_follow
+from scheduling.fleet.services.usage_history import host_usage_record
+from scheduling.models import (
+    COMPUTE_BINARY,
+    AggregateHost,
+    BuildFailures,
+    ComputeNode,
+    HostMapping,
+    HostUsageSample,
+    Service,
+)
 from scheduling.topology.services.reports import topology_check, topology_store, topology_traits
 
 NAME_MAX = 255
+SENTENCE_MAX = 500
 AMOUNTS = (
     "vcpus",
     "dedicated_vcpus",
+    "vgpus",
     "memory_mib",
     "disk_gib",
     "vcpus_used",
@@ -34,7 +47,7 @@ AMOUNTS = (
     "disk_used_gib",
 )
 
-NOT_COLUMNS = frozenset({"numa_topology", "pci_devices", "versions", "clock_skew", "metrics"})
+NOT_COLUMNS = frozenset({"numa_topology", "pci_devices", "versions", "clock_skew", "metrics", "pools"})
 REPORTED = tuple(each.name for each in fields(HostReport) if each.name not in NOT_COLUMNS)
 
 
@@ -51,8 +64,10 @@ def host_register(*, host: str, report: HostReport) -> Registration:
         node = _node_write(service, report)
         topology_store(node, report)
         HostMapping.objects.get_or_create(host=host, defaults={"cell_id": CELL1_ID})
+        service = safe_mode_follow(service, node.safe_mode)
         node_provider_sync(node=node, disabled=service.disabled)
         host_aggregates_mirror(host=host)
+        host_usage_record(host=host, report=report)
     return _registration(service, node)
 
 
@@ -67,7 +82,7 @@ def service_heartbeat(*, host: str) -> Registration:
     nodes = ComputeNode.objects.select_related("service").only("host", "hypervisor_hostname", *HEARTBEAT_COLUMNS)
     node = nodes.annotate(now=Now()).filter(host=host).first() if seen else None
     if node is None:
-        raise NotFound(f"Host {host} is not registered.", field="host")
+        raise NotFound(_("Host {host} is not registered.", host=host), field="host")
     return _registration(node.service, node, time_s=node.now.timestamp())
 
 
@@ -88,7 +103,7 @@ def host_usage_report(*, host: str, usage: HostUsage, ownership: Ownership | Non
         "running_guests": usage.running_guests,
     }
     if min(wanted.values()) < 0:
-        raise Invalid("Nothing is taken less than 0 times.", field="usage")
+        raise Invalid(_("Nothing is taken less than 0 times."), field="usage")
     rows = ComputeNode.objects.filter(owned(ownership), host=host).exclude(**wanted)
     if rows.update(**wanted, updated_at=Now()):
         changed(HOSTS, host_topic(host))
@@ -116,13 +131,13 @@ def host_delete(*, host: str) -> HostDeleted:
         nodes = list(ComputeNode.objects.select_for_update().filter(host=host).order_by("pk"))
         mappings = list(HostMapping.objects.select_for_update().filter(host=host))
         if not (services or nodes or mappings):
-            raise NotFound(f"There is no host {host}.", field="host")
+            raise NotFound(_("There is no host {host}.", host=host), field="host")
         members = AggregateHost.objects.filter(host=host)
         aggregates = tuple(members.order_by("aggregate__name").values_list("aggregate__name", flat=True))
         members.delete()
         providers = sum(node_provider_delete(node_id=node.id) for node in nodes)
         emit_service_updates(DELETE, services)
-        for model in (BuildFailures, ComputeNode, Service, HostMapping):
+        for model in (BuildFailures, ComputeNode, Service, HostMapping, HostUsageSample):
             model._default_manager.filter(host=host).delete()
         changed(HOSTS, host_topic(host))
     return HostDeleted(tuple(node.id for node in nodes), providers, aggregates)
@@ -131,15 +146,18 @@ def host_delete(*, host: str) -> HostDeleted:
 def _check(host: str, report: HostReport) -> None:
     for field, name in (("host", host), ("hypervisor_hostname", report.hypervisor_hostname)):
         if not name.strip() or len(name) > NAME_MAX or not name.isprintable():
-            raise Invalid(f"{field} is a name of 1 to {NAME_MAX} printable characters.", field=field)
+            raise Invalid(
+                _("{field} is a name of 1 to {name_max} printable characters.", field=field, name_max=NAME_MAX),
+                field=field,
+            )
     if ":" in host:
-        raise Invalid("A host's name has no colon: `zone:host` could not be told apart.", field="host")
+        raise Invalid(_("A host's name has no colon: `zone:host` could not be told apart."), field="host")
     for field in AMOUNTS:
-        if getattr(report, field) < 0:
-            raise Invalid(f"{field} is below 0.", field=field)
+        if (getattr(report, field) or 0) < 0:
+            raise Invalid(_("{field} is below 0.", field=field), field=field)
     topology_check(report)
     if not (report.vcpus or report.dedicated_vcpus) or not report.memory_mib:
-        raise Invalid("A hypervisor has at least one vCPU and some memory.", field="vcpus")
+        raise Invalid(_("A hypervisor has at least one vCPU and some memory."), field="vcpus")
 
 
 def _service_seen(host: str, version: int) -> Service:
@@ -157,17 +175,27 @@ def _node_write(service: Service, report: HostReport) -> ComputeNode:
     other = ComputeNode.objects.filter(hypervisor_hostname=report.hypervisor_hostname).exclude(host=service.host)
     if (taken := other.values_list("host", flat=True).first()) is not None:
         raise Conflict(
-            f"Hypervisor {report.hypervisor_hostname} belongs to host {taken} already, and this agent calls itself "
-            f"{service.host}. Start it as {taken}; or empty and remove host {taken} first.",
+            _(
+                "Hypervisor {hypervisor_hostname} belongs to host {taken} already, and this agent "
+                "calls itself {host}. Start it as {taken}; or empty and remove host {taken} first.",
+                hypervisor_hostname=report.hypervisor_hostname,
+                taken=taken,
+                host=service.host,
+            ),
             field="hypervisor_hostname",
             host=taken,
         )
     node = ComputeNode.objects.select_for_update().filter(host=service.host).first()
     if node is not None and node.hypervisor_hostname != report.hypervisor_hostname:
         raise Conflict(
-            f"Host {service.host} has the hypervisor {node.hypervisor_hostname}, and this agent reports "
-            f"{report.hypervisor_hostname}: a hypervisor keeps its name. Give it the old name again; or empty and "
-            f"remove host {service.host}, and let this hypervisor enrol anew.",
+            _(
+                "Host {host} has the hypervisor {hypervisor_hostname}, and this agent reports "
+                "{report_hypervisor_hostname}: a hypervisor keeps its name. Give it the old name "
+                "again; or empty and remove host {host}, and let this hypervisor enrol anew.",
+                host=service.host,
+                hypervisor_hostname=node.hypervisor_hostname,
+                report_hypervisor_hostname=report.hypervisor_hostname,
+            ),
             field="hypervisor_hostname",
             host=service.host,
         )
@@ -190,6 +218,8 @@ def _columns(report: HostReport) -> dict[str, Any]:
     # Usage belongs to our claims: cells and devices are stored with it by `topology_store`.
     values = {name: getattr(report, name) for name in REPORTED}
     values["supported_instances"] = [list(triple) for triple in report.supported_instances]
+    values["safe_mode"] = report.safe_mode.replace("\0", "")[:SENTENCE_MAX]
+    values["networks_lack"] = report.networks_lack.replace("\0", "")[:SENTENCE_MAX]
     values["traits"] = sorted({*report.traits, *topology_traits(report)})
     return values | version_columns(report.versions)
 

@@ -3,10 +3,10 @@
 Every call reads first and writes only what differs, so a host that reports the same again costs no lock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from uuid import UUID
 
-from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
+from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU, VGPU
 
 from placement.domain import InventorySpec, InventoryUsage
 from placement.selectors import fleet_usage
@@ -38,7 +38,10 @@ def inventories_wanted(node: ComputeNode, usage: Mapping[str, InventoryUsage]) -
     """What Placement should offer of the node, given what it offers now: classes of others stay."""
     present = {name: each.spec for name, each in usage.items()}
     wanted = {**present, **_inventories(node, present, scheduling_options())}
-    for name, total in ((DISK_GB, node.disk_gib), (VCPU, node.vcpus), (PCPU, node.dedicated_vcpus)):
+    stated = [(DISK_GB, node.disk_gib), (VCPU, node.vcpus), (PCPU, node.dedicated_vcpus)]
+    # A host that says nothing of virtual GPUs leaves them to whoever set them.
+    stated += [(VGPU, node.vgpus)] if node.vgpus is not None else []
+    for name, total in stated:
         # CPUs in use stay recorded as claimed until their instances are gone, whatever the host offers now.
         if not total and (name == DISK_GB or (name in usage and not usage[name].used)):
             wanted.pop(name, None)
@@ -55,9 +58,23 @@ def node_provider_delete(*, node_id: UUID) -> int:
     return provider_tree_delete(node_id)
 
 
+AggregateSource = Callable[[str], Iterable[UUID]]
+_AGGREGATE_SOURCES: dict[str, AggregateSource] = {}
+
+
+def aggregate_source_register(name: str, source: AggregateSource) -> None:
+    """Let this say what a host's providers share with others besides aggregates of hosts. Called when the apps are
+    ready; of one name the last counts.
+    """
+    _AGGREGATE_SOURCES[name] = source
+
+
 def host_aggregates_mirror(*, host: str) -> None:
-    """Placement's aggregates of the host's providers: those of the host itself, by the same uuids."""
+    """Placement's aggregates of the host's providers: those of the host itself, by the same uuids, and one for each
+    thing that it shares with other hosts.
+    """
     wanted = set(AggregateHost.objects.filter(host=host).values_list("aggregate_id", flat=True))
+    wanted.update(pk for source in _AGGREGATE_SOURCES.values() for pk in source(host))
     for node_id in ComputeNode.objects.filter(host=host).values_list("id", flat=True):
         provider_aggregates_set(node_id, wanted)
 
@@ -67,10 +84,11 @@ def _inventories(
 ) -> dict[str, InventorySpec]:
     """Totals from the report, reserved from settings; a ratio once set stays, as with Nova's initial ratios.
 
-    Nobody shares a dedicated CPU: the ratio of PCPU is 1, whatever was set.
+    Nobody shares a dedicated CPU or a virtual GPU: their ratio is 1, whatever was set.
     """
     stated = {
         PCPU: (node.dedicated_vcpus, 0, 1.0),
+        VGPU: (node.vgpus or 0, 0, 1.0),
         VCPU: (node.vcpus, options.reserved_host_cpus, options.initial_cpu_allocation_ratio),
         MEMORY_MB: (node.memory_mib, options.reserved_host_memory_mib, options.initial_ram_allocation_ratio),
         DISK_GB: (node.disk_gib, options.reserved_host_disk_gib, options.initial_disk_allocation_ratio),
@@ -80,7 +98,7 @@ def _inventories(
             total=total,
             reserved=min(reserved, total),
             max_unit=total,
-            allocation_ratio=present[name].allocation_ratio if name in present and name != PCPU else ratio,
+            allocation_ratio=present[name].allocation_ratio if name in present and name not in (PCPU, VGPU) else ratio,
         )
         for name, (total, reserved, ratio) in stated.items()
         if total

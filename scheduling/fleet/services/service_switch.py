@@ -2,7 +2,10 @@
 
 from django.db.models.functions import Now
 
+from controlplane.audit_log.recording.actor_scope import CONTROL_PLANE, SYSTEM
+from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.hints import HOSTS, changed, host_topic
 from scheduling.fleet.services.notifications import CHANGE, emit_service_updates
 from scheduling.fleet.services.providers import node_status_disabled
@@ -12,9 +15,15 @@ REASON_MAX = 255
 
 
 def service_switch(host: str, *, disabled: bool, reason: str) -> Service:
-    """Disable or enable, row and COMPUTE_STATUS_DISABLED in the caller's transaction. Raises NotFound."""
+    """Disable or enable by the control plane itself: row and COMPUTE_STATUS_DISABLED, in the caller's transaction.
+
+    The host's history says so. Raises NotFound.
+    """
     service = service_update(host, disabled=disabled, disabled_reason=reason[:REASON_MAX])
     nodes_follow(host, disabled=disabled)
+    verb, facts = ("disable", {"disabled_reason": service.disabled_reason}) if disabled else ("enable", {})
+    change = AuditChange(f"host.{verb}", AuditTarget("host", str(service.pk), host), after=facts)
+    change_record(change, actor=CONTROL_PLANE, door=SYSTEM)
     return service
 
 
@@ -29,7 +38,7 @@ def service_update(host: str, **values: object) -> Service:
     rows = Service.objects.filter(host=host, binary=COMPUTE_BINARY)
     # PostgreSQL refuses a NUL in text; no host has one in its name.
     if "\0" in host or not rows.update(**values, updated_at=Now()):
-        raise NotFound(f"There is no compute service on host {host[:255]}.", field="host")
+        raise NotFound(_("There is no compute service on host {host}.", host=host[:255]), field="host")
     service = rows.get()
     emit_service_updates(CHANGE, [service])
     changed(HOSTS, host_topic(host))

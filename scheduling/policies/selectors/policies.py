@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from scheduling.conf import SchedulingOptions, scheduling_options
 from scheduling.domain.policy import Policy, PolicyOptions, policy_from_dict
 from scheduling.fleet.cache.changes import change_feed
@@ -71,7 +72,7 @@ def policy_get(*, policy_id: UUID) -> SchedulerPolicy:
     """One version. Raises NotFound."""
     row = SchedulerPolicy.objects.filter(id=policy_id).first()
     if row is None:
-        raise NotFound(f"There is no policy {policy_id}.")
+        raise NotFound(_("There is no policy {policy_id}.", policy_id=policy_id))
     return row
 
 

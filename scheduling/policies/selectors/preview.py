@@ -13,6 +13,8 @@ from functools import cached_property
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid, InvalidFields, KilonovaError
+from controlplane.kernel.texts import Phrase, gettext_noop, joined
+from controlplane.kernel.texts import phrase as _
 from placement.candidates.columns import FleetView
 from scheduling.decisions.selectors.store import decision_fleet, decision_record_of
 from scheduling.domain.hosts.host_table import HostTable
@@ -36,11 +38,11 @@ from scheduling.schedulers.run import scheduler_run
 MAX_DECISIONS = 200
 ERROR = "error"
 STORED_FLEET, PRESENT_FLEET, MIXED = "stored_fleet", "present_fleet", "mixed"
-ON_STORED = (
+ON_STORED = gettext_noop(
     "{count} of {all} decisions ran again on the fleet that they saw, which is kept with them, under {policy}, and are "
     "held against what was decided then."
 )
-ON_PRESENT = (
+ON_PRESENT = gettext_noop(
     "{count} of {all} decisions do not have the fleet they saw any more: their requests ran twice on the fleet as it "
     "is now, under {live} and under {policy}. Instances placed since, their own included, hold their room there."
 )
@@ -70,6 +72,19 @@ class PreviewCase:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaySum:
+    """All replayed decisions of one side together. `hosts` are the different ones that were chosen, `failed` the
+    decisions that found none, and `busiest` the host that was chosen most, with how often.
+    """
+
+    policy: str
+    placed: int
+    failed: int
+    hosts: int
+    busiest: tuple[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyPreview:
     """How the last decisions would have gone. `counts` maps each agreement, and `error`, to a number of decisions.
 
@@ -82,6 +97,8 @@ class PolicyPreview:
     decisions: int
     counts: Mapping[str, int]
     cases: tuple[PreviewCase, ...]
+    decided: ReplaySum
+    previewed: ReplaySum
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +117,7 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
     Raises NotFound, Invalid for `last`, InvalidFields naming every field of the body that is wrong.
     """
     if not 1 <= last <= MAX_DECISIONS:
-        raise Invalid(f"last is a whole number from 1 to {MAX_DECISIONS}.", field="last")
+        raise Invalid(_("last is a whole number from 1 to {max_decisions}.", max_decisions=MAX_DECISIONS), field="last")
     row = policy_get(policy_id=policy_id)
     _refuse_problems(body_completed(row.body))
     draft = policy_of_row(row)
@@ -115,7 +132,15 @@ def policy_preview(*, policy_id: UUID, last: int = 50) -> PolicyPreview:
         decisions=len(cases),
         counts={name: counts[name] for name in (*(each.value for each in Agreement), ERROR)},
         cases=cases,
+        decided=_sum(gettext_noop("as decided"), [case.decided_hosts for case in cases if not case.error]),
+        previewed=_sum(draft.version, [case.preview_hosts for case in cases if not case.error]),
     )
+
+
+def _sum(policy: str, hosts: Sequence[tuple[str, ...]]) -> ReplaySum:
+    chosen = Counter(host for one in hosts for host in one)
+    busiest = min(chosen.items(), key=lambda item: (-item[1], item[0]), default=None)
+    return ReplaySum(policy, sum(chosen.values()), sum(not one for one in hosts), len(chosen), busiest)
 
 
 class _PresentFleet:
@@ -192,11 +217,12 @@ def _run(present: _PresentFleet, decision: SchedulingDecision, draft: Policy) ->
 def _note(cases: Sequence[PreviewCase], draft: Policy, live: Policy) -> str:
     counts = Counter(case.basis for case in cases)
     parts = [(ON_STORED, counts[STORED_FLEET]), (ON_PRESENT, counts[PRESENT_FLEET])]
-    return " ".join(
-        text.format(count=count, all=len(cases), policy=draft.version, live=live.version)
+    said = (
+        Phrase(text, count=count, all=len(cases), policy=draft.version, live=live.version)
         for text, count in parts
         if count
     )
+    return joined(said, gettext_noop("{first} {rest}"))
 
 
 def _refuse_problems(body: Mapping[str, object]) -> None:

@@ -16,8 +16,10 @@ from django.db import IntegrityError
 from django.db.models import F, Max
 from django.db.models.functions import Now
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.policy import policy_from_dict, policy_to_dict
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.check import PolicyProblem, policy_problems
@@ -45,6 +47,7 @@ class PolicyValidation:
     problems: tuple[PolicyProblem, ...]
 
 
+@audited("policy.create", SchedulerPolicy)
 def policy_create(
     *, body: Mapping[str, Any], name: str = "default", comment: str = "", author: str = "", activate: bool = False
 ) -> SchedulerPolicy:
@@ -57,6 +60,7 @@ def policy_create(
     return in_transaction(partial(_create, shaped, name, comment, author, activate))
 
 
+@audited("policy.update", SchedulerPolicy, by="policy_id")
 def policy_update(*, policy_id: UUID, revision: int | None = None, **changes: Any) -> SchedulerPolicy:
     """Change `body` or `comment` of a version that decided nothing; another body makes it a draft again.
 
@@ -74,6 +78,7 @@ def policy_update(*, policy_id: UUID, revision: int | None = None, **changes: An
     return in_transaction(work)
 
 
+@audited("policy.delete", SchedulerPolicy, by="policy_id")
 def policy_delete(*, policy_id: UUID) -> None:
     """Only what never decided and never ran as shadow. Raises NotFound, Conflict."""
 
@@ -85,6 +90,7 @@ def policy_delete(*, policy_id: UUID) -> None:
     in_transaction(work)
 
 
+@audited("policy.validate", SchedulerPolicy, by="policy_id")
 def policy_validate(*, policy_id: UUID) -> PolicyValidation:
     """Look for problems: plug-ins that do not load, settings that do not exist or are out of range.
 
@@ -94,6 +100,7 @@ def policy_validate(*, policy_id: UUID) -> PolicyValidation:
     return in_transaction(partial(_validate, policy_id))
 
 
+@audited("policy.activate", SchedulerPolicy, by="policy_id")
 def policy_activate(*, policy_id: UUID, replaces: UUID | Anyone | None = ANYONE) -> None:
     """From the next decision on this version counts; it must be validated, or retired (a roll back).
 
@@ -103,23 +110,32 @@ def policy_activate(*, policy_id: UUID, replaces: UUID | Anyone | None = ANYONE)
     _exclusively(partial(_activate, policy_id, replaces))
 
 
+@audited("policy.rollback", SchedulerPolicy)
 def policy_rollback(*, policy_id: UUID | None = None, replaces: UUID | Anyone | None = ANYONE) -> SchedulerPolicy:
     """Back to an earlier version: the given one, or the one that was retired last. Raises as `policy_activate`."""
     return _exclusively(partial(_roll_back, policy_id, replaces))
 
 
+@audited("policy.retire", SchedulerPolicy, by="policy_id")
 def policy_retire(*, policy_id: UUID) -> None:
     """A version is not wanted any more; if it is the active one, the defaults count. Raises NotFound, Conflict."""
 
     def work() -> None:
         row = _find(_locked(), policy_id)
         if not may_become(_state(row), PolicyState.RETIRED):
-            raise Conflict(f"{row.label} is {row.state}: only a validated or active version can be retired.")
+            raise Conflict(
+                _(
+                    "{label} is {state}: only a validated or active version can be retired.",
+                    label=row.label,
+                    state=row.state,
+                )
+            )
         _retire(row)
 
     in_transaction(work)
 
 
+@audited("policy.deactivate")
 def policy_deactivate() -> None:
     """No version is active: the defaults count again."""
 
@@ -131,23 +147,25 @@ def policy_deactivate() -> None:
     in_transaction(work)
 
 
+@audited("policy.shadow_start", SchedulerPolicy, by="policy_id")
 def policy_shadow_start(*, policy_id: UUID, share: float) -> SchedulerPolicy:
     """Let a validated or retired version run beside the active one on a share (0 to 1) of the requests.
 
     It takes the place of another shadow. Raises NotFound, Conflict, Invalid.
     """
     if not 0.0 <= share <= 1.0:
-        raise Invalid("A share is a number from 0 to 1.", field="share")
+        raise Invalid(_("A share is a number from 0 to 1."), field="share")
     return _exclusively(partial(_shadow_start, policy_id, float(share)))
 
 
+@audited("policy.shadow_end", SchedulerPolicy, by="policy_id")
 def policy_shadow_end(*, policy_id: UUID) -> None:
     """The version is no shadow any more; what it found stays. Raises NotFound, Conflict if it was none."""
 
     def work() -> None:
         row = _find(_locked(), policy_id)
         if not row.shadow:
-            raise Conflict(f"{row.label} is not the shadow.")
+            raise Conflict(_("{label} is not the shadow.", label=row.label))
         _set(row, shadow=False, shadow_share=0.0)
 
     in_transaction(work)
@@ -159,7 +177,7 @@ def _create(body: dict[str, Any], name: str, comment: str, author: str, activate
     try:
         row.save(force_insert=True)
     except IntegrityError as error:
-        raise Conflict("Somebody made a version of this name at the same moment.", field="name") from error
+        raise Conflict(_("Somebody made a version of this name at the same moment."), field="name") from error
     if activate:
         _refuse_problems(_validate(row.id).problems)
         _activate(row.id, ANYONE)
@@ -170,7 +188,7 @@ def _create(body: dict[str, Any], name: str, comment: str, author: str, activate
 def _shaped(body: object) -> dict[str, Any]:
     """What a row may hold: a JSON object of bounded size, its weighers in a form that keeps their order."""
     if not isinstance(body, Mapping) or not all(isinstance(name, str) for name in body):
-        raise Invalid("A policy's body maps settings to values.", field="body")
+        raise Invalid(_("A policy's body maps settings to values."), field="body")
     shaped = dict(body)
     weighers = shaped.get("weighers")
     if isinstance(weighers, Mapping):
@@ -178,17 +196,24 @@ def _shaped(body: object) -> dict[str, Any]:
     try:
         size = len(json.dumps(shaped, allow_nan=False))
     except ValueError as error:
-        raise Invalid("A policy's body is plain JSON, without NaN or infinity.", field="body") from error
+        raise Invalid(_("A policy's body is plain JSON, without NaN or infinity."), field="body") from error
     if size > MAX_BODY_BYTES:
-        raise Invalid(f"A policy's body has {size} bytes; {MAX_BODY_BYTES} are allowed.", field="body")
+        raise Invalid(
+            _(
+                "A policy's body has {size} bytes; {max_body_bytes} are allowed.",
+                size=size,
+                max_body_bytes=MAX_BODY_BYTES,
+            ),
+            field="body",
+        )
     return shaped
 
 
 def _check_words(*, name: str, comment: str) -> None:
     if not name.strip() or len(name) > 64:
-        raise Invalid("A policy needs a name of 1 to 64 characters.", field="name")
+        raise Invalid(_("A policy needs a name of 1 to 64 characters."), field="name")
     if len(comment) > 1000:
-        raise Invalid("A comment has at most 1000 characters.", field="comment")
+        raise Invalid(_("A comment has at most 1000 characters."), field="comment")
 
 
 def _validate(policy_id: UUID) -> PolicyValidation:
@@ -213,18 +238,27 @@ def _change_mutable(policy_id: UUID, revision: int | None, **fields: Any) -> Non
     row = policy_get(policy_id=policy_id)
     if row.immutable:
         raise _immutable(row)
-    raise Conflict(f"{row.label} was changed meanwhile: it is at revision {row.revision}.", revision=row.revision)
+    raise Conflict(
+        _("{label} was changed meanwhile: it is at revision {revision}.", label=row.label, revision=row.revision),
+        revision=row.revision,
+    )
 
 
 def _immutable(row: SchedulerPolicy) -> Conflict:
-    return Conflict(f"{row.label} is {row.state} and has decided or run as shadow: it stays what it was.")
+    return Conflict(
+        _(
+            "{label} is {state} and has decided or run as shadow: it stays what it was.",
+            label=row.label,
+            state=row.state,
+        )
+    )
 
 
 def _exclusively(work: Callable[[], SchedulerPolicy]) -> SchedulerPolicy:
     try:
         return in_transaction(work)
     except IntegrityError as error:
-        raise Conflict("Another version was activated or made shadow at the same moment.") from error
+        raise Conflict(_("Another version was activated or made shadow at the same moment.")) from error
 
 
 def _locked() -> dict[UUID, SchedulerPolicy]:
@@ -234,7 +268,7 @@ def _locked() -> dict[UUID, SchedulerPolicy]:
 
 def _find(rows: Mapping[UUID, SchedulerPolicy], policy_id: UUID) -> SchedulerPolicy:
     if policy_id not in rows:
-        raise NotFound(f"There is no policy {policy_id}.")
+        raise NotFound(_("There is no policy {policy_id}.", policy_id=policy_id))
     return rows[policy_id]
 
 
@@ -245,11 +279,11 @@ def _activate(policy_id: UUID, replaces: UUID | Anyone | None) -> SchedulerPolic
     active = next((each for each in rows.values() if each.active), None)
     if replaces is not ANYONE and replaces != (active.id if active else None):
         label = active.label if active else None
-        raise Conflict(f"The active version is {label or 'none'} now.", active=label)
+        raise Conflict(_("The active version is {label} now.", label=label or "none"), active=label)
     if row.active:
         return row
     if not may_become(_state(row), PolicyState.ACTIVE):
-        raise Conflict(f"{row.label} is a draft: validate it first.")
+        raise Conflict(_("{label} is a draft: validate it first.", label=row.label))
     _refuse_problems(policy_problems(body_completed(row.body)))
     if active is not None:
         _retire(active)
@@ -261,11 +295,13 @@ def _roll_back(policy_id: UUID | None, replaces: UUID | Anyone | None) -> Schedu
     if policy_id is not None:
         row = _find(rows, policy_id)
         if row.state != PolicyState.RETIRED:
-            raise Conflict(f"{row.label} is {row.state}: only to a retired version can be rolled back.")
+            raise Conflict(
+                _("{label} is {state}: only to a retired version can be rolled back.", label=row.label, state=row.state)
+            )
         return _activate(policy_id, replaces)
     retired = [row for row in rows.values() if row.state == PolicyState.RETIRED and row.retired_at and row.activated_at]
     if not retired:
-        raise Conflict("No version was active before.")
+        raise Conflict(_("No version was active before."))
     return _activate(max(retired, key=lambda row: (row.retired_at, row.version)).id, replaces)
 
 
@@ -273,7 +309,9 @@ def _shadow_start(policy_id: UUID, share: float) -> SchedulerPolicy:
     rows = _locked()
     row = _find(rows, policy_id)
     if row.state not in (PolicyState.VALIDATED, PolicyState.RETIRED):
-        raise Conflict(f"{row.label} is {row.state}: a shadow is a validated or a retired version.")
+        raise Conflict(
+            _("{label} is {state}: a shadow is a validated or a retired version.", label=row.label, state=row.state)
+        )
     for each in rows.values():
         if each.shadow and each.id != policy_id:
             _set(each, shadow=False, shadow_share=0.0)

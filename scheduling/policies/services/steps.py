@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from controlplane.kernel.errors import Invalid, InvalidFields
+from controlplane.kernel.texts import Phrase, gettext_noop
+from controlplane.kernel.texts import phrase as _
 from scheduling.models import SchedulerPolicy
 from scheduling.policies.domain.states import PolicyState
 from scheduling.policies.services.policies import (
@@ -51,7 +53,7 @@ class PolicyStep:
 def _validate(policy_id: UUID, given: StepInput) -> str:
     verdict = policy_validate(policy_id=policy_id)
     if verdict.valid:
-        return f"has no problem and is {verdict.state}."
+        return Phrase(gettext_noop("has no problem and is {state}."), state=Phrase(verdict.state))
     errors: dict[str, list[str]] = {}
     for one in verdict.problems:
         errors.setdefault(one.field, []).append(one.message)
@@ -60,83 +62,88 @@ def _validate(policy_id: UUID, given: StepInput) -> str:
 
 def _activate(policy_id: UUID, given: StepInput) -> str:
     policy_activate(policy_id=policy_id, replaces=given.replaces)
-    return "counts from the next decision on."
+    return Phrase(gettext_noop("counts from the next decision on."))
 
 
 def _roll_back(policy_id: UUID, given: StepInput) -> str:
     policy_rollback(policy_id=policy_id, replaces=given.replaces)
-    return "counts again from the next decision on."
+    return Phrase(gettext_noop("counts again from the next decision on."))
 
 
 def _shadow(policy_id: UUID, given: StepInput) -> str:
     policy_shadow_start(policy_id=policy_id, share=given.share)
-    return f"runs beside the active version on {given.share * 100:.4g} % of the requests."
+    template = gettext_noop("runs beside the active version on {share} of the requests.")
+    return Phrase(template, share=f"{given.share * 100:.4g} %")
 
 
 def _shadow_end(policy_id: UUID, given: StepInput) -> str:
     policy_shadow_end(policy_id=policy_id)
-    return "is no shadow any more."
+    return Phrase(gettext_noop("is no shadow any more."))
 
 
 def _retire(policy_id: UUID, given: StepInput) -> str:
     policy_retire(policy_id=policy_id)
-    return "is retired."
+    return Phrase(gettext_noop("is retired."))
 
 
 def _delete(policy_id: UUID, given: StepInput) -> str:
     policy_delete(policy_id=policy_id)
-    return "is deleted."
+    return Phrase(gettext_noop("is deleted."))
 
 
 DRAFT, VALIDATED, ACTIVE, RETIRED = (frozenset({state}) for state in PolicyState)
 DELETE = "delete"
 POLICY_STEPS: Mapping[str, PolicyStep] = {
     "activate": PolicyStep(
-        "Activate",
-        "From the next decision on every request follows this version, and it never changes again.",
+        gettext_noop("Activate"),
+        gettext_noop("From the next decision on every request follows this version, and it never changes again."),
         _activate,
         VALIDATED,
         tone="primary",
         wants_replaces=True,
     ),
     "validate": PolicyStep(
-        "Validate",
-        "Do all plug-ins load, and are all settings in range?",
+        gettext_noop("Validate"),
+        gettext_noop("Do all plug-ins load, and are all settings in range?"),
         _validate,
         DRAFT | VALIDATED,
         is_harmless=True,
     ),
     "rollback": PolicyStep(
-        "Roll back to this version",
-        "From the next decision on every request follows this older version again.",
+        gettext_noop("Roll back to this version"),
+        gettext_noop("From the next decision on every request follows this older version again."),
         _roll_back,
         RETIRED,
         tone="primary",
         wants_replaces=True,
     ),
     "shadow": PolicyStep(
-        "Run as shadow",
-        "It runs beside the active version, claims nothing, and never changes again. Another shadow ends.",
+        gettext_noop("Run as shadow"),
+        gettext_noop(
+            "It runs beside the active version, claims nothing, and never changes again. Another shadow ends."
+        ),
         _shadow,
         VALIDATED | RETIRED,
         is_shadow=False,
         wants_share=True,
     ),
     "shadow-end": PolicyStep(
-        "End the shadow",
-        "It runs beside no further request. What it found stays.",
+        gettext_noop("End the shadow"),
+        gettext_noop("It runs beside no further request. What it found stays."),
         _shadow_end,
         VALIDATED | RETIRED,
         is_shadow=True,
     ),
     "retire": PolicyStep(
-        "Retire",
-        "It is not wanted any more. If it is the active one, the defaults count.",
+        gettext_noop("Retire"),
+        gettext_noop("It is not wanted any more. If it is the active one, the defaults count."),
         _retire,
         VALIDATED | ACTIVE,
         tone="danger",
     ),
-    DELETE: PolicyStep("Delete", "It is gone for good.", _delete, frozenset(PolicyState), tone="danger"),
+    DELETE: PolicyStep(
+        gettext_noop("Delete"), gettext_noop("It is gone for good."), _delete, frozenset(PolicyState), tone="danger"
+    ),
 }
 
 
@@ -153,5 +160,5 @@ def policy_steps_for(row: SchedulerPolicy) -> dict[str, PolicyStep]:
 def policy_step_take(*, verb: str, policy_id: UUID, given: StepInput) -> str:
     """Do it, and say what was done. Raises what the services raise, and Invalid for no such step."""
     if verb not in POLICY_STEPS:
-        raise Invalid("There is no such step.", field="step")
+        raise Invalid(_("There is no such step."), field="step")
     return POLICY_STEPS[verb].act(policy_id, given)

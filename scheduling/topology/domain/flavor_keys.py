@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -51,7 +52,9 @@ def parse_choice(text: str, kind: type[Choice], field: str) -> Choice | None:
     try:
         return kind(text)
     except ValueError as error:
-        raise Invalid(f"{field}: {text!r} is none of {', '.join(kind)}", field=field) from error
+        raise Invalid(
+            _("{field}: {text!r} is none of {kind}", field=field, text=text, kind=", ".join(kind)), field=field
+        ) from error
 
 
 def parse_flag(text: str) -> bool | None:
@@ -64,9 +67,11 @@ def parse_whole_number(text: str, field: str, minimum: int = 1) -> int:
     try:
         number = int(text)
     except ValueError as error:
-        raise Invalid(f"{field}: {text!r} is no whole number", field=field) from error
+        raise Invalid(_("{field}: {text!r} is no whole number", field=field, text=text), field=field) from error
     if number < minimum:
-        raise Invalid(f"{field}: {number} is less than {minimum}", field=field)
+        raise Invalid(
+            _("{field}: {number} is less than {minimum}", field=field, number=number, minimum=minimum), field=field
+        )
     return number
 
 

@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 from computeagent.protocol.pci import DeviceState
 from computeagent.protocol.topology import GuestTopology
 from computeagent.protocol.topology_json import guest_from_dict, host_from_dict
+from controlplane.kernel.texts import phrase as _
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
 from scheduling.topology.domain.audit import TopologyFinding, cpu_findings, device_findings
 
@@ -51,7 +52,12 @@ def _devices_of_nobody() -> Iterator[TopologyFinding]:
     for row in rows.select_related("compute_node"):
         is_claimed = row.address in {each["address"] for each in row.claimed or ()}
         if (row.owner_uuid is not None or row.state in _GIVEN) and not is_claimed:
-            message = f"{row.compute_node.host}: the PCI device {row.address} is {row.state}, and no instance has it"
+            message = _(
+                "{host}: the PCI device {address} is {state}, and no instance has it",
+                host=row.compute_node.host,
+                address=row.address,
+                state=row.state,
+            )
             yield TopologyFinding(str(row.owner_uuid or row.compute_node_id), message)
 
 
@@ -61,7 +67,11 @@ def _devices_lacking() -> Iterator[TopologyFinding]:
     counts = own.values("owner_uuid").annotate(number=Count("pk")).values("number")
     for row in _claims_with_devices().annotate(owned=Coalesce(Subquery(counts), 0)):
         if row.owned != len(row.pci_devices):
-            message = f"was given {len(row.pci_devices)} PCI devices, and has {row.owned} recorded as claimed"
+            message = _(
+                "was given {count} PCI devices, and has {owned} recorded as claimed",
+                count=len(row.pci_devices),
+                owned=row.owned,
+            )
             yield TopologyFinding(str(row.pk), message)
 
 

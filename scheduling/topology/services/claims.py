@@ -17,6 +17,7 @@ from computeagent.protocol.topology_json import guest_to_dict
 from controlplane.infra.db import in_transaction
 from controlplane.kernel.errors import Conflict, NoCapacity
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import phrase as _
 from placement.domain import Claim
 from placement.services import allocations_claim, allocations_free
 from scheduling.models import ComputeNode, PciDevice, TopologyClaim
@@ -104,7 +105,7 @@ def _claim(topology_requests: Sequence[TopologyRequest]) -> None:
     losses = [loss for uuid in sorted(by_node) if (loss := _claim_on(nodes.get(uuid), by_node[uuid])) is not None]
     if losses:
         sentences = "; ".join(loss["sentence"] for loss in losses)
-        raise NoCapacity(f"No room: {sentences}", shortages=losses)
+        raise NoCapacity(_("No room: {sentences}", sentences=sentences), shortages=losses)
 
 
 def _claim_on(node: ComputeNode | None, topology_requests: Sequence[TopologyRequest]) -> dict[str, Any] | None:
@@ -155,4 +156,4 @@ def _nodes_of(uuids: set[UUID]) -> list[ComputeNode]:
 
 def _held(consumers: Sequence[UUID]) -> Conflict:
     names = [str(uuid) for uuid in consumers]
-    return Conflict("An instance of the batch holds part of a host's topology already.", consumer_uuids=names)
+    return Conflict(_("An instance of the batch holds part of a host's topology already."), consumer_uuids=names)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
-from computeagent.protocol.pci import DeviceState, DeviceType
+from computeagent.protocol.pci import DeviceState
 from computeagent.protocol.pci import PciDeviceRecord as Device
 from computeagent.protocol.topology import HostTopology
 from computeagent.protocol.topology_json import guest_from_dict, host_from_dict, host_to_dict
@@ -20,6 +20,7 @@ from scheduling.topology.domain.grant import NodeTopology
 from scheduling.topology.domain.numa.occupancy import occupied
 from scheduling.topology.domain.pci.codec import pools_to_list
 from scheduling.topology.domain.pci.devices import Devices, pools_of
+from scheduling.topology.selectors.pci_devices import device_record
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def node_topology(node: ComputeNode) -> NodeTopology:
 def node_devices(node: ComputeNode) -> Devices:
     """The node's devices, in the order of addresses."""
     rows = PciDevice.objects.filter(compute_node=node).order_by("address")
-    return tuple(_device(row) for row in rows)
+    return tuple(device_record(row) for row in rows)
 
 
 def node_rewrite(node: ComputeNode, host: HostTopology | None, devices: Devices) -> None:
@@ -69,7 +70,7 @@ def devices_store(node: ComputeNode, devices: Iterable[Device]) -> None:
         if address not in rows
     )
     for address, row in rows.items():
-        if address in wanted and _device(row) != wanted[address]:
+        if address in wanted and device_record(row) != wanted[address]:
             PciDevice.objects.filter(pk=row.pk).update(**_columns(wanted[address]), updated_at=Now())
 
 
@@ -84,21 +85,6 @@ def _counted(node: ComputeNode, host: HostTopology | None) -> HostTopology | Non
             log.warning("instance %s on %s: %s", claim.pk, node.host, problem or "all of its topology is there again")
             TopologyClaim.objects.filter(pk=claim.pk).update(problem=problem)
     return found
-
-
-def _device(row: PciDevice) -> Device:
-    return Device(
-        address=row.address,
-        vendor_id=row.vendor_id,
-        product_id=row.product_id,
-        dev_type=DeviceType(row.dev_type),
-        numa_node=row.numa_node,
-        parent_address=row.parent_address,
-        label=row.label,
-        tags=tuple(sorted(row.tags.items())),
-        state=DeviceState(row.state),
-        owner=str(row.owner_uuid or ""),
-    )
 
 
 def _columns(device: Device) -> dict[str, Any]:

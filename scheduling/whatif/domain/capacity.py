@@ -59,11 +59,31 @@ class FlavorCapacity:
     zones: Mapping[str, ZoneCapacity]
 
 
+@dataclass(frozen=True, slots=True)
+class RowCapacity:
+    """How many more fit on one compute node, and what stops one more. `is_lower_bound`: the count was cut off."""
+
+    host: str
+    node: str
+    count: int
+    limit: str
+    is_lower_bound: bool
+
+
 def capacity(world: World, request: ScheduleRequest, policy: Policy) -> FlavorCapacity:
     """How many more instances like the first of `request` fit, one request after the other.
 
     Raises Invalid for a flavor that contradicts itself or asks for nothing.
     """
+    return _count(world, request, policy).answer()
+
+
+def capacity_by_row(world: World, request: ScheduleRequest, policy: Policy) -> tuple[RowCapacity, ...]:
+    """The same count, node by node. Raises as `capacity` does."""
+    return _count(world, request, policy).rows()
+
+
+def _count(world: World, request: ScheduleRequest, policy: Policy) -> "_Count":
     one = replace(request, instance_uuids=request.instance_uuids[:1], min_count=None, num_alternates=0)
     # How many fit is a matter of filters; the scheduler matters only if it goes by others than the policy names.
     lean = replace(
@@ -73,7 +93,7 @@ def capacity(world: World, request: ScheduleRequest, policy: Policy) -> FlavorCa
         host_subset_size=1,
         shuffle_best_same_weighed_hosts=False,
     )
-    return _Count(world, one, lean).answer()
+    return _Count(world, one, lean)
 
 
 class _Count:
@@ -94,16 +114,34 @@ class _Count:
 
     def answer(self) -> FlavorCapacity:
         """The room in each zone and in all together."""
+        rows = self._zones()
+        counts, limits, is_bound = self._counted(rows)
+        held = _held(self.table, self.amounts)
+        zones = {zone: self._room(rows[zone], counts, held, limits, is_bound) for zone in rows}
+        return FlavorCapacity(_total(zones), zones)
+
+    def rows(self) -> tuple[RowCapacity, ...]:
+        """The room on each node."""
+        counts, limits, is_bound = self._counted(self._zones())
+        names = limits.names()
+        columns = zip(counts.tolist(), limits.codes.tolist(), is_bound.tolist(), strict=True)
+        return tuple(
+            RowCapacity(self.table.hosts[row], self.table.nodes[row], count, names[code], is_lower_bound)
+            for row, (count, code, is_lower_bound) in enumerate(columns)
+        )
+
+    def _counted(self, zones: Mapping[str, IntArray]) -> "tuple[IntArray, _Limits, BoolArray]":
+        """By row: how many more fit, what stops one more, and whether that was cut off."""
         counts = np.where(self.is_spread, 0, self._counts())
         limits = self._limits(counts)
-        held = _held(self.table, self.amounts)
+        return counts, limits, self._min_of(zones, counts, limits)
+
+    def _zones(self) -> dict[str, IntArray]:
+        """The rows of each zone."""
         default = self.policy.options.default_availability_zone
         names = np.array([zone or default for zone in self.table.zones.values] or [default], dtype=object)
         zone_of = names[self.table.zones.codes]
-        rows = {str(zone): np.flatnonzero(zone_of == zone) for zone in sorted(set(zone_of.tolist()))}
-        is_bound = self._min_of(rows, counts, limits)
-        zones = {zone: self._room(rows[zone], counts, held, limits, is_bound) for zone in rows}
-        return FlavorCapacity(_total(zones), zones)
+        return {str(zone): np.flatnonzero(zone_of == zone) for zone in sorted(set(zone_of.tolist()))}
 
     def _min_of(self, zones: Mapping[str, IntArray], counts: IntArray, limits: "_Limits") -> BoolArray:
         """Counts the rows whose room is not in one provider, and gives those that may take more still.
@@ -217,6 +255,10 @@ class _Limits:
 
     def put(self, rows: IntArray | int, refusal: Refusal) -> None:
         self.codes[rows] = self._names.setdefault(_limit(refusal), len(self._names))
+
+    def names(self) -> list[str]:
+        """By code; nothing stops the rows of code 0."""
+        return list(self._names)
 
     def codes_of(self, names: Iterable[str]) -> list[int]:
         return [self._names[name] for name in names if name in self._names]

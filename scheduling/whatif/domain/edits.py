@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid5
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.candidates import ProviderFacts
 from placement.domain import InventoryUsage, capacity_of
 from scheduling.domain.hosts.host_rows import HostRow
@@ -114,7 +115,7 @@ class _Draft:
         """Copies are called like the host, with +1, +2 behind it."""
         _check_hosts(self._before.by_host, (edit.like,), "hosts_added")
         if not 1 <= edit.count <= MAX_ADDED:
-            raise Invalid(f"count is a whole number from 1 to {MAX_ADDED}.", field="hosts_added")
+            raise Invalid(_("count is a whole number from 1 to {max_added}.", max_added=MAX_ADDED), field="hosts_added")
         original = self._before.by_host[edit.like]
         start = 1 + sum(host.startswith(f"{edit.like}+") for host in self._rows)
         for number in range(start, start + edit.count):
@@ -167,7 +168,10 @@ class _Draft:
         _check_hosts(self._rows, (edit.host,), "freed")
         usage = self._root(edit.host).inventories.get(edit.resource_class)
         if usage is None:
-            raise Invalid(f"Host {edit.host} has no {edit.resource_class:.80}.", field="freed")
+            raise Invalid(
+                _("Host {host} has no {resource_class:.80}.", host=edit.host, resource_class=edit.resource_class),
+                field="freed",
+            )
         self._inventory(edit.host, edit.resource_class, replace(usage, used=max(0, usage.used - edit.amount)))
 
     def ratio(self, edit: RatioEdit) -> None:
@@ -184,7 +188,7 @@ class _Draft:
         """Hosts in and out, metadata merged."""
         one = self._aggregates.get(edit.name)
         if one is None:
-            raise Invalid(f"There is no aggregate {edit.name:.80}.", field="aggregates")
+            raise Invalid(_("There is no aggregate {edit:.80}.", edit=edit.name), field="aggregates")
         _check_hosts(self._rows, (*edit.hosts_added, *edit.hosts_removed), "aggregates")
         merged = {**one.metadata, **edit.metadata}
         self._aggregates[edit.name] = replace(
@@ -223,7 +227,7 @@ class _Draft:
 def _check_hosts(known: Mapping[str, HostRow], named: Iterable[str], field_name: str) -> None:
     for host in named:
         if host not in known:
-            raise Invalid(f"There is no host {host:.80}.", field=field_name)
+            raise Invalid(_("There is no host {host:.80}.", host=host), field=field_name)
 
 
 def _copied(uuid: UUID, number: int) -> UUID:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.services.record import now_us
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
@@ -66,7 +67,9 @@ def schedule_explain(
     """
     started = now_us()
     if not 1 <= len(request.instance_uuids) <= MAX_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
+        raise Invalid(
+            _("count is a whole number from 1 to {max_instances}.", max_instances=MAX_INSTANCES), field="count"
+        )
     world = world_edited(fleet_world(facts=fleet_facts), edits)
     trial = Trial(request, policy or policy_active())
     trace = world_run(world, request, trial.policy, seed=SEED)
@@ -78,7 +81,7 @@ def schedule_explain(
 def _row(world: World, host: str) -> HostRow:
     row = world.row_named(host)
     if row is None:
-        raise Invalid(f"There is no host {host:.80}.", field="host")
+        raise Invalid(_("There is no host {host:.80}.", host=host), field="host")
     return row
 
 

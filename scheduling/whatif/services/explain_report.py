@@ -128,4 +128,4 @@ def _is_offer(fit: Fit) -> bool:
 
 
 def _flavor(flavor: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in flavor.items() if name != "id"}
+    return {name: value for name, value in flavor.items() if name not in ("id", "given_id")}

@@ -7,6 +7,7 @@ from typing import Any
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from scheduling.decisions.services.record import now_us
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -73,7 +74,7 @@ def policy_wanted(reference: str | Mapping[str, Any] | None) -> Policy | None:
 
 def _policy_row(reference: str) -> SchedulerPolicy:
     uuid = parse_uuid(reference)
-    name, _, number = reference.rpartition("-v")
+    name, _rest, number = reference.rpartition("-v")
     rows = SchedulerPolicy.objects.all()
     found = None
     if uuid is not None:
@@ -81,12 +82,14 @@ def _policy_row(reference: str) -> SchedulerPolicy:
     elif name and number.isdecimal() and len(number) < 10:
         found = rows.filter(name=name, version=int(number)).first()
     if found is None:
-        raise Invalid(f"There is no policy {reference:.80}.", field="policy")
+        raise Invalid(_("There is no policy {reference:.80}.", reference=reference), field="policy")
     return found
 
 
 def _check(request: ScheduleRequest, edits: FleetEdits) -> None:
     if not 1 <= len(request.instance_uuids) <= MAX_INSTANCES:
-        raise Invalid(f"count is a whole number from 1 to {MAX_INSTANCES}.", field="count")
+        raise Invalid(
+            _("count is a whole number from 1 to {max_instances}.", max_instances=MAX_INSTANCES), field="count"
+        )
     if sum(one.count for one in edits.hosts_added) > MAX_ADDED:
-        raise Invalid(f"At most {MAX_ADDED} hosts can be added.", field="hosts_added")
+        raise Invalid(_("At most {max_added} hosts can be added.", max_added=MAX_ADDED), field="hosts_added")

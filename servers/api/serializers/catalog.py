@@ -1,11 +1,13 @@
 """Flavors, images, key pairs, server groups, networks and quota on the wire."""
 
+from dataclasses import fields
 from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.identity.domain import QuotaLimits
 from controlplane.infra.api.strict import StrictInput
-from servers.models import Flavor, Image, KeyPair, Network, ServerGroup
+from servers.models import DeviceProfile, Flavor, KeyPair, ServerGroup
 
 
 class FlavorInput(StrictInput):
@@ -45,53 +47,31 @@ class FlavorOutput(serializers.ModelSerializer[Flavor]):
         ]
 
 
-class ImageChange(StrictInput):
-    """What may change of an image."""
+class FlavorProjectsOutput(serializers.Serializer[Any]):
+    """The projects that were given a flavor."""
+
+    projects = serializers.ListField(child=serializers.UUIDField())
+
+
+class DeviceProfileInput(StrictInput):
+    """A new device profile, or with PATCH what changes."""
 
     name = serializers.CharField(trim_whitespace=False)
-    visibility = serializers.CharField(required=False)
-    disk_format = serializers.CharField(required=False)
-    min_disk_gib = serializers.IntegerField(required=False)
-    min_ram_mib = serializers.IntegerField(required=False)
-    properties = serializers.DictField(required=False, help_text="Text to text, such as hw_disk_bus.")
-    protected = serializers.BooleanField(required=False)
-    expected_sha256 = serializers.CharField(
-        required=False, allow_blank=True, help_text="Data with another checksum is refused."
+    description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    groups = serializers.ListField(
+        child=serializers.DictField(),
+        help_text='Objects such as {"pci_passthrough:alias": "nic:2"} or {"resources:VGPU": "1"}.',
     )
 
 
-class ImageInput(ImageChange):
-    """A new image, without its data."""
+class DeviceProfileOutput(serializers.ModelSerializer[DeviceProfile]):
+    """A profile and what its groups ask for."""
 
-    id = serializers.UUIDField(required=False, help_text="For images that have an id elsewhere.")
-    container_format = serializers.CharField(required=False)
-
-
-class ImageOutput(serializers.ModelSerializer[Image]):
-    """One image. `status_reason` says why the last upload was refused."""
+    groups = serializers.ListField(child=serializers.DictField())
 
     class Meta:
-        model = Image
-        fields = [
-            "id",
-            "name",
-            "project",
-            "visibility",
-            "status",
-            "status_reason",
-            "disk_format",
-            "container_format",
-            "checksum_sha256",
-            "expected_sha256",
-            "size_bytes",
-            "virtual_size_bytes",
-            "min_disk_gib",
-            "min_ram_mib",
-            "properties",
-            "protected",
-            "created_at",
-            "updated_at",
-        ]
+        model = DeviceProfile
+        fields = ["id", "name", "description", "groups", "created_at", "updated_at"]
 
 
 class KeyPairInput(StrictInput):
@@ -140,16 +120,8 @@ class ServerGroupOutput(serializers.ModelSerializer[ServerGroup]):
         return [str(member.instance_uuid) for member in group.members.all()]
 
 
-class NetworkOutput(serializers.ModelSerializer[Network]):
-    """A network that instances can be on."""
-
-    class Meta:
-        model = Network
-        fields = ["id", "name", "is_default", "created_at"]
-
-
 class AmountsOutput(serializers.Serializer[Any]):
-    """Six numbers; a limit of -1 means unlimited."""
+    """Amounts of what a project may have; a limit of -1 means unlimited."""
 
     instances = serializers.IntegerField()
     cores = serializers.IntegerField()
@@ -157,6 +129,72 @@ class AmountsOutput(serializers.Serializer[Any]):
     images = serializers.IntegerField()
     image_bytes = serializers.IntegerField()
     image_uploads = serializers.IntegerField(help_text="At the same time.")
+    networks = serializers.IntegerField()
+    subnets = serializers.IntegerField()
+    ports = serializers.IntegerField()
+    routers = serializers.IntegerField()
+    floating_ips = serializers.IntegerField()
+    security_groups = serializers.IntegerField()
+    security_group_rules = serializers.IntegerField()
+    volumes = serializers.IntegerField()
+    volume_gib = serializers.IntegerField(help_text="GiB of volumes and of their snapshots.")
+    volume_snapshots = serializers.IntegerField()
+    volume_backups = serializers.IntegerField()
+    volume_backup_gib = serializers.IntegerField(help_text="GiB of the volumes that backups are of, for each backup.")
+    metadata_items = serializers.IntegerField(help_text="Of an instance.")
+    injected_files = serializers.IntegerField(help_text="Of a request.")
+    injected_file_content_bytes = serializers.IntegerField(help_text="Of each.")
+    injected_file_path_bytes = serializers.IntegerField(help_text="Of the path of each.")
+    key_pairs = serializers.IntegerField(help_text="Of a user.")
+    server_groups = serializers.IntegerField()
+    server_group_members = serializers.IntegerField(help_text="Of a group.")
+
+
+class UserAmountsOutput(serializers.Serializer[Any]):
+    """Amounts that a user of a project has limits of. Of what each request is measured by, 0 is in use."""
+
+    instances = serializers.IntegerField()
+    cores = serializers.IntegerField()
+    ram_mib = serializers.IntegerField()
+    metadata_items = serializers.IntegerField()
+    injected_files = serializers.IntegerField()
+    injected_file_content_bytes = serializers.IntegerField()
+    injected_file_path_bytes = serializers.IntegerField()
+    key_pairs = serializers.IntegerField()
+    server_groups = serializers.IntegerField()
+    server_group_members = serializers.IntegerField()
+
+
+class UserQuotaOutput(serializers.Serializer[Any]):
+    """What a user may have in a project and has. A limit of -1 is none but the project's."""
+
+    limits = UserAmountsOutput(allow_null=True)
+    used = UserAmountsOutput()
+
+
+class UserQuotaInput(StrictInput):
+    """Limits of a user in a project; what is left out stays, null is the project's."""
+
+    instances = serializers.IntegerField(required=False, allow_null=True)
+    cores = serializers.IntegerField(required=False, allow_null=True)
+    ram_mib = serializers.IntegerField(required=False, allow_null=True)
+    metadata_items = serializers.IntegerField(required=False, allow_null=True)
+    injected_files = serializers.IntegerField(required=False, allow_null=True)
+    injected_file_content_bytes = serializers.IntegerField(required=False, allow_null=True)
+    injected_file_path_bytes = serializers.IntegerField(required=False, allow_null=True)
+    key_pairs = serializers.IntegerField(required=False, allow_null=True)
+    server_groups = serializers.IntegerField(required=False, allow_null=True)
+    server_group_members = serializers.IntegerField(required=False, allow_null=True)
+    force = serializers.BooleanField(required=False, default=False, help_text="Also below what the user has already.")
+
+
+class QuotaClassInput(StrictInput):
+    """Limits of the default class; what is left out stays, null is the installation's setting."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """One for each limit that a project has."""
+        options: dict[str, Any] = {"required": False, "allow_null": True}
+        return {each.name: serializers.IntegerField(**options) for each in fields(QuotaLimits)}
 
 
 class QuotaOutput(serializers.Serializer[Any]):
@@ -165,3 +203,5 @@ class QuotaOutput(serializers.Serializer[Any]):
     project_id = serializers.UUIDField()
     limits = AmountsOutput()
     used = AmountsOutput()
+    user_limits = UserAmountsOutput(allow_null=True, help_text="Of the caller in this project; null: none of his own.")
+    user_used = UserAmountsOutput(help_text="What the caller made of it.")

@@ -126,6 +126,13 @@ class SimulateInput(StrictInput):
         max_length=800,
     )
     hints = serializers.DictField(default=dict, help_text="As in a create.")
+    block_device_mapping_v2 = serializers.JSONField(
+        required=False, default=None, help_text="The disks, as in a create; nothing is reserved."
+    )
+    networks = serializers.JSONField(
+        required=False,
+        help_text="As in a create. Left out: what a create without them would get, as far as that can be said.",
+    )
     edits = EditsInput(required=False)
     seed = serializers.IntegerField(
         required=False, min_value=0, max_value=MAXIMUM, help_text="Equal seeds, equal answers."
@@ -300,3 +307,72 @@ class CapacityOutput(serializers.Serializer[Any]):
     host_count = serializers.IntegerField()
     duration_us = serializers.IntegerField()
     flavors = FlavorRoomOutput(many=True)
+
+
+class BatchInput(StrictInput):
+    """A batch to be tried under a version of the policy: so many of one flavor, or what was asked for lately."""
+
+    last = serializers.IntegerField(
+        default=50, min_value=1, max_value=200, help_text="The requests of so many decisions."
+    )
+    flavor = serializers.CharField(required=False, max_length=255, help_text="Id or name: instead of recent requests.")
+    image = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
+    availability_zone = serializers.CharField(required=False, allow_blank=True, default="", max_length=255)
+    count = serializers.IntegerField(default=10, min_value=1, max_value=500, help_text="With a flavor: how many.")
+
+
+class FullestHostOutput(serializers.Serializer[Any]):
+    """The host with the largest part of one class promised."""
+
+    host = serializers.CharField()
+    resource_class = serializers.CharField()
+    share = serializers.FloatField()
+
+
+class BusiestHostOutput(serializers.Serializer[Any]):
+    """The host that got most of the batch."""
+
+    host = serializers.CharField()
+    instances = serializers.IntegerField()
+
+
+class BatchRoomOutput(serializers.Serializer[Any]):
+    """How many more of a flavor fit before the batch and after it; null: it could not be counted."""
+
+    flavor = serializers.CharField()
+    before = serializers.IntegerField(allow_null=True)
+    after = serializers.IntegerField(allow_null=True)
+
+
+class BatchOutcomeOutput(serializers.Serializer[Any]):
+    """A batch under one policy."""
+
+    policy = serializers.CharField()
+    asked = serializers.IntegerField()
+    placed = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    hosts_chosen = serializers.IntegerField(help_text="Hosts that got some of it.")
+    hosts_used_before = serializers.IntegerField(help_text="Hosts with any instance.")
+    hosts_used = serializers.IntegerField(help_text="The same after it.")
+    busiest = BusiestHostOutput(allow_null=True)
+    fullest = FullestHostOutput(allow_null=True)
+    room = BatchRoomOutput(many=True)
+    refusals = serializers.ListField(child=serializers.CharField())
+
+
+class PolicyBatchOutput(serializers.Serializer[Any]):
+    """The same batch under the active policy and under this version."""
+
+    live = BatchOutcomeOutput()
+    draft = BatchOutcomeOutput()
+    host_count = serializers.IntegerField()
+    kinds = serializers.IntegerField()
+    left_out = serializers.IntegerField()
+    duration_us = serializers.IntegerField()
+
+
+class PolicyBatchAnswer(serializers.Serializer[Any]):
+    """The batch, and in words what it is; null where there is nothing to run."""
+
+    batch = PolicyBatchOutput(allow_null=True)
+    note = serializers.CharField()

@@ -7,13 +7,20 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
-from servers.api.serializers.catalog import FlavorInput, FlavorOutput
-from servers.catalog.selectors.flavor import flavor_get, flavors_visible
-from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update
+from servers.api.serializers.catalog import FlavorInput, FlavorOutput, FlavorProjectsOutput
+from servers.catalog.selectors.flavor import flavor_get, flavor_projects, flavors_visible
+from servers.catalog.services.flavor import (
+    flavor_access_add,
+    flavor_access_remove,
+    flavor_create,
+    flavor_delete,
+    flavor_update,
+)
 from servers.filtersets import FlavorFilterSet
 from servers.models import Flavor
 
@@ -60,4 +67,37 @@ class FlavorViewSet(ReadOnlyModelViewSet[Flavor]):
     def destroy(self, request: Request, pk: str) -> Response:
         """Takes it off the offer."""
         flavor_delete(flavor_id=self.get_object().pk)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class FlavorProjectsView(APIView):
+    """Who may use a flavor that is not public."""
+
+    policy = {"get": "flavors:write"}
+
+    @extend_schema(operation_id="flavor_projects", responses=FlavorProjectsOutput)
+    def get(self, request: Request, pk: str) -> Response:
+        """Ids of projects. For admins."""
+        flavor = flavor_get(caller=caller_of(request), flavor_id=uuid_in_path(pk, what="Flavor"))
+        projects = [project_id for project_id, _ in flavor_projects(flavor_id=flavor.pk)]
+        return Response(FlavorProjectsOutput({"projects": projects}).data)
+
+
+class FlavorProjectView(APIView):
+    """One project that may use a flavor which is not public."""
+
+    policy = {"put": "flavors:write", "delete": "flavors:write"}
+
+    @extend_schema(operation_id="flavor_project_add", request=None, responses={204: None})
+    def put(self, request: Request, pk: str, project: str) -> Response:
+        """Lets it use the flavor."""
+        flavor_id, project_id = uuid_in_path(pk, what="Flavor"), uuid_in_path(project, what="Project")
+        flavor_access_add(flavor_id=flavor_id, project_id=project_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="flavor_project_remove", request=None, responses={204: None})
+    def delete(self, request: Request, pk: str, project: str) -> Response:
+        """Takes that back. What it made of the flavor runs on."""
+        flavor_id, project_id = uuid_in_path(pk, what="Flavor"), uuid_in_path(project, what="Project")
+        flavor_access_remove(flavor_id=flavor_id, project_id=project_id)
         return Response(status=status.HTTP_204_NO_CONTENT)

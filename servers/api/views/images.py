@@ -15,12 +15,14 @@ from rest_framework.viewsets import ReadOnlyModelViewSet
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from servers.api.raw_body import RAW, raw_body
-from servers.api.serializers.catalog import ImageChange, ImageInput, ImageOutput
+from servers.api.serializers.images import ImageChange, ImageImportInput, ImageInput, ImageOutput
 from servers.filtersets import ImageFilterSet
 from servers.images.downloads import ImageResponse, user_downloads
-from servers.images.selectors import image_get, images_visible
+from servers.images.selectors import image_get, images_listed
 from servers.images.services.image import image_create, image_deactivate, image_reactivate, image_update
+from servers.images.services.image_import import image_create_by_import, image_import
 from servers.images.services.image_store import image_chunks, image_delete, image_upload
+from servers.images.services.image_tasks import image_task_cancel
 from servers.models import Image
 
 CHECKSUM_HEADER = "X-Checksum-Sha256"
@@ -49,6 +51,8 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
         "download": "images:read",
         "deactivate": "images:publish",
         "reactivate": "images:publish",
+        "import_bytes": "images:write",
+        "import_cancel": "images:write",
     }
     queryset = Image.objects.none()
     serializer_class = ImageOutput
@@ -56,8 +60,9 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
     ordering_fields = ["name", "status", "size_bytes", "created_at"]
 
     def get_queryset(self) -> QuerySet[Image]:
-        """What the caller may see."""
-        return images_visible(caller=caller_of(self.request))
+        """What lists show the caller: community images of others only to those who ask for this visibility."""
+        asked = {name: self.request.query_params.get(name, "") for name in ("visibility", "member_status")}
+        return images_listed(caller=caller_of(self.request), **asked).select_related("task")
 
     def get_object(self) -> Image:
         """The one that the address names."""
@@ -66,11 +71,15 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
 
     @extend_schema(request=ImageInput, responses={201: ImageOutput})
     def create(self, request: Request) -> Response:
-        """Makes the record (`queued`); its bytes follow by PUT to `/file/`."""
+        """Makes the record (`queued`); its bytes follow by PUT to `/file/`, or by the import that is asked for."""
         body = ImageInput(data=request.data)
         body.is_valid(raise_exception=True)
         fields: dict[str, Any] = body.validated_data
-        image = image_create(caller=caller_of(request), image_id=fields.pop("id", None), **fields)
+        caller, image_id, source = caller_of(request), fields.pop("id", None), fields.pop("import_from", None)
+        if source is None:
+            image = image_create(caller=caller, image_id=image_id, **fields)
+        else:
+            image = image_create_by_import(caller=caller, image_id=image_id, **source, **fields)
         return self._shown(image, status.HTTP_201_CREATED)
 
     @extend_schema(request=ImageChange, responses=ImageOutput)
@@ -112,10 +121,26 @@ class ImageViewSet(ReadOnlyModelViewSet[Image]):
         are being sent, to all or to the project.
         """
         image, caller = self.get_object(), caller_of(request)
-        response = user_downloads().response(str(caller.project_id), lambda: image_chunks(image.pk, caller=caller))
+        response = user_downloads().response(str(caller.own_project_id), lambda: image_chunks(image.pk, caller=caller))
         response["Content-Disposition"] = f'attachment; filename="{image.pk}.{image.disk_format}"'
         response[CHECKSUM_HEADER] = image.checksum_sha256
         return response
+
+    @extend_schema(request=ImageImportInput, responses={202: ImageOutput})
+    @action(detail=True, methods=["post"], url_path="import")
+    def import_bytes(self, request: Request, pk: str) -> Response:
+        """Has the bytes fetched from a URL, in the background: `task` of the image says how far that is."""
+        body = ImageImportInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        image_id = uuid_in_path(pk, what="Image")
+        image = image_import(caller=caller_of(request), image_id=image_id, **body.validated_data)
+        return self._shown(image, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=None, responses=ImageOutput)
+    @import_bytes.mapping.delete
+    def import_cancel(self, request: Request, pk: str) -> Response:
+        """Ends the import or conversion that is under way. The image may get its bytes again."""
+        return self._shown(image_task_cancel(caller=caller_of(request), image_id=uuid_in_path(pk, what="Image")))
 
     @extend_schema(request=None, responses=ImageOutput)
     @action(detail=True, methods=["post"])

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import prefetch_related_objects
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
@@ -15,33 +14,51 @@ from rest_framework.viewsets import GenericViewSet
 
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
-from controlplane.kernel.booleans import is_boolean, is_true
-from controlplane.kernel.errors import Invalid
+from servers.api.query_flags import flag_in_query
+from servers.api.serializers.again import AgainInput
 from servers.api.serializers.counters import CountersOutput, counters_document
+from servers.api.serializers.instance_create import InstanceInput
 from servers.api.serializers.instances import (
+    ActionOfferOutput,
+    InstanceActedOutput,
     InstanceActionInput,
-    InstanceInput,
     InstanceOutput,
     InstanceUpdateInput,
     JourneyOutput,
     MetadataItemInput,
     ResetStateInput,
 )
+from servers.api.serializers.rescue import RebuildInput, RescueInput
+from servers.api.views.guest_password import InstanceGuestPassword
+from servers.api.views.instance_again import InstanceAgain
+from servers.api.views.instance_interfaces import InstanceInterfaces
+from servers.api.views.instance_volumes import InstanceVolumes
+from servers.api.views.instance_watching import InstanceWatching
 from servers.filtersets_instance import InstanceFilterSet, instance_filters
-from servers.instances.actions.table import CREATE, DELETE, RESET_STATE, SCHEDULE_AGAIN, UPDATE
+from servers.instances.actions.lifecycle import CREATE, DELETE, SCHEDULE_AGAIN
+from servers.instances.actions.record import RESET_STATE, UPDATE
+from servers.instances.actions.rescue import REBUILD, RESCUE
+from servers.instances.domain.action_offers import action_offers
+from servers.instances.domain.guest_config_rules import admin_pass_new
+from servers.instances.domain.instance_create import InstanceCreate
+from servers.instances.domain.rebuild_rules import InstanceRebuild
+from servers.instances.domain.state_reasons import shows_fault
+from servers.instances.selectors.block_devices import instance_disks
 from servers.instances.selectors.guest_counters import CountersSpan, guest_counters, span_of
 from servers.instances.selectors.instances import (
     PendingFirst,
-    console_log_tail,
     instance_get,
+    instance_tags_read,
     instances_visible,
     journey,
     latest_faults,
     pending_instances,
 )
+from servers.instances.selectors.interfaces import instance_interfaces
 from servers.instances.services.act import instance_act
-from servers.instances.services.create import InstanceCreate, instances_create
+from servers.instances.services.create import instances_create
 from servers.instances.services.delete import instance_delete
+from servers.instances.services.rescue import instance_rebuild, instance_rescue
 from servers.instances.services.reset_state import instance_reset_state
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.instances.services.update import (
@@ -57,7 +74,14 @@ ORDERINGS = ["created_at", "name", "vm_state", "launched_at"]
 OPERATOR_ORDERINGS = [*ORDERINGS, "host"]
 
 
-class InstanceViewSet(GenericViewSet[Instance]):
+class InstanceViewSet(
+    InstanceWatching,
+    InstanceGuestPassword,
+    InstanceInterfaces,
+    InstanceVolumes,
+    InstanceAgain,
+    GenericViewSet[Instance],
+):
     """Virtual machines of the caller's project; admins see all with `?all_projects=1`."""
 
     policy = {
@@ -71,11 +95,18 @@ class InstanceViewSet(GenericViewSet[Instance]):
         "tag_remove": UPDATE.policy,
         "destroy": DELETE.policy,
         "actions": "instances:act",  # and what the action's own row says
+        "actions_offered": "instances:read",
         "schedule_again": SCHEDULE_AGAIN.policy,
+        "rebuild": REBUILD.policy,
+        "rescue": RESCUE.policy,
         "reset_state": RESET_STATE.policy,
-        "console_log": "instances:read",
         "journey": "instances:read",
         "counters": "instances:read",
+        **InstanceWatching.policy,
+        **InstanceGuestPassword.policy,
+        **InstanceInterfaces.policy,
+        **InstanceVolumes.policy,
+        **InstanceAgain.policy,
     }
     queryset = Instance.objects.none()
     serializer_class = InstanceOutput
@@ -91,7 +122,7 @@ class InstanceViewSet(GenericViewSet[Instance]):
         return OPERATOR_ORDERINGS if self._shows_hosts() else ORDERINGS
 
     def _shows_hosts(self) -> bool:
-        return getattr(self, "swagger_fake_view", False) or caller_of(self.request).is_admin
+        return getattr(self, "swagger_fake_view", False) or caller_of(self.request).sees_all
 
     def list(self, request: Request) -> Response:
         """Newest first. Instances without a row in a cell yet come before all others."""
@@ -111,19 +142,31 @@ class InstanceViewSet(GenericViewSet[Instance]):
 
     @extend_schema(request=InstanceInput, responses={202: InstanceOutput})
     def create(self, request: Request) -> Response:
-        """Accepts 1 to max_count instances: 202 with the first, its uuid final, and the others under `instances`."""
+        """Accepts 1 to max_count instances: 202 with the first, its uuid final, and the others under `instances`.
+
+        `admin_pass`, given or made, is in this answer and in none after it. With `return_reservation_id` the answer is
+        that id alone.
+        """
         body = InstanceInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = instances_create(caller=caller_of(request), wanted=InstanceCreate(**body.validated_data))
+        asked = dict(body.validated_data)
+        is_reservation_asked = asked.pop("return_reservation_id")
+        secret = _secret_of(asked)
+        made = instances_create(caller=caller_of(request), wanted=InstanceCreate(**asked))
+        if is_reservation_asked:
+            said = {"reservation_id": str(made[0].reservation_id), **secret}
+            return Response(said, status=status.HTTP_202_ACCEPTED)
         shown = _shown(request, made)
         location = reverse("instance-detail", kwargs={"pk": str(made[0].pk)}, request=request)
         return Response(
-            {**shown[0], "instances": shown}, status=status.HTTP_202_ACCEPTED, headers={"Location": location}
+            {**shown[0], "instances": shown, **secret},
+            status=status.HTTP_202_ACCEPTED,
+            headers={"Location": location},
         )
 
     @extend_schema(request=InstanceUpdateInput, responses=InstanceOutput)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Changes name, description, metadata and tags; what the body does not have stays as it is."""
+        """Changes what the body has of the record; the rest stays as it is."""
         body = InstanceUpdateInput(data=request.data)
         body.is_valid(raise_exception=True)
         changes = dict(body.validated_data)
@@ -171,11 +214,11 @@ class InstanceViewSet(GenericViewSet[Instance]):
     def destroy(self, request: Request, pk: str) -> Response:
         """Deletes it, in whatever state it is; where so configured, it can be restored for a time."""
         instance_id = uuid_in_path(pk, what="Instance")
-        instance_delete(caller=caller_of(request), instance_id=instance_id, is_forced=_force(request))
+        instance_delete(caller=caller_of(request), instance_id=instance_id, is_forced=flag_in_query(request, "force"))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(request=InstanceActionInput, responses={202: InstanceOutput})
-    @action(detail=True, methods=["post"], url_path="actions")
+    @extend_schema(request=InstanceActionInput, responses={202: InstanceActedOutput})
+    @action(detail=True, methods=["post"], url_path="actions", pagination_class=None, filter_backends=())
     def actions(self, request: Request, pk: str) -> Response:
         """One action by its name; a reboot is a hard one."""
         body = InstanceActionInput(data=request.data)
@@ -185,16 +228,53 @@ class InstanceViewSet(GenericViewSet[Instance]):
         changed = instance_act(
             caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"), action=action, arguments=arguments
         )
-        return Response(_one(request, changed), status=status.HTTP_202_ACCEPTED)
+        shown = {**_one(request, changed), "made_image_id": changed.made_image_id}
+        return Response(shown, status=status.HTTP_202_ACCEPTED)
 
-    @extend_schema(request=None, responses={202: InstanceOutput})
+    @extend_schema(responses=ActionOfferOutput(many=True))
+    @actions.mapping.get
+    def actions_offered(self, request: Request, pk: str) -> Response:
+        """What the caller can do to it: each action of the table that his role has, and why it may not begin now."""
+        caller = caller_of(request)
+        instance = instance_get(caller=caller, instance_id=uuid_in_path(pk, what="Instance"))
+        offers = action_offers(instance, caller, is_pending=instance.is_pending)
+        return Response(ActionOfferOutput(offers, many=True).data)  # type: ignore[arg-type]  # many
+
+    @extend_schema(request=AgainInput, responses={202: InstanceOutput})
     @action(detail=True, methods=["post"], url_path="schedule-again")
     def schedule_again(self, request: Request, pk: str) -> Response:
-        """Ask once more for one in ERROR that found no host, as it was asked for then. 409 with the reason if not."""
+        """Ask once more for one in ERROR that found no host: as it was asked for then, but for what is named here.
+
+        409 with the reason if not.
+        """
+        body = AgainInput(data=request.data)
+        body.is_valid(raise_exception=True)
         caller, instance_id = caller_of(request), uuid_in_path(pk, what="Instance")
-        instance_schedule_again(instance_id=instance_id, caller=caller)
+        instance_schedule_again(instance_id=instance_id, caller=caller, changes=body.changes)
         shown = _one(request, instance_get(caller=caller, instance_id=instance_id))
         return Response(shown, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=RebuildInput, responses={202: InstanceOutput})
+    @action(detail=True, methods=["post"])
+    def rebuild(self, request: Request, pk: str) -> Response:
+        """New disks from an image, on the same host; what is on the old ones is lost. Left out: as it is."""
+        body = RebuildInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked, instance_id = dict(body.validated_data), uuid_in_path(pk, what="Instance")
+        secret = _secret_of(asked)
+        changed = instance_rebuild(caller=caller_of(request), instance_id=instance_id, wanted=InstanceRebuild(**asked))
+        return Response({**_one(request, changed), **secret}, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(request=RescueInput, responses={202: InstanceOutput})
+    @action(detail=True, methods=["post"])
+    def rescue(self, request: Request, pk: str) -> Response:
+        """Boots from a rescue disk, with its own disks beside it, until the action `unrescue`."""
+        body = RescueInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked, instance_id = dict(body.validated_data), uuid_in_path(pk, what="Instance")
+        secret = _secret_of(asked)
+        changed = instance_rescue(caller=caller_of(request), instance_id=instance_id, **asked)
+        return Response({**_one(request, changed), **secret}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=ResetStateInput, responses=InstanceOutput)
     @action(detail=True, methods=["post"], url_path="reset-state")
@@ -205,16 +285,6 @@ class InstanceViewSet(GenericViewSet[Instance]):
         instance_id = uuid_in_path(pk, what="Instance")
         changed = instance_reset_state(caller=caller_of(request), instance_id=instance_id, **body.validated_data)
         return Response(_one(request, changed))
-
-    @extend_schema(
-        parameters=[OpenApiParameter("lines", OpenApiTypes.INT, description="How many lines of the end; 100.")],
-        responses={200: OpenApiTypes.OBJECT},
-    )
-    @action(detail=True, methods=["get"], url_path="console-log")
-    def console_log(self, request: Request, pk: str) -> Response:
-        """The end of the serial log."""
-        instance = instance_get(caller=caller_of(request), instance_id=uuid_in_path(pk, what="Instance"))
-        return Response({"output": console_log_tail(instance_id=instance.pk, lines=_lines(request))})
 
     @extend_schema(
         parameters=[OpenApiParameter("span", enum=[*CountersSpan], description="How far back; hour.")],
@@ -236,27 +306,25 @@ class InstanceViewSet(GenericViewSet[Instance]):
         return Response(JourneyOutput(journey(instance.pk), context={"caller": caller}).data)
 
 
+def _secret_of(asked: dict[str, Any]) -> dict[str, str]:
+    """The password that is asked for, made now where one is to be made: an answer says it this one time."""
+    if asked.pop("generate_admin_pass", False):
+        asked["admin_pass"] = admin_pass_new()
+    return {"admin_pass": asked["admin_pass"]} if asked.get("admin_pass") else {}
+
+
 def _one(request: Request, instance: Instance) -> dict[str, Any]:
     return _shown(request, [instance])[0]
 
 
 def _shown(request: Request, instances: Iterable[Instance]) -> list[dict[str, Any]]:
     rows = list(instances)
-    prefetch_related_objects([row for row in rows if not row.is_pending], "tags")
-    context = {"caller": caller_of(request), "faults": latest_faults([row.pk for row in rows if not row.is_pending])}
-    output = InstanceOutput(rows, many=True, context=context)  # type: ignore[arg-type]  # many
-    return list(output.data)
-
-
-def _lines(request: Request) -> int:
-    raw = request.query_params.get("lines", "100")
-    if not raw.isdecimal() or not 0 < int(raw) <= 10_000:
-        raise Invalid("lines must be a whole number from 1 to 10000.", field="lines")
-    return int(raw)
-
-
-def _force(request: Request) -> bool:
-    raw = request.query_params.get("force", "no")
-    if not is_boolean(raw):
-        raise Invalid("force is yes or no.", field="force")
-    return is_true(raw)
+    instance_tags_read(rows)
+    failed = [row.pk for row in rows if not row.is_pending and shows_fault(row)]
+    return InstanceOutput.shown(
+        rows,
+        caller=caller_of(request),
+        faults=latest_faults(failed),
+        interfaces=instance_interfaces(rows),
+        disks=instance_disks(rows),
+    )

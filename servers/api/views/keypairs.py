@@ -1,5 +1,7 @@
 """Key pairs of the caller, addressed by name."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -44,11 +46,12 @@ class KeyPairViewSet(ReadOnlyModelViewSet[KeyPair]):
         """Keeps a public key, or makes a pair and answers its private half this once."""
         body = KeyPairInput(data=request.data)
         body.is_valid(raise_exception=True)
-        name, user_id = body.validated_data["name"], caller_of(request).user_id
+        name, caller = body.validated_data["name"], caller_of(request)
+        of: dict[str, Any] = {"user_id": caller.user_id, "project_id": caller.project_id}
         if "public_key" in body.validated_data:
-            keypair = keypair_create(user_id=user_id, name=name, public_key=body.validated_data["public_key"])
+            keypair = keypair_create(name=name, public_key=body.validated_data["public_key"], **of)
             return Response(KeyPairOutput(keypair).data, status=status.HTTP_201_CREATED)
-        made = keypair_generate(user_id=user_id, name=name)
+        made = keypair_generate(name=name, **of)
         shown = {**KeyPairOutput(made.keypair).data, "private_key": made.private_key}
         return Response(shown, status=status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
 

@@ -9,17 +9,22 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.identity.api.callers import caller_of
+from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
 from servers.api.serializers.schedule import (
+    BatchInput,
     CapacityOutput,
     ExplainInput,
     ExplainOutput,
+    InlineFlavorInput,
+    PolicyBatchAnswer,
     RunOutput,
     SimulateInput,
     fleet_edits,
 )
-from servers.trials.schedule_trial import TrialWanted, capacity_matrix, trial_explain, trial_simulate
+from servers.trials.policy_batch import policy_batch_trial
+from servers.trials.schedule_trial import TrialWanted, capacity_imagined, capacity_matrix, trial_explain, trial_simulate
 
 
 class SimulateView(APIView):
@@ -54,7 +59,14 @@ class ExplainView(APIView):
 class CapacityView(APIView):
     """How many more instances of each flavor fit."""
 
-    policy = {"get": "capacity:read"}
+    policy = {"get": "capacity:read", "post": "capacity:read"}
+
+    @extend_schema(operation_id="capacity_imagined", request=InlineFlavorInput, responses=CapacityOutput)
+    def post(self, request: Request) -> Response:
+        """The same for a flavor that is stored nowhere: its sizes and extra specs as in a create of one."""
+        body = InlineFlavorInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        return Response(capacity_imagined(caller=caller_of(request), sizes=body.validated_data))
 
     @extend_schema(
         operation_id="capacity",
@@ -79,6 +91,32 @@ class CapacityView(APIView):
             zone=query.get("zone") or None,
             project_id=project_id,
             policy=query.get("policy") or None,
+        )
+        return Response(answer)
+
+
+class PolicyBatchView(APIView):
+    """What a version of the policy would make of a batch."""
+
+    policy = {"post": "policies:read"}
+
+    @extend_schema(operation_id="policy_batch", request=BatchInput, responses=PolicyBatchAnswer)
+    def post(self, request: Request, pk: str) -> Response:
+        """Hosts used, the fullest host, failures and room left, under this version and under the active one."""
+        body = BatchInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields: dict[str, Any] = body.validated_data
+        wanted = None
+        if flavor := fields.get("flavor"):
+            wanted = TrialWanted(
+                flavor=flavor, image=fields["image"], availability_zone=fields["availability_zone"], count=1
+            )
+        answer = policy_batch_trial(
+            caller=caller_of(request),
+            policy_id=uuid_in_path(pk, what="Policy"),
+            last=fields["last"],
+            wanted=wanted,
+            count=fields["count"],
         )
         return Response(answer)
 

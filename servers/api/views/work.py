@@ -12,9 +12,9 @@ from rest_framework.viewsets import GenericViewSet
 from controlplane.identity.api.callers import caller_of
 from controlplane.infra.api.identifiers import uuid_in_path
 from controlplane.work.control import Operator, work_cancel_one, work_get, work_retry, work_statuses, works
-from controlplane.work.filtersets import WorkFilterSet
 from controlplane.work.models import Work
 from servers.api.serializers.work import WorkOutput
+from servers.filtersets_instance import InstanceWorkFilterSet
 
 
 class WorkViewSet(GenericViewSet[Work]):
@@ -23,7 +23,7 @@ class WorkViewSet(GenericViewSet[Work]):
     policy = {"list": "work:read", "retrieve": "work:read", "retry": "work:write", "cancel": "work:write"}
     queryset = Work.objects.none()
     serializer_class = WorkOutput
-    filterset_class = WorkFilterSet
+    filterset_class = InstanceWorkFilterSet
     ordering_fields = ["created_at", "deadline_at", "finished_at", "attempt"]
 
     def get_queryset(self) -> QuerySet[Work]:

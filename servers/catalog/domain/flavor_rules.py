@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.extra_specs import extra_spec_problems, flavor_extra_spec_problems
 from servers.fields import Problems, name_reasons, problems_found, text_reasons, whole_number_reasons
 from servers.keyed_text import under_field
@@ -27,7 +28,7 @@ def flavor_problems(fields: Mapping[str, object], *, stored: Mapping[str, object
         found["description"] = text_reasons(fields["description"], maximum=1000)
     for flag in ("is_public", "disabled"):
         if flag in fields and not isinstance(fields[flag], bool):
-            found[flag] = ["Must be true or false."]
+            found[flag] = [_("Must be true or false.")]
     if any(field in fields for field in JUDGED_TOGETHER):
         found |= under_field("extra_specs", _new_spec_problems(fields, stored or {}))
     return problems_found(found)

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from servers.fields import Reasons, name_reasons
 
 PUBLIC_KEY_MAX_CHARS = 16384
@@ -49,22 +50,34 @@ def key_name_reasons(name: object) -> Reasons:
     """Nova's rule: 1 to 255 letters, digits, spaces and @ . _ - (so that a name fits into an address)."""
     reasons = name_reasons(name)
     if not reasons and isinstance(name, str) and not _KEY_NAME.fullmatch(name):
-        return ["Only letters, digits, spaces and any of @ . _ - are allowed."]
+        return [_("Only letters, digits, spaces and any of @ . _ - are allowed.")]
     return reasons
 
 
 def public_key_parse(text: str) -> PublicKey:
     """Read one line of OpenSSH's format (`type base64 comment`). Raises Invalid with field public_key."""
     if len(text) > PUBLIC_KEY_MAX_CHARS:
-        raise _bad(f"Has {len(text)} characters; at most {PUBLIC_KEY_MAX_CHARS} are allowed.")
+        raise _bad(
+            _(
+                "Has {count} characters; at most {public_key_max_chars} are allowed.",
+                count=len(text),
+                public_key_max_chars=PUBLIC_KEY_MAX_CHARS,
+            )
+        )
     line = text.strip()
     if "PRIVATE KEY" in line:
-        raise _bad("Is a private key. Send the public half, usually a file that ends in .pub.")
+        raise _bad(_("Is a private key. Send the public half, usually a file that ends in .pub."))
     if not line.isprintable():
-        raise _bad("Must be one line of printable characters.")
-    kind, _, rest = line.partition(" ")
+        raise _bad(_("Must be one line of printable characters."))
+    kind, _rest, rest = line.partition(" ")
     if kind not in KEY_TYPES:
-        raise _bad(f"The key type {kind!r:.40} is not known; known are {', '.join(sorted(KEY_TYPES))}.")
+        raise _bad(
+            _(
+                "The key type {kind!r:.40} is not known; known are {key_types}.",
+                kind=kind,
+                key_types=", ".join(sorted(KEY_TYPES)),
+            )
+        )
     blob = _blob(kind, rest.strip().split(" ")[0])
     digest = hashlib.md5(blob, usedforsecurity=False).hexdigest()
     return PublicKey(line, ":".join(digest[at : at + 2] for at in range(0, 32, 2)))
@@ -75,9 +88,9 @@ def _blob(kind: str, encoded: str) -> bytes:
         blob = base64.b64decode(encoded, validate=True)
         (length,) = struct.unpack_from(">I", blob)
     except (binascii.Error, struct.error, ValueError) as error:
-        raise _bad("The second word is not the base64 of a key.") from error
+        raise _bad(_("The second word is not the base64 of a key.")) from error
     if blob[4 : 4 + length] != kind.encode():
-        raise _bad(f"The key does not contain what its first word says ({kind}).")
+        raise _bad(_("The key does not contain what its first word says ({kind}).", kind=kind))
     if not kind.startswith("sk-"):
         _check(f"{kind} {encoded}")
     return blob
@@ -87,7 +100,7 @@ def _check(line: str) -> None:
     try:
         serialization.load_ssh_public_key(line.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise _bad("The key is damaged or too weak to be used.") from error
+        raise _bad(_("The key is damaged or too weak to be used.")) from error
 
 
 def _bad(message: str) -> Invalid:

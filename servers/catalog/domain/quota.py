@@ -1,7 +1,10 @@
 """Quota arithmetic. A limit of -1 means unlimited, as in Nova."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import TypeVar
+
+from controlplane.kernel.texts import phrase as _
 
 UNLIMITED = -1
 
@@ -32,18 +35,42 @@ A = TypeVar("A", QuotaAmounts, ImageAmounts)
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """One resource that does not suffice."""
+    """One resource that does not suffice. `is_each`: each request is measured by it, and nothing of it is in use."""
 
     resource: str
     requested: int
     used: int
     limit: int
+    is_each: bool = False
 
     @property
     def sentence(self) -> str:
         if not self.requested:
-            return f"{self.resource}: {self.used} in use, {self.limit} allowed."
-        return f"{self.resource}: {self.requested} asked for, {self.used} of {self.limit} in use."
+            return _(
+                "{resource}: {used} in use, {limit} allowed.", resource=self.resource, used=self.used, limit=self.limit
+            )
+        if self.is_each:
+            return _(
+                "{resource}: {requested} asked for, at most {limit} allowed.",
+                resource=self.resource,
+                requested=self.requested,
+                limit=self.limit,
+            )
+        return _(
+            "{resource}: {requested} asked for, {used} of {limit} in use.",
+            resource=self.resource,
+            requested=self.requested,
+            used=self.used,
+            limit=self.limit,
+        )
+
+
+def count_shortfalls(
+    *, wanted: Mapping[str, int], used: Mapping[str, int], limits: Mapping[str, int]
+) -> list[Shortfall]:
+    """The same of resources that are each counted on their own, by name."""
+    rows = [(name, amount, used[name], limits[name]) for name, amount in wanted.items()]
+    return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
 
 
 RESOURCES = ("instances", "cores", "ram_mib")
@@ -51,9 +78,7 @@ RESOURCES = ("instances", "cores", "ram_mib")
 
 def shortfalls(*, wanted: A, used: A, limits: A) -> list[Shortfall]:
     """Every resource that would go over its limit. One that nothing is wanted of never does."""
-    names = [field.name for field in fields(wanted)]
-    rows = [(name, getattr(wanted, name), getattr(used, name), getattr(limits, name)) for name in names]
-    return [Shortfall(*row) for row in rows if row[1] > 0 and row[3] != UNLIMITED and row[2] + row[1] > row[3]]
+    return count_shortfalls(wanted=asdict(wanted), used=asdict(used), limits=asdict(limits))
 
 
 def overruns(*, used: QuotaAmounts, limits: QuotaAmounts) -> list[Shortfall]:

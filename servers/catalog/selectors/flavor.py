@@ -1,52 +1,107 @@
-"""Reading flavors. One that is not public is for admins."""
+"""Reading flavors. One that is not public is for admins, and for the projects that were given it."""
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid, NotFound
 from controlplane.kernel.ids import parse_uuid
-from servers.models import Flavor
+from controlplane.kernel.texts import phrase as _
+from servers.catalog.domain.device_profiles import PROFILE_KEY, device_profile_expanded
+from servers.catalog.selectors.device_profile import device_groups
+from servers.models import Flavor, FlavorAccess
 
 
 def flavors_visible(*, caller: Caller) -> QuerySet[Flavor]:
-    """All for an admin; the public ones that take new instances for everybody else."""
+    """All for an admin; of those that take new instances the public ones, and the project's own, for everybody else."""
     rows = Flavor.objects.all()
-    return rows if caller.is_admin else rows.filter(is_public=True, disabled=False)
+    if caller.sees_all:
+        return rows
+    given = FlavorAccess.objects.filter(flavor=OuterRef("pk"), project_id=caller.project_id)
+    return rows.filter(Q(is_public=True) | Exists(given), disabled=False)
+
+
+def flavor_projects(*, flavor_id: uuid.UUID) -> list[tuple[uuid.UUID, str]]:
+    """The projects that were given it, by name. One query. For admins."""
+    rows = FlavorAccess.objects.filter(flavor_id=flavor_id).order_by("project__name")
+    return list(rows.values_list("project_id", "project__name"))
 
 
 def flavor_get(*, caller: Caller, flavor_id: uuid.UUID) -> Flavor:
     """Raises NotFound, also for one that the caller may not know of."""
     flavor = flavors_visible(caller=caller).filter(pk=flavor_id).first()
     if flavor is None:
-        raise NotFound(f"Flavor {flavor_id} does not exist.")
+        raise NotFound(_("Flavor {flavor_id} does not exist.", flavor_id=flavor_id))
     return flavor
+
+
+def flavor_known_as(*, caller: Caller, wire_id: str) -> Flavor:
+    """By the id that OpenStack's clients call it. Raises NotFound as `flavor_get`."""
+    pk = parse_uuid(wire_id)
+    flavor = flavors_visible(caller=caller).filter(Q(pk=pk) if pk else Q(given_id=wire_id)).first()
+    if flavor is None:
+        raise NotFound(_("Flavor {wire_id:.255} could not be found.", wire_id=wire_id))
+    return flavor
+
+
+def flavor_ids_known_as(*, wire_id: str) -> list[uuid.UUID]:
+    """The id of the flavor that OpenStack's clients call so, also of one that is gone or that the caller may not know
+    of: what instances have of it stays. Empty where no flavor is called so.
+    """
+    pk = parse_uuid(wire_id)
+    return [pk] if pk else list(Flavor.objects.filter(given_id=wire_id).values_list("pk", flat=True))
 
 
 def flavor_for_instance(*, caller: Caller, reference: str) -> Flavor:
     """The flavor with this id or name, if it takes new instances. Raises Invalid for the field `flavor`."""
-    by_name = Q(name=reference)
     pk = parse_uuid(reference)
-    rows = flavors_visible(caller=caller).filter(by_name | Q(pk=pk) if pk else by_name)
-    flavor = next((row for row in rows if row.pk == pk), None) or rows.first()
+    named = Q(name=reference) | (Q(pk=pk) if pk else Q(given_id=reference))
+    rows = flavors_visible(caller=caller).filter(named)
+    flavor = next((row for row in rows if row.pk == pk or row.given_id == reference), None) or rows.first()
     if flavor is None:
-        raise Invalid(f"Flavor {reference:.80} does not exist.", field="flavor")
+        raise Invalid(_("Flavor {reference:.80} does not exist.", reference=reference), field="flavor")
     if flavor.disabled:
-        raise Invalid(f"Flavor {flavor.name} is disabled: it takes no new instances.", field="flavor")
+        raise Invalid(_("Flavor {flavor} is disabled: it takes no new instances.", flavor=flavor.name), field="flavor")
+    profile = flavor.extra_specs.get(PROFILE_KEY, "")
+    if profile and profile not in device_groups([profile]):
+        raise Invalid(
+            _(
+                "Flavor {flavor} asks for the device profile {profile:.80}, which does not exist.",
+                flavor=flavor.name,
+                profile=profile,
+            ),
+            field="flavor",
+        )
     return flavor
 
 
 def flavor_snapshot(flavor: Flavor) -> dict[str, Any]:
-    """What is stored of its flavor with an instance: the arguments of `scheduling.domain.FlavorSnapshot`."""
-    return {
-        "id": str(flavor.pk),
-        "name": flavor.name,
-        "vcpus": flavor.vcpus,
-        "memory_mib": flavor.memory_mib,
-        "root_gib": flavor.root_gib,
-        "ephemeral_gib": flavor.ephemeral_gib,
-        "swap_mib": flavor.swap_mib,
-        "extra_specs": dict(flavor.extra_specs),
-    }
+    """What is stored of its flavor with an instance: the arguments of `scheduling.domain.FlavorSnapshot`, with what its
+    device profile, if it asks for one, says now.
+    """
+    return flavor_snapshots([flavor])[0]
+
+
+def flavor_snapshots(flavors: Iterable[Flavor]) -> list[dict[str, Any]]:
+    """The same of many. One query where one of them asks for a device profile, else none."""
+    rows = list(flavors)
+    groups = device_groups({flavor.extra_specs.get(PROFILE_KEY, "") for flavor in rows})
+    return [
+        {
+            "id": str(flavor.pk),
+            "given_id": flavor.given_id or "",
+            "name": flavor.name,
+            "vcpus": flavor.vcpus,
+            "memory_mib": flavor.memory_mib,
+            "root_gib": flavor.root_gib,
+            "ephemeral_gib": flavor.ephemeral_gib,
+            "swap_mib": flavor.swap_mib,
+            "extra_specs": device_profile_expanded(
+                flavor.extra_specs, groups.get(flavor.extra_specs.get(PROFILE_KEY, ""), ())
+            ),
+        }
+        for flavor in rows
+    ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import Translate, gettext_noop, in_english
 from placement.domain import InventoryUsage, ProviderKind
 from placement.selectors.inventory_effect import StatedAnew
 from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, PCPU, VCPU, derive_resources
@@ -10,13 +11,22 @@ from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from servers.catalog.selectors.flavor import flavor_snapshot
 from servers.models import Flavor
 
+ONE_FITTING = gettext_noop("{name} ({count} more)")
+LARGEST_FITTING = gettext_noop("Largest flavors that still fit: {flavors}.")
+NONE_FITS = gettext_noop("No flavor fits then.")
+LOST = gettext_noop("No longer fit: {flavors}.")
+LOST_AND_MORE = gettext_noop("No longer fit: {flavors} and {count} others.")
+STATED_BY_AGENT = gettext_noop(
+    "The host's agent states {resource_class} anew when it registers: total and max_unit from the hypervisor, reserved "
+    "from the settings. Of these numbers only the ratio lasts beyond that."
+)
 LARGEST_SHOWN = 3
 LOST_SHOWN = 5
 # What a host's agent states itself, each time that it registers.
 AGENTS_CLASSES = (VCPU, MEMORY_MB, DISK_GB)
 
 
-def effect_notes(change: StatedAnew) -> list[str]:
+def effect_notes(change: StatedAnew, translate: Translate = in_english) -> list[str]:
     """For a compute node: who else states these numbers, the largest flavors that still fit, those that no longer do.
 
     One query.
@@ -27,7 +37,7 @@ def effect_notes(change: StatedAnew) -> list[str]:
     wanted = {flavor.name: _amounts(flavor, has_pcpu=PCPU in change.after) for flavor in flavors}
     then = {name: rooms(amounts, change.after) for name, amounts in wanted.items()}
     lost = [name for name, amounts in wanted.items() if rooms(amounts, change.before) and not then[name]]
-    return [*_flavor_notes(then, lost), *_agent_notes(change)]
+    return [*_flavor_notes(then, lost, translate), *_agent_notes(change, translate)]
 
 
 def rooms(amounts: Mapping[str, int], usages: Mapping[str, InventoryUsage]) -> int:
@@ -50,21 +60,23 @@ def _amounts(flavor: Flavor, *, has_pcpu: bool) -> Mapping[str, int]:
     return found.on(has_pcpu=has_pcpu).amounts
 
 
-def _flavor_notes(then: Mapping[str, int], lost: Sequence[str]) -> list[str]:
+def _flavor_notes(then: Mapping[str, int], lost: Sequence[str], translate: Translate) -> list[str]:
     if not then:
         return []
-    fitting = [f"{name} ({count} more)" for name, count in then.items() if count][:LARGEST_SHOWN]
-    sentence = f"Largest flavors that still fit: {', '.join(fitting)}." if fitting else "No flavor fits then."
-    more = f" and {len(lost) - LOST_SHOWN} others" if len(lost) > LOST_SHOWN else ""
-    return [sentence, *([f"No longer fit: {', '.join(lost[:LOST_SHOWN])}{more}."] if lost else [])]
+    one = translate(ONE_FITTING)
+    fitting = [one.format(name=name, count=count) for name, count in then.items() if count][:LARGEST_SHOWN]
+    said = [translate(LARGEST_FITTING).format(flavors=", ".join(fitting)) if fitting else translate(NONE_FITS)]
+    if lost:
+        template = translate(LOST_AND_MORE if len(lost) > LOST_SHOWN else LOST)
+        said.append(template.format(flavors=", ".join(lost[:LOST_SHOWN]), count=len(lost) - LOST_SHOWN))
+    return said
 
 
-def _agent_notes(change: StatedAnew) -> list[str]:
+def _agent_notes(change: StatedAnew, translate: Translate) -> list[str]:
     name = change.resource_class
     if name not in AGENTS_CLASSES:
         return []
     before, after = change.before[name].spec, change.after[name].spec
     if (before.total, before.reserved, before.max_unit) == (after.total, after.reserved, after.max_unit):
         return []
-    sentence = f"The host's agent states {name} anew when it registers: total and max_unit from the hypervisor,"
-    return [f"{sentence} reserved from the settings. Of these numbers only the ratio lasts beyond that."]
+    return [translate(STATED_BY_AGENT).format(resource_class=name)]

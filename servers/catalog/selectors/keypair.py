@@ -5,6 +5,7 @@ import uuid
 from django.db.models import QuerySet
 
 from controlplane.kernel.errors import Invalid, NotFound
+from controlplane.kernel.texts import phrase as _
 from servers.models import KeyPair
 
 
@@ -17,7 +18,7 @@ def keypair_get(*, user_id: uuid.UUID, name: str) -> KeyPair:
     """The user's key pair of this name. Raises NotFound."""
     keypair = keypairs_of(user_id=user_id).filter(name=name).first()
     if keypair is None:
-        raise NotFound(f"Key pair {name:.80} does not exist.")
+        raise NotFound(_("Key pair {name:.80} does not exist.", name=name))
     return keypair
 
 
@@ -25,5 +26,5 @@ def keypair_for_instance(*, user_id: uuid.UUID, name: str) -> KeyPair:
     """The user's key pair of this name. Raises Invalid for the field `key_name`."""
     keypair = keypairs_of(user_id=user_id).filter(name=name).first()
     if keypair is None:
-        raise Invalid(f"Key pair {name:.80} does not exist.", field="key_name")
+        raise Invalid(_("Key pair {name:.80} does not exist.", name=name), field="key_name")
     return keypair

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 
-from controlplane.kernel.errors import Conflict, NotFound, QuotaExceeded
+from controlplane.audit_log.recording.audited import audited
+from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.public_keys import PublicKey, key_name_reasons, new_key, public_key_parse
-from servers.conf import server_options
+from servers.catalog.services.quota import owner_quota_check
 from servers.fields import refuse_if
 from servers.models import KeyPair
 
@@ -20,33 +22,44 @@ class GeneratedKeyPair:
     private_key: str
 
 
-def keypair_create(*, user_id: uuid.UUID, name: str, public_key: str) -> KeyPair:
-    """Keep a public key. Raises Invalid for name or key, Conflict for a taken name, QuotaExceeded."""
+@audited("keypair.create", KeyPair)
+def keypair_create(*, user_id: uuid.UUID, name: str, public_key: str, project_id: uuid.UUID | None = None) -> KeyPair:
+    """Keep a public key. `project_id`: where the user is at work, whose limit counts. Raises Invalid for name or key,
+    Conflict for a taken name, QuotaExceeded.
+    """
     refuse_if({"name": key_name_reasons(name)})
-    return _store(user_id, name, public_key_parse(public_key))
+    return _store(user_id, project_id, name, public_key_parse(public_key), given_text=public_key)
 
 
-def keypair_generate(*, user_id: uuid.UUID, name: str) -> GeneratedKeyPair:
+@audited("keypair.create", KeyPair, row=lambda made: made.keypair)
+def keypair_generate(*, user_id: uuid.UUID, name: str, project_id: uuid.UUID | None = None) -> GeneratedKeyPair:
     """Make an Ed25519 pair and store its public half. Raises as `keypair_create`."""
     refuse_if({"name": key_name_reasons(name)})
     key = new_key(name.replace(" ", "-"))
-    return GeneratedKeyPair(_store(user_id, name, key.public), key.private_key)
+    return GeneratedKeyPair(_store(user_id, project_id, name, key.public), key.private_key)
 
 
+@audited("keypair.delete")
 def keypair_delete(*, user_id: uuid.UUID, name: str) -> None:
     """Delete a key pair. Instances made with it have their own copy of the key. Raises NotFound."""
-    deleted, _ = KeyPair.objects.filter(user_id=user_id, name=name).delete()
+    deleted, _rest = KeyPair.objects.filter(user_id=user_id, name=name).delete()
     if not deleted:
-        raise NotFound(f"Key pair {name:.80} does not exist.")
+        raise NotFound(_("Key pair {name:.80} does not exist.", name=name))
 
 
-def _store(user_id: uuid.UUID, name: str, key: PublicKey) -> KeyPair:
-    limit = server_options().key_pairs_per_user
-    used = KeyPair.objects.filter(user_id=user_id).count()
-    if used >= limit:
-        raise QuotaExceeded(f"You have {used} of {limit} key pairs.", field="name", requested=1, used=used, limit=limit)
+def _store(
+    user_id: uuid.UUID, project_id: uuid.UUID | None, name: str, key: PublicKey, *, given_text: str = ""
+) -> KeyPair:
+    used = {"key_pairs": KeyPair.objects.filter(user_id=user_id).count()}
+    owner_quota_check(project_id=project_id, user_id=user_id, asked={"key_pairs": 1}, used=used, field="name")
     try:
         with transaction.atomic():
-            return KeyPair.objects.create(user_id=user_id, name=name, public_key=key.line, fingerprint=key.fingerprint)
+            return KeyPair.objects.create(
+                user_id=user_id,
+                name=name,
+                public_key=key.line,
+                given_text="" if given_text == key.line else given_text,
+                fingerprint=key.fingerprint,
+            )
     except IntegrityError as error:
-        raise Conflict(f"You have a key pair named {name} already.", field="name") from error
+        raise Conflict(_("You have a key pair named {name} already.", name=name), field="name") from error

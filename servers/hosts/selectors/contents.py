@@ -13,11 +13,11 @@ from servers.hosts.domain.removal import (
     left_behind,
     removal_obstacles,
 )
-from servers.models import Instance
+from servers.models import Instance, Volume, VolumeSnapshot
 
 
 def host_contents(*, host: str) -> HostContents:
-    """Seven queries at most, whatever is on the host. Raises NotFound for one that was never there, or is removed.
+    """Nine queries at most, whatever is on the host. Raises NotFound for one that was never there, or is removed.
 
     Instances are read after the consumers: an instance that is dispatched between the two looks is among the instances,
     and one that is deleted between them is refused once more than it had to be.
@@ -26,6 +26,9 @@ def host_contents(*, host: str) -> HostContents:
     consumers = consumers_of_trees(presence.compute_node_uuids)
     living = Instance.objects.filter(host=host, deleted_at__isnull=True).order_by("name", "pk")
     instances = tuple(InstanceLeft(pk, name) for pk, name in living.values_list("pk", "name"))
+    volumes = list(Volume.objects.filter(pool__host=host).order_by("name", "pk"))
+    snapshots = VolumeSnapshot.objects.filter(volume__pool__host=host).values_list("pk", flat=True)
+    of_volumes = {one.pk for one in volumes} | set(snapshots)
     return HostContents(
         host=host,
         is_up=presence.is_up,
@@ -33,7 +36,8 @@ def host_contents(*, host: str) -> HostContents:
         is_forced_down=presence.is_forced_down,
         instances=instances,
         work=open_work_by_kind(queue=compute_queue(host)),
-        consumers=tuple(sorted(consumers - {one.id for one in instances})),
+        consumers=tuple(sorted(consumers - {one.id for one in instances} - of_volumes)),
+        volumes=tuple(str(one) for one in volumes),
         aggregates=presence.aggregates,
     )
 

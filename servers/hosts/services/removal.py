@@ -10,7 +10,10 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 
 from computeagent.protocol.work import WorkKind
+from controlplane.audit_log.recording.audited import audited
+from controlplane.audit_log.recording.record import AuditChange, AuditTarget, change_record
 from controlplane.infra.db import in_transaction
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.control import Operator, queue_end
 from controlplane.work.work import compute_queue
 from placement.domain.provider_errors import ProviderInUse
@@ -27,14 +30,18 @@ from servers.hosts.domain.removal import (
     removal_refused,
 )
 from servers.hosts.selectors.contents import host_contents
+from servers.images.services.host_images import host_images_forget
 from servers.instances.services.delete import deletion_take_up
 from servers.models import Instance, OrphanGuest
+from servers.networks.services.bindings import host_networks_forget
 from servers.states import DELETING_TASKS
+from servers.volumes.services.pools import host_pools_forget
 
 log = logging.getLogger(__name__)
+REMOVE = "host.remove"
 WORK_ENDS = "its host was removed"
 """Why work under way ends. Owners of instances read it, so it names no host."""
-JUST_NOW = RemovalObstacle(RemovalReason.ALLOCATIONS, "Somebody took some of it at this very moment. Look again.")
+JUST_NOW = RemovalObstacle(RemovalReason.ALLOCATIONS, _("Somebody took some of it at this very moment. Look again."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class HostRemoved:
     deletions: int = 0
 
 
+@audited(REMOVE, by="host", by_itself=True)
 def host_remove(*, host: str, force: bool = False, operator: Operator | None = None) -> HostRemoved:
     """Remove a host: service, compute node with topology and devices, mapping, providers, memberships of aggregates,
     counters of failed builds, orphan guests, open enrolments, and its agent's secret.
@@ -96,9 +104,14 @@ def _once(host: str, force: bool, operator: Operator | None) -> Callable[[], Hos
         freed = claims_free(placed) if placed else 0
         gone = _fleet_rows(host)
         OrphanGuest.objects.filter(host=host).delete()
+        host_images_forget(host=host)
+        host_pools_forget(host=host)
         deleted = _deletions_complete(host)
+        host_networks_forget(host=host)
         left = tuple(one for one in contents.instances if one.id not in deleted)
         removed = HostRemoved(host, gone.providers, gone.aggregates, left, freed, len(ended), len(deleted))
+        facts = {"providers": removed.providers, "instances_left": [str(one.id) for one in left], "force": force}
+        change_record(AuditChange(REMOVE, AuditTarget("host", host, host), after=facts), of=REMOVE)
         if operator is not None:
             _write_down(removed, left_behind(contents), operator)
         return removed
@@ -131,5 +144,5 @@ def _write_down(removed: HostRemoved, left: tuple[str, ...], operator: Operator)
         object_id=removed.host[:200],
         object_repr=f"host {removed.host}"[:200],
         action_flag=DELETION,
-        change_message=" ".join([f"Removed by {operator.name}.", *left]),
+        change_message=" ".join([_("Removed by {operator}.", operator=operator.name), *left]),
     )

@@ -3,23 +3,38 @@
 import re
 from collections.abc import Mapping
 
+from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, Reasons, name_reasons, problems_found, whole_number_reasons
 from servers.images.domain.image_properties import image_property_problems
 from servers.images.domain.images import ContainerFormat, DiskFormat, Visibility
 from servers.keyed_text import under_field
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
+TAGS_MAX = 128
 
 
 def _word_reasons(value: object, words: type[DiskFormat] | type[ContainerFormat] | type[Visibility]) -> Reasons:
     allowed = [word.value for word in words]
-    return [] if value in allowed else [f"Is {value!r:.80}; it must be one of {', '.join(allowed)}."]
+    return (
+        []
+        if value in allowed
+        else [_("Is {value!r:.80}; it must be one of {allowed}.", value=value, allowed=", ".join(allowed))]
+    )
 
 
 def checksum_reasons(checksum: object) -> Reasons:
     """SHA-256 in lower-case hexadecimal."""
     is_fine = isinstance(checksum, str) and SHA256.fullmatch(checksum) is not None
-    return [] if is_fine else ["Must be a SHA-256 checksum: 64 hexadecimal digits in lower case."]
+    return [] if is_fine else [_("Must be a SHA-256 checksum: 64 hexadecimal digits in lower case.")]
+
+
+def tags_reasons(tags: object) -> Reasons:
+    """At most TAGS_MAX words of 1 to 255 printable characters."""
+    if not isinstance(tags, list | tuple):
+        return [_("Must be a list of words.")]
+    if len(set(map(str, tags))) > TAGS_MAX:
+        return [_("Has {count} words; at most {tags_max} are allowed.", count=len(tags), tags_max=TAGS_MAX)]
+    return [f"{tag!r:.80}: {reason}" for tag in tags for reason in name_reasons(tag)]
 
 
 def image_problems(fields: Mapping[str, object], *, stored_properties: object = None) -> Problems:
@@ -43,6 +58,8 @@ def image_problems(fields: Mapping[str, object], *, stored_properties: object = 
             found[size] = whole_number_reasons(fields[size], minimum=0)
     if "properties" in fields:
         found |= under_field("properties", _new_property_problems(fields["properties"], stored_properties))
+    if "tags" in fields:
+        found["tags"] = tags_reasons(fields["tags"])
     if fields.get("expected_sha256"):
         found["expected_sha256"] = checksum_reasons(fields["expected_sha256"])
     return problems_found(found)

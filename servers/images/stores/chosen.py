@@ -1,6 +1,8 @@
 """The places that the settings name."""
 
 from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.texts import phrase as _
+from controlplane.kernel.texts import sentences
 from servers.conf import S3, ServerOptions, server_options
 from servers.images.stores.directory import DirectoryStore
 from servers.images.stores.store import ByteStore
@@ -19,7 +21,7 @@ def store_named(name: str) -> ByteStore:
     if name != S3:
         return DirectoryStore(options.image_dir, options.image_reserve_bytes)
     if problems := s3_problems(options):
-        raise Unavailable("The image store is not set up. " + " ".join(problems))
+        raise Unavailable(_("The image store is not set up. {problems}", problems=sentences(problems)))
     from servers.images.stores.s3 import S3Store  # noqa: PLC0415 - 40 MiB, for those that use it
     from servers.images.stores.s3_client import S3Place  # noqa: PLC0415
 
@@ -40,11 +42,11 @@ def s3_problems(options: ServerOptions) -> list[str]:
     """What is missing or wrong in the settings of the S3 store, each as a sentence."""
     found = []
     if not options.image_s3_bucket:
-        found.append("IMAGE_S3_BUCKET is not set.")
+        found.append(_("IMAGE_S3_BUCKET is not set."))
     if bool(options.image_s3_access_key_id) != bool(options.image_s3_secret_access_key):
-        found.append("IMAGE_S3_ACCESS_KEY_ID and IMAGE_S3_SECRET_ACCESS_KEY are set together or not at all.")
+        found.append(_("IMAGE_S3_ACCESS_KEY_ID and IMAGE_S3_SECRET_ACCESS_KEY are set together or not at all."))
     if options.image_s3_endpoint and not options.image_s3_endpoint.startswith(("http://", "https://")):
-        found.append("IMAGE_S3_ENDPOINT must begin with http:// or https://.")
+        found.append(_("IMAGE_S3_ENDPOINT must begin with http:// or https://."))
     if not (options.image_s3_endpoint or options.image_s3_region):
-        found.append("IMAGE_S3_ENDPOINT or IMAGE_S3_REGION must be set.")
+        found.append(_("IMAGE_S3_ENDPOINT or IMAGE_S3_REGION must be set."))
     return found

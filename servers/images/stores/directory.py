@@ -13,18 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.kernel.errors import Conflict, Unavailable
+from controlplane.kernel.texts import phrase as _
+from servers.images.stores.directory_part import DirectoryPart
+from servers.images.stores.files import directory_sync, writing
 from servers.images.stores.installation import marker_is_ours, marker_text, not_ours
+from servers.images.stores.parts import PIECE_BYTES
 from servers.images.stores.store import MARKER, TRASH, BytesName, ImageBytes, StoredBytes, bytes_name_of
 
 log = logging.getLogger(__name__)
-
-
-@contextlib.contextmanager
-def _writing() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Unavailable(f"The image store cannot take the file: {error.strerror or error}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +30,19 @@ class DirectoryStore:
     directory: Path
     reserve_bytes: int = 0
 
+    @property
+    def piece_bytes(self) -> int:
+        """See ByteStore."""
+        return PIECE_BYTES
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """See ByteStore. Files have no limit of their own."""
+        return 2**62
+
     def claim(self) -> None:
         """See ByteStore."""
-        with _writing():
+        with writing():
             self.directory.mkdir(parents=True, exist_ok=True)
             if not (self.directory / MARKER).exists():
                 # Linked into place whole: a crash leaves a marker with an id or none, and of two claims one wins.
@@ -60,7 +66,7 @@ class DirectoryStore:
 
     def room_check(self, more_bytes: int) -> None:
         """See ByteStore."""
-        with _writing():
+        with writing():
             facts = os.statvfs(self.directory)
         free = facts.f_bavail * facts.f_frsize
         if free - max(0, more_bytes) < self.reserve_bytes:
@@ -70,12 +76,25 @@ class DirectoryStore:
                 self.reserve_bytes,
                 more_bytes,
             )
-            raise Unavailable("The image store has no room for it now. Try again later, or ask an administrator.")
+            raise Unavailable(_("The image store has no room for it now. Try again later, or ask an administrator."))
 
     def begin(self, name: BytesName) -> "IncomingFile":
         """See ByteStore."""
-        with _writing():
+        with writing():
             return IncomingFile(self.directory / f"{name}.{uuid.uuid4().hex}.part", self.directory / str(name))
+
+    def part_begin(self, name: BytesName) -> DirectoryPart:
+        """See ByteStore."""
+        return self.part_open(name, "").begin()
+
+    def part_open(self, name: BytesName, handle: str) -> DirectoryPart:
+        """See ByteStore."""
+        del handle
+        return DirectoryPart(self.directory / f"{name}.{name.upload_id.hex}.part", self.directory / str(name))
+
+    def path(self, name: BytesName) -> Path:
+        """See ByteStore."""
+        return self.directory / str(name)
 
     def open(self, name: BytesName, *, offset: int = 0) -> ImageBytes:
         """See ByteStore."""
@@ -85,7 +104,13 @@ class DirectoryStore:
             size = os.fstat(file.fileno()).st_size
             file.seek(offset)
         except OSError as error:
-            raise Unavailable(f"The file of image {name.image_id} cannot be read: {error.strerror}.") from error
+            raise Unavailable(
+                _(
+                    "The file of image {image_id} cannot be read: {strerror}.",
+                    image_id=name.image_id,
+                    strerror=error.strerror,
+                )
+            ) from error
         return ImageBytes(file, max(0, size - offset), descriptor=file.fileno())
 
     def size(self, name: BytesName) -> int | None:
@@ -112,13 +137,13 @@ class DirectoryStore:
 
     def remove(self, stored: StoredBytes) -> None:
         """See ByteStore."""
-        with _writing():
+        with writing():
             Path(stored.place).unlink(missing_ok=True)
 
     def to_trash(self, stored: StoredBytes) -> None:
         """See ByteStore."""
         trash = self.directory / TRASH
-        with _writing():
+        with writing():
             trash.mkdir(exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 os.replace(stored.place, trash / str(stored.name))
@@ -133,20 +158,26 @@ class IncomingFile:
 
     def write(self, data: bytes, /) -> None:
         """See IncomingBytes."""
-        with _writing():
+        with writing():
             self._file.write(data)
+
+    def path(self) -> Path | None:
+        """See IncomingBytes."""
+        with writing():
+            self._file.flush()
+        return self._part
 
     def publish(self) -> None:
         """See IncomingBytes."""
-        with _writing():
+        with writing():
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
             try:
                 self._part.replace(self._final)
             except FileNotFoundError as error:  # a later upload or the deletion removed it
-                raise Conflict("The part of this upload was removed.") from error
-            _sync_directory(self._final.parent)
+                raise Conflict(_("The part of this upload was removed.")) from error
+            directory_sync(self._final.parent)
 
     def close(self) -> None:
         """See IncomingBytes."""
@@ -161,12 +192,3 @@ def _write_synced(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the rename itself durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -4,6 +4,7 @@ import uuid
 
 from controlplane.kernel.errors import Unavailable
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from servers.images.stores.store import MARKER
 from servers.models import ImageStore
 from servers.models.image_store import ONLY
@@ -27,7 +28,12 @@ def marker_is_ours(text: str | None) -> bool:
 def not_ours(place: str) -> Unavailable:
     """The error for whoever wants to write in another installation's place."""
     return Unavailable(
-        f"{place} belongs to another installation: its file {MARKER} does not carry this one's id, "
-        f"{installation_id()}. An administrator must set another place, or remove that file if the other installation "
-        "is gone."
+        _(
+            "{place} belongs to another installation: its file {marker} does not carry this "
+            "one's id, {installation_id}. An administrator must set another place, or remove "
+            "that file if the other installation is gone.",
+            place=place,
+            marker=MARKER,
+            installation_id=installation_id(),
+        )
     )

@@ -4,28 +4,24 @@ An object appears when its upload is completed, whole. One that is abandoned is 
 a crash, by the same clean-up that removes parts of files.
 """
 
-import base64
-import hashlib
 import uuid
-from collections.abc import Iterator, Set
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from controlplane.kernel.errors import Conflict, Unavailable
+from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.texts import phrase as _
 from servers.images.stores.installation import marker_is_ours, marker_text, not_ours
-from servers.images.stores.s3_client import S3Place, s3_client, s3_code, s3_errors
+from servers.images.stores.parts import PIECE_BYTES
+from servers.images.stores.s3_client import S3Place, s3_client, s3_errors
+from servers.images.stores.s3_part import NO_UPLOAD, IgnoredCodes, S3Part, piece_send, removed_is_conflict
 from servers.images.stores.store import MARKER, TRASH, BytesName, ImageBytes, StoredBytes, bytes_name_of
 
-PIECE_BYTES = 8 * 2**20
-"""Of a multipart upload; S3 takes at least 5 MiB, and as much is in memory for each upload."""
 MAX_PIECES = 10_000
 COPY_BYTES = 2**30
 """Of a copy inside the store, piece by piece; S3 copies at most 5 GiB at once."""
 MISSING = {"NoSuchKey", "404", "NotFound"}
-NO_UPLOAD = {"NoSuchUpload", "404"}
 
 
 def piece_bytes(max_bytes: int) -> int:
@@ -77,6 +73,29 @@ class S3Store:
             at = self._at(str(name))
             upload_id = self._client.create_multipart_upload(**at)["UploadId"]
         return IncomingObject(self._client, {**at, "UploadId": upload_id}, piece_bytes(self.max_bytes))
+
+    @property
+    def piece_bytes(self) -> int:
+        """See ByteStore."""
+        return piece_bytes(self.max_bytes)
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """See ByteStore."""
+        return MAX_PIECES * self.piece_bytes
+
+    def part_begin(self, name: BytesName) -> S3Part:
+        """See ByteStore."""
+        with s3_errors("begin an upload"):
+            upload_id = self._client.create_multipart_upload(**self._at(str(name)))["UploadId"]
+        return self.part_open(name, upload_id)
+
+    def part_open(self, name: BytesName, handle: str) -> S3Part:
+        """See ByteStore."""
+        return S3Part(self._client, {**self._at(str(name)), "UploadId": handle}, self.piece_bytes)
+
+    def path(self, name: BytesName) -> None:
+        """See ByteStore."""
 
     def open(self, name: BytesName, *, offset: int = 0) -> ImageBytes:
         """See ByteStore."""
@@ -148,28 +167,6 @@ class S3Store:
         self.remove(stored)
 
 
-class IgnoredCodes(suppress):
-    """Passes over errors of the store that have one of these codes, and over no others."""
-
-    def __init__(self, codes: Set[str]) -> None:
-        super().__init__(ClientError)
-        self._codes = codes
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
-        """As the base class."""
-        return isinstance(error, ClientError) and s3_code(error) in self._codes
-
-
-@contextmanager
-def _removed_is_conflict() -> Iterator[None]:
-    try:
-        yield
-    except ClientError as error:
-        if s3_code(error) not in NO_UPLOAD:
-            raise
-        raise Conflict("The part of this upload was removed.") from error
-
-
 class IncomingObject:
     """See `IncomingBytes`. One piece is in memory; each carries its MD5, which the store checks."""
 
@@ -187,17 +184,20 @@ class IncomingObject:
         while len(self._buffer) >= self._piece_bytes:
             self._send(self._piece_bytes)
 
+    def path(self) -> None:
+        """See IncomingBytes. There is no file."""
+
     def publish(self) -> None:
         """See IncomingBytes."""
         if self._buffer:
             self._send(len(self._buffer))
-        with s3_errors("end an upload"), _removed_is_conflict():
+        with s3_errors("end an upload"), removed_is_conflict():
             self._client.complete_multipart_upload(**self._at, MultipartUpload={"Parts": self._pieces})
             self._is_over = True
             at = {name: self._at[name] for name in ("Bucket", "Key")}
             stored = int(self._client.head_object(**at)["ContentLength"])
         if stored != self._bytes:
-            raise Unavailable(f"The image store kept {stored} of {self._bytes} bytes.")
+            raise Unavailable(_("The image store kept {stored} of {bytes} bytes.", stored=stored, bytes=self._bytes))
 
     def close(self) -> None:
         """See IncomingBytes."""
@@ -213,12 +213,7 @@ class IncomingObject:
         piece = self._buffer[:size]
         del self._buffer[:size]
         number = len(self._pieces) + 1
-        md5 = hashlib.md5(piece, usedforsecurity=False).digest()
-        with s3_errors("take a piece of an upload"), _removed_is_conflict():
-            answer = self._client.upload_part(
-                **self._at, PartNumber=number, Body=piece, ContentMD5=base64.b64encode(md5).decode()
-            )
-        self._pieces.append({"PartNumber": number, "ETag": answer["ETag"]})
+        self._pieces.append({"PartNumber": number, "ETag": piece_send(self._client, self._at, number, bytes(piece))})
 
 
 class _Body:

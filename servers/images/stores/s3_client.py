@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session
 
 from controlplane.kernel.errors import Unavailable
+from controlplane.kernel.texts import phrase as _
 
 log = logging.getLogger(__name__)
 CONNECT_S = 5.0
@@ -81,8 +82,11 @@ def s3_errors(doing: str) -> Iterator[None]:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         log.warning("the S3 store refused to %s: %s (HTTP %s)", doing, s3_code(error), status)
         raise Unavailable(
-            f"The image store refused ({s3_code(error)[:40]}). Try again later, or ask an administrator."
+            _(
+                "The image store refused ({s3_code}). Try again later, or ask an administrator.",
+                s3_code=s3_code(error)[:40],
+            )
         ) from error
     except (BotoCoreError, ValueError) as error:
         log.warning("the S3 store could not %s: %s", doing, type(error).__name__)
-        raise Unavailable("The image store does not answer. Try again later, or ask an administrator.") from error
+        raise Unavailable(_("The image store does not answer. Try again later, or ask an administrator.")) from error

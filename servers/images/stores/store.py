@@ -10,7 +10,10 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, Self
+
+from servers.images.stores.parts import ResumablePart
 
 CHUNK_BYTES = 1024 * 1024
 MARKER = ".kilonova-image-store"
@@ -113,11 +116,37 @@ class ImageBytes(Iterator[bytes]):
                 act()
 
 
+@dataclass
+class _Beginning:
+    """The first bytes of others."""
+
+    whole: ImageBytes
+    left_bytes: int
+
+    def read(self, size: int, /) -> bytes:
+        data = self.whole.read(min(size, self.left_bytes)) if self.left_bytes else b""
+        self.left_bytes -= len(data)
+        return data
+
+    def close(self) -> None:
+        self.whole.close()
+
+
+def beginning_of(data: ImageBytes, size_bytes: int) -> ImageBytes:
+    """Only so many bytes of these. The kernel does not send them by itself, since it would go on to the file's end."""
+    if size_bytes >= data.size_bytes:
+        return data
+    return ImageBytes(_Beginning(data, size_bytes), size_bytes)
+
+
 class IncomingBytes(Protocol):
     """Bytes on their way into the store. Nobody sees them before `publish`."""
 
     def write(self, data: bytes, /) -> None:
         """Add these. Raises Unavailable; Conflict when somebody removed the part."""
+
+    def path(self) -> Path | None:
+        """The file that has all that was written, where there is one on this machine. Raises Unavailable."""
 
     def publish(self) -> None:
         """They are whole: make them durable and let them be read by their name. Raises Unavailable, Conflict."""
@@ -140,6 +169,23 @@ class ByteStore(Protocol):
 
     def begin(self, name: BytesName) -> IncomingBytes:
         """Begin to write. Two may write the same name at once: each has its own part, and the last to publish stays."""
+
+    @property
+    def piece_bytes(self) -> int:
+        """How large each piece is of an upload that comes in pieces, but for its last."""
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """The most that an upload in pieces may have."""
+
+    def part_begin(self, name: BytesName) -> ResumablePart:
+        """Begin an upload that comes in pieces."""
+
+    def part_open(self, name: BytesName, handle: str) -> ResumablePart:
+        """Go on with it."""
+
+    def path(self, name: BytesName) -> Path | None:
+        """The file that has these bytes, where there is one on this machine."""
 
     def open(self, name: BytesName, *, offset: int = 0) -> ImageBytes:
         """Read from `offset` on; nothing beyond the end. Raises Unavailable, also for bytes that are not there."""

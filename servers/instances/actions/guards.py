@@ -5,6 +5,8 @@
 
 from dataclasses import dataclass
 
+from controlplane.kernel.texts import any_of
+from controlplane.kernel.texts import phrase as _
 from servers.states import DELETING_TASKS, TaskState, VmState
 
 _V, _T = VmState, TaskState
@@ -53,7 +55,8 @@ GUARDS: dict[str, Guard] = {
     "start": _in(_V.STOPPED),
     "stop": _in(_V.ACTIVE, _V.ERROR),
     "reboot_soft": _in(_V.ACTIVE),
-    "reboot_hard": _in(*_AT_REST, _V.ERROR, tasks=_HARD_REBOOT_TASKS),
+    # Nova reboots nothing that is rescued; here it may be, and stays in rescue.
+    "reboot_hard": _in(*_AT_REST, _V.ERROR, _V.RESCUED, tasks=_HARD_REBOOT_TASKS),
     "pause": _in(_V.ACTIVE),
     "unpause": _in(_V.PAUSED),
     "suspend": _in(_V.ACTIVE),
@@ -89,6 +92,14 @@ GUARDS: dict[str, Guard] = {
     # Not Nova's. What is deleted and can be restored counts for no quota, so nobody may hold on to it.
     "protect": Guard(ANY_VM - {_V.DELETED, _V.SOFT_DELETE}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
     "unprotect": _ANYTIME,
+    # Not Nova's. What never ran cannot crash.
+    "on_crash": Guard(ANY_VM - {_V.DELETED}, ANY_TASK - DELETING_TASKS),
+    # Not Nova's. Once it is started again, nothing is left to be seen.
+    "crash_seen": Guard(frozenset({_V.STOPPED}), frozenset({_T.NONE})),
+    # Not Nova's.
+    "screenshot": Guard(
+        frozenset({_V.ACTIVE, _V.PAUSED, _V.RESCUED, _V.RESIZED, _V.ERROR}), ANY_TASK - DELETING_TASKS - {_T.MIGRATING}
+    ),
     # Nova renames in any state; what is being deleted is its owner's no more.
     "update": Guard(ANY_VM - {_V.DELETED}, ANY_TASK - DELETING_TASKS, must_be_launched=False),
     # Not a request of Nova's API: the states in which a host may report the steps of a build.
@@ -103,14 +114,24 @@ def guard_refusal(action: str, *, vm_state: str, task_state: str, is_launched: b
     guard, verb = GUARDS[action], action.replace("_", " ")
     task = TaskState(task_state or "")
     if VmState(vm_state) not in guard.vm_states:
-        return f"The instance is {vm_state}; {verb} needs {_words(guard.vm_states)}."
+        return _(
+            "The instance is {vm_state}; {verb} needs {vm_states}.",
+            vm_state=vm_state,
+            verb=verb,
+            vm_states=_words(guard.vm_states),
+        )
     if task not in guard.task_states:
-        wanted = _words(guard.task_states) if guard.task_states != NO_TASK else "no task"
-        return f"The instance is busy with {task.value or 'nothing'}; {verb} needs {wanted}."
+        wanted = _words(guard.task_states) if guard.task_states != NO_TASK else _("no task")
+        return _(
+            "The instance is busy with {task}; {verb} needs {wanted}.",
+            task=task.value or "nothing",
+            verb=verb,
+            wanted=wanted,
+        )
     if guard.must_be_launched and not is_launched:
-        return f"The instance was never launched; {verb} needs one that was."
+        return _("The instance was never launched; {verb} needs one that was.", verb=verb)
     return ""
 
 
 def _words(states: frozenset[VmState] | frozenset[TaskState]) -> str:
-    return " or ".join(sorted(state.value or "no task" for state in states))
+    return any_of(sorted(state.value or _("no task") for state in states))

@@ -1,16 +1,26 @@
 """What a row of the table of instance actions says."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Protocol
 from uuid import UUID
 
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
 from controlplane.identity.domain import Caller
-from servers.instances.actions.guards import ANY_TASK, GUARDS
+from controlplane.kernel.texts import gettext_noop
+from servers.instances.actions.guards import GUARDS
 from servers.states import TaskState, VmState
+
+POWER_DEADLINE_S = 900.0
+SAVE_DEADLINE_S = 3600.0
+"""For what writes or reads the memory or a disk of a large guest."""
+
+
+DEVICE_TASKS = frozenset({TaskState.NETWORKING, TaskState.BLOCK_DEVICE_MAPPING})
+"""What an instance is busy with while a card or a volume comes or goes."""
 
 
 class Subject(Protocol):
@@ -20,6 +30,10 @@ class Subject(Protocol):
     def vm_state(self) -> str: ...
     @property
     def task_state(self) -> str: ...
+    @property
+    def power_state(self) -> str: ...
+    @property
+    def crash_is_seen(self) -> bool: ...
     @property
     def host(self) -> str: ...
     @property
@@ -36,6 +50,12 @@ class Subject(Protocol):
     def locked_reason(self) -> str: ...
     @property
     def protected(self) -> bool: ...
+    @property
+    def flavor(self) -> Mapping[str, Any]: ...
+    @property
+    def image(self) -> Mapping[str, Any]: ...
+    @property
+    def is_bfv(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +67,50 @@ class Step:
     task: TaskState | None = None
 
 
+class ArgumentKind(StrEnum):
+    """What an argument is, so that a form can ask for it. All of them travel as text."""
+
+    TEXT = "text"
+    PASSWORD = "password"  # noqa: S105  (a kind of field)
+    NUMBER = "number"
+    """A whole number from `min_value` to `max_value`."""
+    IMAGE = "image"
+    """The id or name of an image that the caller sees."""
+    CHOICE = "choice"
+    """One of `choices`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Text that may come with an action; empty where it does not."""
+    """Text that may come with an action; empty where it does not, and refused so if it `is_required`. `is_secret`: it
+    is never stored in clear, nothing shows it, and nothing of it is left when the action's work ends.
+    """
 
     name: str
     help: str
     max_length: int = 255
+    kind: ArgumentKind = ArgumentKind.TEXT
+    is_required: bool = False
+    min_value: int = 0
+    max_value: int = 2**31 - 1
+    choices: tuple[str, ...] = ()
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it may stand in no journey and no log."""
+        return self.kind is ArgumentKind.PASSWORD
+
+
+class ActionGroup(StrEnum):
+    """The heading under which the menu of an instance has an action, in this order."""
+
+    POWER = gettext_noop("Power")
+    DATA = gettext_noop("Disks and images")
+    NETWORK = gettext_noop("Network")
+    REPAIR = gettext_noop("Repair")
+    PLACE = gettext_noop("Host")
+    RECORD = gettext_noop("Name, access and protection")
+    DELETION = gettext_noop("Deletion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +127,24 @@ class ActionRule:
     """One action.
 
     `title` is for buttons and journeys, `doing` while it is under way. `policy`: the action of the policy that a
-    caller needs. `guard`: the row of `GUARDS`; `only_during` leaves fewer tasks than that for it to replace. `work`:
+    caller needs. `guard`: the row of `GUARDS`. `work`:
     what the host's agent is asked to do, within `deadline_s` seconds (0: by a setting). `task` begins with it, and
-    `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` and
-    `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of its events.
-    `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that name, with
-    the `arguments` that it takes; they go to the agent with the work. A verb without work is done at once: `changes`
-    says which columns of the instance get which values (none: there is nothing to do). `passes_locks`: it is not
-    refused for an instance that was locked so (`Instance.locked_as`). `takes_quota`: until it begins, the instance
-    counts for no quota, so the quota is asked. `is_deletion`: it is refused for what is protected.
+    `later_tasks` are those that Nova has for its later stages; `steps` are those of its agent. `vm_state_after` (None:
+    as before) and `power_state_wanted` are what there is when it went well. `notification`: Nova's verb in the names of
+    its events. `is_verb`: it is asked for by its name in `POST /api/instances/<id>/actions/`, and by a button of that
+    name, with the `arguments` that it takes; they go to the agent with the work. `may_lack_host`: it is not refused for
+    an instance that is on none. A verb without work is done at once: `changes` says which columns of the instance get
+    which values (none: there is nothing to do). `passes_locks`: it is not refused for an instance that was locked so
+    (`Instance.locked_as`). `takes_quota`: until it begins, the instance counts for no quota, so the quota is asked.
+    `is_deletion`: it is refused for what is protected. `waits_behind`: while the instance is busy with one of these, by
+    an action on another device, it is accepted and begins after that.
+
+    `vm_state_after` None leaves the stable state as it is, and so does beginning in one of `comes_back_to`.
+    `vm_state_on_failure`: what the instance is once its host could not do it; None: what it was. `columns_after`: what
+    these columns hold when it went well. `is_own_request`: it is asked for by a request and a page of its own, since
+    more belongs to it than texts. `refusal`: why it cannot be done to this instance, whatever its states.
+    `help` is a sentence on what it does. The instance's page has it in the menu under `group`, and as a button where
+    `is_main`. `loss`: what is lost by it, as a sentence; it is asked for once more on a page that says so.
     """
 
     name: str
@@ -90,7 +156,6 @@ class ActionRule:
     task: TaskState = TaskState.NONE
     later_tasks: tuple[TaskState, ...] = ()
     steps: tuple[Step, ...] = ()
-    only_during: frozenset[TaskState] = ANY_TASK
     vm_state_after: VmState | None = None
     power_state_wanted: PowerState = PowerState.RUNNING
     notification: str = ""
@@ -101,7 +166,18 @@ class ActionRule:
     passes_locks: frozenset[str] = frozenset()
     takes_quota: bool = False
     is_deletion: bool = False
+    waits_behind: frozenset[TaskState] = frozenset()
+    may_lack_host: bool = False
     bulk: BulkAction | None = None
+    comes_back_to: frozenset[VmState] = frozenset()
+    vm_state_on_failure: VmState | None = None
+    columns_after: Mapping[str, Any] = field(default_factory=dict)
+    is_own_request: bool = False
+    refusal: Callable[[Subject], str] | None = None
+    help: str = ""
+    loss: str = ""
+    group: ActionGroup = ActionGroup.POWER
+    is_main: bool = False
 
     @property
     def vm_states(self) -> frozenset[VmState]:
@@ -111,12 +187,26 @@ class ActionRule:
     @property
     def task_states(self) -> frozenset[TaskState]:
         """The tasks that it may replace."""
-        return GUARDS[self.guard].task_states & self.only_during
+        return GUARDS[self.guard].task_states
 
     @property
     def needs_host(self) -> bool:
         """Whether it is refused for an instance that is on no host."""
-        return self.is_verb and self.work is not None
+        return (self.is_verb or self.is_own_request) and self.work is not None and not self.may_lack_host
+
+    @property
+    def tasks(self) -> frozenset[TaskState]:
+        """All tasks that an instance has from its beginning to its end."""
+        return frozenset({self.task, *self.later_tasks, *(step.task for step in self.steps if step.task is not None)})
+
+    def vm_state_end(self, began: VmState) -> VmState:
+        """The stable state when it went well, for an instance that was in this one."""
+        return began if self.vm_state_after is None or began in self.comes_back_to else self.vm_state_after
+
+    def power_state_end(self, began: VmState) -> PowerState:
+        """The power state when it went well, for an instance that was in this stable state."""
+        stays_off = began is VmState.STOPPED and began in self.comes_back_to
+        return PowerState.SHUTDOWN if stays_off else self.power_state_wanted
 
     def step_task(self, step: str) -> TaskState | None:
         """The task that begins with a step of its agent; None where the task stays."""

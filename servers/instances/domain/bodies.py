@@ -6,10 +6,14 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from scheduling.domain.request.schedule_request import PortResources
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
+from scheduling.topology.domain.numa.network import NetworkNeeds
 from scheduling.topology.domain.pci.asked import PciRequest
 from scheduling.topology.domain.pci.codec import requests_from_list, requests_to_list
+from servers.networks.domain.nics import NicAsked
 from servers.states import TaskState, VmState
+from servers.volumes.domain.block_devices import BlockDevice, boots_from_volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,11 @@ class SpecBody:
     """What was asked for, as the request spec of each instance of a batch keeps it.
 
     `min_count`: how many of the batch must find a host; None: all. Empty text is no zone, no forced host, no node.
+    A requested host or node is the only one that comes into question for the build, and passes all filters, unlike a
+    forced one; it binds no later move. `nics` None: the request is of a time when none could name a network, and gets
+    the default one. `security_groups` None: ports that are made get their project's default group. `network_needs`:
+    what networks the host must be near to; `carriers`: traits of hosts that carry them. `port_resources`: what the
+    ports ask of Placement. `block_devices` None: the disks are those of flavor and image; else each of them.
     """
 
     flavor: FlavorSnapshot
@@ -25,9 +34,22 @@ class SpecBody:
     availability_zone: str = ""
     force_host: str = ""
     force_node: str = ""
+    requested_host: str = ""
+    requested_node: str = ""
     hints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     group_id: uuid.UUID | None = None
     min_count: int | None = None
+    nics: tuple[NicAsked, ...] | None = None
+    security_groups: tuple[uuid.UUID, ...] | None = None
+    network_needs: NetworkNeeds = field(default_factory=NetworkNeeds)
+    carriers: frozenset[str] = frozenset()
+    port_resources: tuple[PortResources, ...] = ()
+    block_devices: tuple[BlockDevice, ...] | None = None
+
+    @property
+    def is_bfv(self) -> bool:
+        """Whether the root disk is a volume."""
+        return boots_from_volume(self.block_devices or ())
 
     @property
     def is_host_forced(self) -> bool:
@@ -43,15 +65,28 @@ class SpecBody:
             "availability_zone": self.availability_zone,
             "force_host": self.force_host,
             "force_node": self.force_node,
+            **({"requested_host": self.requested_host} if self.requested_host else {}),
+            **({"requested_node": self.requested_node} if self.requested_node else {}),
             "hints": {name: list(values) for name, values in self.hints.items()},
             "group_id": str(self.group_id) if self.group_id else None,
             **({} if self.min_count is None else {"min_count": self.min_count}),
+            **({} if self.nics is None else {"nics": [nic.to_dict() for nic in self.nics]}),
+            **({} if self.security_groups is None else {"security_groups": list(map(str, self.security_groups))}),
+            **(
+                {"physnets": sorted(self.network_needs.physnets), "tunneled": self.network_needs.tunneled}
+                if self.network_needs
+                else {}
+            ),
+            **({"carriers": sorted(self.carriers)} if self.carriers else {}),
+            **({"port_resources": list(map(_port_resources, self.port_resources))} if self.port_resources else {}),
+            **({} if self.block_devices is None else {"block_devices": [one.to_dict() for one in self.block_devices]}),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "SpecBody":
         """The inverse of `to_dict`; what a row of before does not have was not asked for."""
         group_id, min_count = data.get("group_id"), data.get("min_count")
+        nics, groups, devices = data.get("nics"), data.get("security_groups"), data.get("block_devices")
         return cls(
             flavor=FlavorSnapshot(**data["flavor"]),
             image=ImageSnapshot(**data["image"]),
@@ -59,10 +94,25 @@ class SpecBody:
             availability_zone=data.get("availability_zone") or "",
             force_host=data.get("force_host") or "",
             force_node=data.get("force_node") or "",
+            requested_host=data.get("requested_host") or "",
+            requested_node=data.get("requested_node") or "",
             hints={name: tuple(values) for name, values in data.get("hints", {}).items()},
             group_id=uuid.UUID(group_id) if group_id else None,
             min_count=None if min_count is None else int(min_count),
+            nics=None if nics is None else tuple(map(NicAsked.from_dict, nics)),
+            security_groups=None if groups is None else tuple(map(uuid.UUID, groups)),
+            port_resources=tuple(
+                PortResources(one["suffix"], one["amounts"], frozenset(one["required"]))
+                for one in data.get("port_resources", ())
+            ),
+            network_needs=NetworkNeeds(frozenset(data.get("physnets", ())), data.get("tunneled", False)),
+            carriers=frozenset(data.get("carriers", ())),
+            block_devices=None if devices is None else tuple(map(BlockDevice.from_dict, devices)),
         )
+
+
+def _port_resources(one: PortResources) -> dict[str, Any]:
+    return {"suffix": one.suffix, "amounts": dict(one.amounts), "required": sorted(one.required)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +138,12 @@ class InstanceBody:
     swap_mib: int = 0
     description: str = ""
     hostname: str = ""
+    access_ip_v4: str = ""
+    access_ip_v6: str = ""
+    config_drive: bool = True
+    has_default_network: bool = True
+    disk_config: str = ""
+    trusted_image_certificates: tuple[str, ...] = ()
     availability_zone: str = ""
     vm_state: VmState = VmState.BUILDING
     task_state: TaskState = TaskState.SCHEDULING
@@ -134,6 +190,7 @@ class InstanceBody:
                 "vm_state": VmState(data["vm_state"]),
                 "task_state": TaskState(data["task_state"]),
                 "tags": tuple(data.get("tags", ())),
+                "trusted_image_certificates": tuple(data.get("trusted_image_certificates", ())),
                 "created_at": datetime.fromisoformat(made_at) if made_at else None,
             }
         )

@@ -101,6 +101,13 @@ NOVA_CAUSES: tuple[NovaCause, ...] = (
     NovaCause("request contradicts itself", ("InvalidInput", "RequestedVRamTooHigh"), _A, FailureClass.USER),
     NovaCause("disks not prepared", ("InvalidBDM",), _A, FailureClass.HOST, _ITS_DISK),
     NovaCause(
+        "volume cannot be encrypted",
+        ("VolumeEncryptionNotSupported",),
+        _A,
+        FailureClass.HOST,
+        "only hosts whose pool can encrypt are chosen: what one of them cannot do all the same, another one may",
+    ),
+    NovaCause(
         "clean-up after a failure failed",
         ("BuildAbortException",),
         _A,
@@ -109,7 +116,7 @@ NOVA_CAUSES: tuple[NovaCause, ...] = (
     ),
     NovaCause("deleted meanwhile", ("InstanceNotFound", "UnexpectedDeletingTaskStateError"), _F, None),
 )
-"""Nova's rows as far as there is the thing they are about: without accelerators, encrypted volumes, vTPM secrets,
+"""Nova's rows as far as there is the thing they are about: without accelerators, vTPM secrets,
 tagged devices and PCI mappings of its own there is no such failure."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_names
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
@@ -25,6 +26,7 @@ ONE_VALUE = {
             "tpm_version",
             "tpm_model",
             "sound_model",
+            "viommu_model",
             "usb_model",
             "redirected_usb_ports",
             "maxphysaddr_mode",
@@ -69,18 +71,28 @@ def _in_order(pairs: Mapping[str, object], complaint: Callable[[str, str], str])
     return {key: str(value) for key, value in pairs.items() if not complaint(key, str(value))}
 
 
+def _contradiction(key: str, wanted: str, name: str, own: str) -> str:
+    return _(
+        "{name}={own} of the image contradicts {key}={wanted} of the flavor.",
+        name=name,
+        own=own,
+        key=key,
+        wanted=wanted,
+    )
+
+
 def _one_value(specs: Pairs, properties: Pairs) -> Iterator[str]:
     for key, name in ONE_VALUE.items():
         wanted, own = specs.get(key), properties.get(name)
         if wanted and own and wanted != own:
-            yield f"{name}={own} of the image contradicts {key}={wanted} of the flavor."
+            yield _contradiction(key, wanted, name, own)
 
 
 def _one_truth(specs: Pairs, properties: Pairs) -> Iterator[str]:
     for key, name in ONE_TRUTH.items():
         wanted, own = specs.get(key), properties.get(name)
         if wanted is not None and own is not None and is_true(wanted) != is_true(own):
-            yield f"{name}={own} of the image contradicts {key}={wanted} of the flavor."
+            yield _contradiction(key, wanted, name, own)
 
 
 def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
@@ -88,10 +100,22 @@ def _ceilings(specs: Pairs, properties: Pairs) -> Iterator[str]:
     for key, name in CEILINGS.items():
         maximum, wanted = int(specs.get(key, "0")), int(properties.get(name, "0"))
         if maximum and wanted > maximum:
-            yield f"{name}={wanted} of the image is above {key}={maximum} of the flavor."
+            yield _(
+                "{name}={wanted} of the image is above {key}={maximum} of the flavor.",
+                name=name,
+                wanted=wanted,
+                key=key,
+                maximum=maximum,
+            )
     allowed, memory = int(specs.get(VIDEO_CEILING, "0")), int(properties.get(VIDEO_MEMORY, "0"))
     if memory > allowed:
-        yield f"{VIDEO_MEMORY}={memory} of the image is above {VIDEO_CEILING}={allowed} of the flavor."
+        yield _(
+            "{video_memory}={memory} of the image is above {video_ceiling}={allowed} of the flavor.",
+            video_memory=VIDEO_MEMORY,
+            memory=memory,
+            video_ceiling=VIDEO_CEILING,
+            allowed=allowed,
+        )
 
 
 def _cpu_shape(specs: Pairs, properties: Pairs) -> Iterator[str]:
@@ -100,14 +124,19 @@ def _cpu_shape(specs: Pairs, properties: Pairs) -> Iterator[str]:
         maximum = int(specs.get(f"hw:cpu_max_{part}", "0"))
         wanted, own_max = (int(properties.get(f"hw_cpu_{word}{part}", "0")) for word in ("", "max_"))
         if maximum and not own_max and wanted > maximum:
-            yield f"hw_cpu_{part}={wanted} of the image is above hw:cpu_max_{part}={maximum} of the flavor."
+            yield _(
+                "hw_cpu_{part}={wanted} of the image is above hw:cpu_max_{part}={maximum} of the flavor.",
+                part=part,
+                wanted=wanted,
+                maximum=maximum,
+            )
 
 
 def _traits(specs: Pairs, properties: Pairs) -> Iterator[str]:
     """Traits of an image join the flavor's group without a name."""
     for key, value in properties.items():
         if key.startswith("trait:") and value == "required" and specs.get(key) == "forbidden":
-            yield f"{key}=required of the image contradicts {key}=forbidden of the flavor."
+            yield _("{key}=required of the image contradicts {key}=forbidden of the flavor.", key=key)
 
 
 def _together(specs: Pairs, properties: Pairs) -> Iterator[str]:
@@ -115,7 +144,7 @@ def _together(specs: Pairs, properties: Pairs) -> Iterator[str]:
     from_flavor = ("mem_encryption", "mem_encryption_model", "tpm_model", "tpm_version")
     asked = {f"hw_{name}": specs[f"hw:{name}"] for name in from_flavor if f"hw:{name}" in specs}
     alone = {sentence for _, sentence in image_contradictions(properties)}
-    for _, sentence in image_contradictions({**properties, **asked}):
+    for _rest, sentence in image_contradictions({**properties, **asked}):
         if asked and sentence not in alone:
             yield f"With the flavor's extra specs, {sentence}"
 

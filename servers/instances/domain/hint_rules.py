@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from controlplane.kernel.texts import phrase as _
 from servers.fields import Reasons, is_storable
 
 QUERY_CHARACTERS = 4096
@@ -43,25 +44,34 @@ def carried_hints(hints: Mapping[str, Any], known: Collection[str]) -> tuple[dic
         else:
             found[name] = [str(one) for one in (value if isinstance(value, list) else [value])]
     if sum(len(name) + sum(map(len, values)) for name, values in found.items()) > CARRIED_CHARACTERS:
-        text = f"Hints for plug-ins have {CARRIED_CHARACTERS} characters at most, all together."
+        text = _(
+            "Hints for plug-ins have {carried_characters} characters at most, all together.",
+            carried_characters=CARRIED_CHARACTERS,
+        )
         problems |= {name: [text] for name in list(found)[-1:]}
     return found, problems
 
 
 def _name_problem(name: str) -> str:
     if not 0 < len(name) <= HINT_NAME_CHARACTERS or not name.isprintable():
-        return f"A hint's name has 1 to {HINT_NAME_CHARACTERS} printable characters."
-    return "Names that begin with _nova are the scheduler's own." if name.startswith(OWN_PREFIX) else ""
+        return _(
+            "A hint's name has 1 to {hint_name_characters} printable characters.",
+            hint_name_characters=HINT_NAME_CHARACTERS,
+        )
+    return _("Names that begin with _nova are the scheduler's own.") if name.startswith(OWN_PREFIX) else ""
 
 
 def _value_problem(value: Any) -> str:
     values = value if isinstance(value, list) else [value]
     if not 0 < len(values) <= HINT_VALUES or not all(isinstance(one, str | int | float) for one in values):
-        return f"Must be text or a number, or a list of 1 to {HINT_VALUES} of these."
+        return _("Must be text or a number, or a list of 1 to {hint_values} of these.", hint_values=HINT_VALUES)
     if any(isinstance(one, int) and abs(one) > LARGEST_NUMBER for one in values):
-        return f"A number is at most {LARGEST_NUMBER}."
+        return _("A number is at most {largest_number}.", largest_number=LARGEST_NUMBER)
     if not all(len(text) <= HINT_CHARACTERS and is_storable(text) for text in map(str, values)):
-        return f"Each value has at most {HINT_CHARACTERS} characters, without NUL and halves of surrogates."
+        return _(
+            "Each value has at most {hint_characters} characters, without NUL and halves of surrogates.",
+            hint_characters=HINT_CHARACTERS,
+        )
     return ""
 
 

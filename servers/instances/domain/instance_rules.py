@@ -8,9 +8,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from controlplane.kernel.texts import phrase as _
 from servers.fields import Problems, Reasons, name_reasons, problems_found, text_reasons, whole_number_reasons
 
-METADATA_MAX_ITEMS = 128
+METADATA_MAX_ITEMS = 1000
+"""What a row bears; a project's quota says how many it may have."""
 TAGS_MAX = 50
 TAG_MAX_CHARS = 60
 USER_DATA_MAX_CHARS = 65535
@@ -40,25 +42,33 @@ def zone_parse(text: str) -> tuple[ZoneRequest, Reasons]:
     """`zone`, `zone:host`, `zone:host:node` or `zone::node`, as Nova reads it. The zone may be empty."""
     parts = text.split(":")
     if len(parts) > 3:
-        return ZoneRequest(), [f"Is {text!r:.80}; the form is zone, zone:host or zone:host:node."]
+        return ZoneRequest(), [_("Is {text!r:.80}; the form is zone, zone:host or zone:host:node.", text=text)]
     if not all(_ZONE_PART.fullmatch(part) and part.isprintable() for part in parts):
-        return ZoneRequest(), ["Zone, host and node are at most 255 printable characters without spaces or slashes."]
+        return ZoneRequest(), [_("Zone, host and node are at most 255 printable characters without spaces or slashes.")]
     zone = ZoneRequest(*parts)
     if len(parts) > 1 and not zone.is_forced:
-        return ZoneRequest(), [f"Is {text!r:.80}; after the colon a host or node must follow."]
+        return ZoneRequest(), [_("Is {text!r:.80}; after the colon a host or node must follow.", text=text)]
     return zone, []
 
 
 def metadata_reasons(metadata: object) -> Reasons:
     """At most METADATA_MAX_ITEMS pairs; keys of Nova's characters; values are text of at most 255 characters."""
     if not isinstance(metadata, Mapping):
-        return ["Must be an object of text values."]
+        return [_("Must be an object of text values.")]
     reasons = []
     if len(metadata) > METADATA_MAX_ITEMS:
-        reasons.append(f"Has {len(metadata)} items; at most {METADATA_MAX_ITEMS} are allowed.")
+        reasons.append(
+            _(
+                "Has {count} items; at most {metadata_max_items} are allowed.",
+                count=len(metadata),
+                metadata_max_items=METADATA_MAX_ITEMS,
+            )
+        )
     for key, value in list(metadata.items())[:METADATA_MAX_ITEMS]:
         if not isinstance(key, str) or not _METADATA_KEY.fullmatch(key):
-            reasons.append(f"Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed.")
+            reasons.append(
+                _("Key {key!r:.80}: 1 to 255 letters, digits, spaces or any of - _ : . are allowed.", key=key)
+            )
         reasons += [f"Value of {key!r:.80}: {reason}" for reason in text_reasons(value, maximum=255)]
     return reasons
 
@@ -66,25 +76,35 @@ def metadata_reasons(metadata: object) -> Reasons:
 def tags_reasons(tags: object) -> Reasons:
     """At most TAGS_MAX tags of 1 to TAG_MAX_CHARS printable characters without slash and comma."""
     if isinstance(tags, str) or not isinstance(tags, Sequence):
-        return ["Must be a list of texts."]
-    reasons = [f"Has {len(tags)} tags; at most {TAGS_MAX} are allowed."] if len(tags) > TAGS_MAX else []
+        return [_("Must be a list of texts.")]
+    reasons = (
+        [_("Has {count} tags; at most {tags_max} are allowed.", count=len(tags), tags_max=TAGS_MAX)]
+        if len(tags) > TAGS_MAX
+        else []
+    )
     for tag in tags[:TAGS_MAX]:
         reasons += [f"Tag {tag!r:.80}: {reason}" for reason in name_reasons(tag, maximum=TAG_MAX_CHARS)]
         if isinstance(tag, str) and ("/" in tag or "," in tag):
-            reasons.append(f"Tag {tag!r:.80}: must not contain a slash or a comma.")
+            reasons.append(_("Tag {tag!r:.80}: must not contain a slash or a comma.", tag=tag))
     return reasons
 
 
 def user_data_reasons(user_data: object) -> Reasons:
     """Base64 (line breaks allowed), at most USER_DATA_MAX_CHARS characters as sent."""
     if not isinstance(user_data, str):
-        return ["Must be base64 text."]
+        return [_("Must be base64 text.")]
     if len(user_data) > USER_DATA_MAX_CHARS:
-        return [f"Has {len(user_data)} characters of base64; at most {USER_DATA_MAX_CHARS} are allowed."]
+        return [
+            _(
+                "Has {count} characters of base64; at most {user_data_max_chars} are allowed.",
+                count=len(user_data),
+                user_data_max_chars=USER_DATA_MAX_CHARS,
+            )
+        ]
     try:
         base64.b64decode("".join(user_data.split()), validate=True)
     except (binascii.Error, ValueError):
-        return ["Is not base64."]
+        return [_("Is not base64.")]
     return []
 
 
@@ -95,7 +115,7 @@ def batch_reasons(batch: object) -> Reasons:
     """What becomes of a batch when there is not room for all of it: nothing, or as many as fit, min_count at least."""
     if batch in (ALL_OR_NOTHING, BEST_EFFORT):
         return []
-    return [f"Is one of {ALL_OR_NOTHING}, {BEST_EFFORT}."]
+    return [_("Is one of {all_or_nothing}, {best_effort}.", all_or_nothing=ALL_OR_NOTHING, best_effort=BEST_EFFORT)]
 
 
 def count_problems(min_count: object, max_count: object) -> Problems:
@@ -107,14 +127,16 @@ def count_problems(min_count: object, max_count: object) -> Problems:
         }
     )
     if not problems and isinstance(min_count, int) and isinstance(max_count, int) and max_count < min_count:
-        problems["max_count"] = [f"Is {max_count}, less than min_count, which is {min_count}."]
+        problems["max_count"] = [
+            _("Is {max_count}, less than min_count, which is {min_count}.", max_count=max_count, min_count=min_count)
+        ]
     return problems
 
 
 def hostname_reasons(hostname: object) -> Reasons:
     """One label of a host name (RFC 1123)."""
     if not isinstance(hostname, str) or not _HOST_LABEL.fullmatch(hostname):
-        return ["1 to 63 letters, digits and hyphens are allowed, with a letter or digit at both ends."]
+        return [_("1 to 63 letters, digits and hyphens are allowed, with a letter or digit at both ends.")]
     return []
 
 
@@ -151,6 +173,15 @@ def instance_names(name: str, count: int) -> list[str]:
     return [name[: 255 - len(suffix)] + suffix for suffix in suffixes]
 
 
+def hostname_in_batch(name: str, instance_uuid: str, index: int, count: int) -> str:
+    """The host name of one of a batch: made of the batch's name, with its number where there are several."""
+    label = hostname_from_name(name, instance_uuid)
+    if count == 1 or label.endswith(instance_uuid):
+        return label
+    suffix = f"-{index + 1}"
+    return label[: HOSTNAME_MAX_CHARS - len(suffix)].rstrip("-") + suffix
+
+
 def hostname_from_name(name: str, instance_uuid: str) -> str:
     """A host name made from the instance's name (Nova's `sanitize_hostname`); `server-<uuid>` where nothing is left."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
@@ -170,7 +201,13 @@ def image_fit_problems(
     """Whether a flavor is big enough for an image. A root disk of 0 GiB takes the image's own size and always fits."""
     problems: Problems = {}
     if flavor_memory_mib < min_ram_mib:
-        problems["flavor"] = [f"Has {flavor_memory_mib} MiB of memory; the image needs at least {min_ram_mib} MiB."]
+        problems["flavor"] = [
+            _(
+                "Has {flavor_memory_mib} MiB of memory; the image needs at least {min_ram_mib} MiB.",
+                flavor_memory_mib=flavor_memory_mib,
+                min_ram_mib=min_ram_mib,
+            )
+        ]
     if flavor_root_gib:
         disk = _disk_reasons(min_disk_gib, max(size_bytes, virtual_size_bytes), flavor_root_gib)
         if disk:
@@ -180,9 +217,21 @@ def image_fit_problems(
 
 def _disk_reasons(min_disk_gib: int, image_bytes: int, root_gib: int) -> Reasons:
     if root_gib < min_disk_gib:
-        return [f"Has a root disk of {root_gib} GiB; the image needs at least {min_disk_gib} GiB."]
+        return [
+            _(
+                "Has a root disk of {root_gib} GiB; the image needs at least {min_disk_gib} GiB.",
+                root_gib=root_gib,
+                min_disk_gib=min_disk_gib,
+            )
+        ]
     if image_bytes > root_gib * 2**30:
-        return [f"Has a root disk of {root_gib} GiB; the image's disk is {image_bytes / 2**30:.1f} GiB."]
+        return [
+            _(
+                "Has a root disk of {root_gib} GiB; the image's disk is {image_bytes:.1f} GiB.",
+                root_gib=root_gib,
+                image_bytes=image_bytes / 2**30,
+            )
+        ]
     return []
 
 

@@ -8,7 +8,9 @@ tables of keys, so that no key is accepted, documented and ignored.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from computeagent.protocol.guest_machine import machine_complaints
 from controlplane.kernel.booleans import is_true
+from controlplane.kernel.texts import phrase as _
 
 Pairs = Mapping[str, str]
 
@@ -32,10 +34,13 @@ class NotProvided:
 
 _VMWARE = "it is for VMware, and there is no VMware hypervisor here"
 _USB = "no guest's USB ports are redirected here"
-_VIOMMU = "no guest has an IOMMU here"
-_ADDRESSES = "the width of a guest's addresses is that of its CPU"
-_SERIAL = "a guest has at most 4 serial ports"
-SERIAL_PORTS = ("0", "1", "2", "3", "4")
+_VIOMMU, VIOMMU_MODELS = "it is for ARM, and guests here have an x86 CPU", ("intel", "virtio", "auto")
+_SERIAL, SERIAL_PORTS = "a guest has at most 16 serial ports", tuple(str(ports) for ports in range(17))
+_SOUND, SOUND_MODELS = "QEMU has no such device", ("sb16", "es1370", "ac97", "ich6", "ich9", "usb", "virtio")
+DISK_BUSES, CDROM_BUSES = ("virtio", "sata", "ide", "scsi", "usb"), ("ide", "sata", "scsi", "usb")
+SCSI_MODELS = ("virtio-scsi", "lsilogic", "lsisas1068", "lsisas1078", "vmpvscsi")
+VIF_MODELS = ("virtio", "e1000", "e1000e", "rtl8139", "igb", "ne2k_pci", "pcnet", "vmxnet3")
+VIDEO_MODELS = ("vga", "cirrus", "none", "bochs", "qxl", "virtio", "vmvga")
 # What cgroups take, by libvirt: https://libvirt.org/formatdomain.html#cpu-tuning. 0 is unset, a quota below 0 no limit.
 CPU_QUOTAS = {
     "quota:cpu_shares": (2, 262_144),
@@ -49,63 +54,47 @@ FLAVOR_KEYS: tuple[NotProvided, ...] = (
     *(NotProvided(f"quota:{part}_reservation", _VMWARE, ("0",)) for part in ("cpu", "memory", "disk_io", "vif")),
     *(NotProvided(f"quota:{part}_shares_", _VMWARE, ("0", "normal")) for part in ("cpu", "memory", "disk_io", "vif")),
     NotProvided("hw:redirected_usb_ports", _USB, ("0",)),
-    NotProvided("hw:viommu_model", _VIOMMU),
-    NotProvided("hw:maxphysaddr_bits", _ADDRESSES),
+    NotProvided("hw:viommu_model", _VIOMMU, VIOMMU_MODELS),
+    NotProvided("hw:sound_model", _SOUND, SOUND_MODELS),
     NotProvided("hw:serial_port_count", _SERIAL, SERIAL_PORTS),
 )
 
 IMAGE_KEYS: tuple[NotProvided, ...] = (
-    NotProvided("hw_firmware_type", "guests boot with BIOS here", ("bios",)),
     NotProvided("hw_redirected_usb_ports", _USB, ("0",)),
-    NotProvided("hw_viommu_model", _VIOMMU),
-    NotProvided("hw_maxphysaddr_bits", _ADDRESSES),
+    NotProvided("hw_viommu_model", _VIOMMU, VIOMMU_MODELS),
+    NotProvided("hw_sound_model", _SOUND, SOUND_MODELS),
     NotProvided("hw_serial_port_count", _SERIAL, SERIAL_PORTS),
     NotProvided("hw_emulation_architecture", "guests have the architecture of their host"),
-    NotProvided("vmware_adaptertype", "say hw_disk_bus instead"),
-    NotProvided("hw_disk_bus", "disks are attached by one of virtio, sata, ide", ("virtio", "sata", "ide")),
-    NotProvided("hw_cdrom_bus", "CD drives are attached by ide, and by sata on q35", ("ide", "sata")),
+    NotProvided("vmware_adaptertype", "say hw_disk_bus and hw_scsi_model instead"),
+    NotProvided("hw_disk_bus", f"disks are attached by one of {', '.join(DISK_BUSES)}", DISK_BUSES),
+    NotProvided("hw_cdrom_bus", f"CD drives are attached by one of {', '.join(CDROM_BUSES)}", CDROM_BUSES),
+    NotProvided("hw_rescue_device", "a rescue disk is one of disk, cdrom", ("disk", "cdrom")),
+    NotProvided("hw_rescue_bus", f"a rescue disk is attached by one of {', '.join(DISK_BUSES)}", DISK_BUSES),
     NotProvided("hw_floppy_bus", "no guest has a floppy drive here"),
-    NotProvided("hw_scsi_model", "disks are attached by one of virtio, sata, ide"),
-    NotProvided(
-        "hw_vif_model", "NICs are one of virtio, e1000, e1000e, rtl8139", ("virtio", "e1000", "e1000e", "rtl8139")
-    ),
-    NotProvided("hw_video_model", "the video device is one of vga, cirrus, none", ("vga", "cirrus", "none")),
+    NotProvided("hw_scsi_model", f"SCSI controllers are one of {', '.join(SCSI_MODELS)}", SCSI_MODELS),
+    NotProvided("hw_vif_model", f"NICs are one of {', '.join(VIF_MODELS)}", VIF_MODELS),
+    NotProvided("hw_video_model", f"the video device is one of {', '.join(VIDEO_MODELS)}", VIDEO_MODELS),
     NotProvided("hw_ipxe_boot", "no guest boots a CD that configures the network", is_switch=True),
-    NotProvided("os_require_quiesce", "no snapshot waits for its guest", is_switch=True),
-    NotProvided("os_command_line", "guests boot from their disk, without a kernel of the host's"),
-    NotProvided("img_block_device_mapping", "an instance's disks are those of its flavor", ("[]",)),
 )
 
 WITHOUT_EFFECT: tuple[str, ...] = (
-    "hw_auto_disk_config",
     "hw_device_id",
     "hw_disk_type",
-    "hw_rescue_bus",
-    "hw_rescue_device",
     "hw_rng_model",
-    "img_bdm_v2",
     "img_bittorrent",
     "img_cache_in_nova",
     "img_compression_level",
-    "img_config_drive",
     "img_linked_clone",
     "img_mappings",
     "img_owner_id",
-    "img_root_device_name",
-    "img_signature",
-    "img_signature_certificate_uuid",
-    "img_signature_hash_method",
-    "img_signature_key_type",
     "img_use_agent",
     "img_version",
-    "os_admin_user",
     "os_distro",
     "os_skip_agent_inject_files_at_boot",
     "os_skip_agent_inject_ssh",
-    "os_type",
 )
 """Notes about the image, settings of other hypervisors' agents and caches, and what holds here in any case (each guest
-has a config drive and, unless the flavor forbids it, a virtio random number generator). Signatures are not verified."""
+has a virtio random number generator, unless the flavor forbids it)."""
 
 
 def not_provided(specs: Pairs, properties: Pairs) -> Iterator[str]:
@@ -114,7 +103,16 @@ def not_provided(specs: Pairs, properties: Pairs) -> Iterator[str]:
         for key, value in pairs.items():
             why = next((rule.why for rule in rules if rule.refuses(key, value)), "")
             if why:
-                yield f"{key}={value:.80} of the {owner} cannot be given to a guest: {why}."
+                yield _(
+                    "{key}={value:.80} of the {owner} cannot be given to a guest: {why}.",
+                    key=key,
+                    value=value,
+                    owner=owner,
+                    why=why,
+                )
+    yield from machine_complaints(specs, properties)
+    if is_true(properties.get("os_require_quiesce", "")) and not is_true(properties.get("hw_qemu_guest_agent", "")):
+        yield _("os_require_quiesce of the image cannot be kept without hw_qemu_guest_agent, which freezes the guest.")
     yield from _quotas(specs)
 
 
@@ -123,7 +121,13 @@ def _quotas(specs: Pairs) -> Iterator[str]:
     for key, (lowest, highest) in CPU_QUOTAS.items():
         amount = int(specs.get(key, "0"))
         if amount > 0 and not lowest <= amount <= highest:
-            yield f"{key}={amount} of the flavor must be from {lowest} to {highest}."
+            yield _(
+                "{key}={amount} of the flavor must be from {lowest} to {highest}.",
+                key=key,
+                amount=amount,
+                lowest=lowest,
+                highest=highest,
+            )
     amounts = {
         key: int(value)
         for key, value in specs.items()
@@ -133,8 +137,8 @@ def _quotas(specs: Pairs) -> Iterator[str]:
         total = f"quota:disk_total_{metric}_sec"
         for part in (f"quota:disk_read_{metric}_sec", f"quota:disk_write_{metric}_sec"):
             if amounts.get(total) and amounts.get(part):
-                yield f"{total} of the flavor goes without {part}."
+                yield _("{total} of the flavor goes without {part}.", total=total, part=part)
     for way in ("inbound", "outbound"):
         given = [f"quota:vif_{way}_{rate}" for rate in ("peak", "burst") if amounts.get(f"quota:vif_{way}_{rate}")]
         if given and not amounts.get(f"quota:vif_{way}_average"):
-            yield f"{given[0]} of the flavor needs quota:vif_{way}_average."
+            yield _("{given} of the flavor needs quota:vif_{way}_average.", given=given[0], way=way)

@@ -39,6 +39,17 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeDisk:
+    """A volume that an instance has, or is being given."""
+
+    volume_id: str
+    device: str = ""
+    boot_index: int = -1
+    delete_on_termination: bool = False
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceFacts:
     """What a notification says of an instance. `columns` are fields of its row by name, times as datetimes.
 
@@ -48,6 +59,7 @@ class InstanceFacts:
     columns: Mapping[str, Any]
     flavor: Mapping[str, Any]
     addresses: Sequence[Address] = ()
+    volumes: Sequence[VolumeDisk] = ()
     tags: Sequence[str] = ()
     fingerprint: str = ""
     guest_name: str = ""
@@ -110,6 +122,18 @@ def task_failure_payload(instance_uuid: str, request_spec: Payload | None, fault
     return nova_object("ComputeTaskPayload", "1.0", data)
 
 
+def _block_device(disk: VolumeDisk) -> Payload:
+    """BlockDevicePayload 1.0: Nova names volumes alone, none of the disks of its host."""
+    data = {
+        "device_name": f"/dev/{disk.device}" if disk.device else None,
+        "boot_index": None if disk.boot_index < 0 else disk.boot_index,
+        "delete_on_termination": disk.delete_on_termination,
+        "volume_id": disk.volume_id,
+        "tag": disk.tag or None,
+    }
+    return nova_object("BlockDevicePayload", "1.0", data)
+
+
 def fault_payload(fault: FaultFacts) -> Payload:
     """ExceptionPayload 1.1. Tracebacks are for logs and never sent."""
     data = {
@@ -134,7 +158,7 @@ def _instance(facts: InstanceFacts) -> Payload:
         "locked": bool(row["locked"]),
         "locked_reason": row["locked_reason"] or None,
         "auto_disk_config": "MANUAL",
-        "block_devices": None,
+        "block_devices": [_block_device(one) for one in facts.volumes],
         "shares": None,
         "request_id": facts.request_id or None,
         "action_initiator_user": facts.initiator_user,

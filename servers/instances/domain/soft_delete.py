@@ -34,6 +34,6 @@ def deletion_asked(
     return Deletion.SOFT if is_on_host and is_launched else Deletion.FOR_GOOD
 
 
-def restorable_until(soft_deleted_at: datetime | None, interval_s: float) -> datetime | None:
-    """From when on it may be deleted for good; None where it is not soft-deleted, or where nothing ever deletes it."""
-    return None if soft_deleted_at is None or interval_s <= 0 else soft_deleted_at + timedelta(seconds=interval_s)
+def ends_at(since: datetime | None, interval_s: float) -> datetime | None:
+    """From when on a state that began then may be ended; None where it did not begin, or nothing ever ends it."""
+    return None if since is None or interval_s <= 0 else since + timedelta(seconds=interval_s)

@@ -1,47 +1,87 @@
-"""What goes on: instances by status, and the newest actions."""
+"""What goes on: the newest requests, and what came of them."""
 
-from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from controlplane.identity.domain import Caller
-from servers.models import BuildRequest, Instance, InstanceAction
-from servers.states import api_status
+from controlplane.identity.selectors.people import user_names
+from servers.models import Instance, InstanceAction
+
+LOOKED_AT = 400
+"""Of the newest actions: enough for a few requests, each for many instances."""
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
-    """One action with the name of its instance; `is_gone` when that was deleted."""
+class RequestActivity:
+    """What one request did to how many instances. `by` is who asked, empty where the control plane began it.
 
-    action: InstanceAction
+    `instance_id` and `name` are one of them; `message` is what the newest that failed says.
+    """
+
+    action: str
+    by: str
+    request_id: str
+    started_at: datetime
+    instance_id: UUID
     name: str
     is_gone: bool
+    instances: int
+    failed: int
+    under_way: int
+    message: str
+
+    @property
+    def others(self) -> int:
+        """How many instances besides the one that is named."""
+        return self.instances - 1
 
 
-def status_counts(*, caller: Caller) -> dict[str, int]:
-    """Living instances by API status: of all projects for an admin, else of the caller's. Two queries."""
-    rows = Instance.objects.filter(deleted_at__isnull=True)
-    pending = BuildRequest.objects.all()
-    if not caller.is_admin:
-        rows, pending = rows.filter(project_id=caller.project_id), pending.filter(project_id=caller.project_id)
-    counts: Counter[str] = Counter()
-    for row in rows.values("vm_state", "task_state").annotate(many=Count("pk")).order_by():
-        counts[api_status(row["vm_state"], row["task_state"])] += row["many"]
-    if waiting := pending.count():
-        counts["BUILD"] += waiting
-    return dict(sorted(counts.items()))
-
-
-def recent_activity(*, caller: Caller, limit: int) -> list[Activity]:
-    """The newest actions the caller may see. Two queries."""
+def request_activity(*, caller: Caller, limit: int) -> list[RequestActivity]:
+    """The newest requests the caller may see, one line each, however many instances they are about. Four queries."""
     rows = InstanceAction.objects.order_by("-started_at", "-id")
-    if not caller.is_admin:
+    if not caller.sees_all:
         rows = rows.filter(project_id=caller.project_id)
-    actions = list(rows[:limit])
-    instances = Instance.objects.filter(pk__in=[one.instance_uuid for one in actions])
-    named = {pk: (name, deleted) for pk, name, deleted in instances.values_list("pk", "name", "deleted_at")}
+    newest: dict[tuple[str, str], InstanceAction] = {}
+    messages: dict[tuple[str, str], str] = {}
+    for one in rows[:LOOKED_AT]:
+        key = (one.request_id or f"action {one.pk}", one.action)
+        if len(newest) < limit:
+            newest.setdefault(key, one)
+        if one.result == "error" and key in newest:
+            messages.setdefault(key, one.message)
+    counts = _counts(newest)
+    ids = {one.instance_uuid for one in newest.values()}
+    names = {
+        pk: (name, deleted)
+        for pk, name, deleted in Instance.objects.filter(pk__in=ids).values_list("pk", "name", "deleted_at")
+    }
+    people = user_names({one.user_id for one in newest.values() if one.user_id})
     return [
-        Activity(one, named.get(one.instance_uuid, ("", None))[0], named.get(one.instance_uuid, ("", 1))[1] is not None)
-        for one in actions
+        RequestActivity(
+            action=one.action,
+            by=people.get(one.user_id, "") if one.user_id else "",
+            request_id=one.request_id,
+            started_at=one.started_at,
+            instance_id=one.instance_uuid,
+            name=names.get(one.instance_uuid, ("", None))[0],
+            is_gone=names.get(one.instance_uuid, ("", 1))[1] is not None,
+            instances=max(1, counts.get(key, (1, 0, 0))[0]),
+            failed=counts.get(key, (1, int(one.result == "error"), 0))[1],
+            under_way=counts.get(key, (1, 0, int(not one.result)))[2],
+            message=messages.get(key, ""),
+        )
+        for key, one in newest.items()
     ]
+
+
+def _counts(newest: dict[tuple[str, str], InstanceAction]) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """{(request, action): how many instances, how many failed, how many are under way}."""
+    requests = {one.request_id for one in newest.values() if one.request_id}
+    rows = InstanceAction.objects.filter(request_id__in=requests).order_by()
+    grouped = rows.values_list("request_id", "action").annotate(
+        many=Count("pk"), failed=Count("pk", filter=Q(result="error")), under_way=Count("pk", filter=Q(result=""))
+    )
+    return {(request, action): (many, failed, open_) for request, action, many, failed, open_ in grouped}

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from servers.instances.domain.guest_samples import COARSE, FINE, GuestRates, GuestSample, chunk_unpack, rates_between
 from servers.models import GuestCounterChunk, Instance
 
@@ -40,7 +41,7 @@ def span_of(text: str) -> CountersSpan:
     try:
         return CountersSpan(text)
     except ValueError as error:
-        raise Invalid("span is hour or day.", field="span") from error
+        raise Invalid(_("span is hour or day."), field="span") from error
 
 
 def guest_counters(instance: Instance, span: CountersSpan) -> CountersOfGuest:

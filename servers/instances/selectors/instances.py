@@ -1,13 +1,19 @@
 """Instances as callers may see them: rows of the cell, and build requests that have no row yet."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
-from django.db.models import Count, QuerySet, Value
+from django.db import connection
+from django.db.models import Count, JSONField, QuerySet, Value
+from django.db.models.expressions import RawSQL
 
 from controlplane.identity.domain import Caller
+from controlplane.infra.among import uuids_value
+from controlplane.infra.db import uuid_value
+from controlplane.infra.prepared import PreparedQuery
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import phrase as _
 from servers.instances.domain.instance_details import InstanceDetails
 from servers.instances.selectors.pending import pending_instance
 from servers.models import (
@@ -17,6 +23,7 @@ from servers.models import (
     Instance,
     InstanceAction,
     InstanceFault,
+    InstanceTag,
     RequestSpec,
 )
 
@@ -25,24 +32,73 @@ def instance_row(instance_id: uuid.UUID) -> Instance:
     """The row, whoever asks. Raises NotFound."""
     instance = Instance.objects.filter(pk=instance_id).first()
     if instance is None:
-        raise NotFound(f"Instance {instance_id} does not exist.")
+        raise NotFound(_("Instance {instance_id} does not exist.", instance_id=instance_id))
     return instance
 
 
 def instance_get(*, caller: Caller, instance_id: uuid.UUID) -> Instance:
     """An instance of the caller's project, or any for an admin; a build request as an unsaved row. Raises NotFound."""
-    instance = _pending(instance_id) or Instance.objects.filter(pk=instance_id, deleted_at__isnull=True).first()
-    if instance is None:
-        instance = _pending(instance_id)  # it was scheduled again between the two questions
-    if instance is None or not (caller.is_admin or instance.project_id == caller.project_id):
-        raise NotFound(f"Instance {instance_id} does not exist.", field=None)
+    # A row and a build request follow one another in one transaction. It is asked for the likelier one first, and for
+    # the row again, in case it got one between the two questions.
+    instance = _living(instance_id) or _pending(instance_id) or _living(instance_id)
+    if instance is None or not (caller.sees_all or instance.project_id == caller.own_project_id):
+        raise NotFound(_("Instance {instance_id} does not exist.", instance_id=instance_id), field=None)
     return instance
 
 
 def instance_details(instance: Instance) -> InstanceDetails:
     """What its owner may change of it. One query, none where its tags were read along."""
-    tags = instance.pending_tags if instance.is_pending else [row.tag for row in instance.tags.all()]
-    return InstanceDetails(instance.name, instance.description, dict(instance.metadata), tuple(sorted(tags)))
+    known = instance.known_tags
+    tags = [row.tag for row in instance.tags.all()] if known is None else known
+    return InstanceDetails(
+        instance.name,
+        instance.description,
+        dict(instance.metadata),
+        tuple(sorted(tags)),
+        instance.access_ip_v4,
+        instance.access_ip_v6,
+        instance.hostname,
+        instance.disk_config,
+    )
+
+
+def instance_tags_read(instances: Iterable[Instance]) -> None:
+    """Read the tags of these along, where they are not known yet. One query, none where all are."""
+    unknown = {
+        one.pk: one
+        for one in instances
+        if one.known_tags is None and "tags" not in getattr(one, "_prefetched_objects_cache", ())
+    }
+    if not unknown:
+        return
+    found: dict[uuid.UUID, list[str]] = {pk: [] for pk in unknown}
+    for row in _TAGS.run([uuids_value(unknown)]):
+        found[row.instance_id].append(row.tag)
+    for pk, tags in found.items():
+        unknown[pk].known_tags = tags
+
+
+_TAGS_SQL = {
+    "postgresql": "(SELECT coalesce(json_agg(tag), '[]')::text FROM servers_instancetag"
+    " WHERE instance_id = servers_instance.id)",
+    "sqlite": "(SELECT json_group_array(tag) FROM servers_instancetag WHERE instance_id = servers_instance.id)",
+}
+
+
+def _one_with_tags() -> QuerySet[Instance]:
+    tags = RawSQL(_TAGS_SQL[connection.vendor], [], output_field=JSONField())  # noqa: S611 - a constant
+    rows = Instance.objects.filter(pk=uuid.UUID(int=0), deleted_at__isnull=True).order_by()
+    return rows.annotate(known_tags=tags)  # type: ignore[no-redef]  # it fills the attribute of this name
+
+
+_LIVING = PreparedQuery("instance_living", _one_with_tags, types=["uuid"])
+_TAGS = PreparedQuery(
+    "instance_tags", lambda: InstanceTag.objects.filter(instance__pk__among="").order_by("tag"), types=["uuid[]"]
+)
+
+
+def _living(instance_id: uuid.UUID) -> Instance | None:
+    return next(iter(_LIVING.run([uuid_value(instance_id)])), None)
 
 
 def _pending(instance_id: uuid.UUID) -> Instance | None:
@@ -52,20 +108,32 @@ def _pending(instance_id: uuid.UUID) -> Instance | None:
 
 def instances_visible(*, caller: Caller, all_projects: bool = False) -> QuerySet[Instance]:
     """Living instances in the caller's project; of every project for an admin who asks."""
-    rows = Instance.objects.filter(deleted_at__isnull=True).prefetch_related("tags")
-    return rows if all_projects and caller.is_admin else rows.filter(project_id=caller.project_id)
+    rows = instances_ever(caller=caller, all_projects=all_projects)
+    return rows.filter(deleted_at__isnull=True)
+
+
+def instances_ever(*, caller: Caller, all_projects: bool = False) -> QuerySet[Instance]:
+    """The same and those that were deleted, for as long as their rows stay."""
+    rows = Instance.objects.prefetch_related("tags")
+    return rows if all_projects and caller.sees_all else rows.filter(project_id=caller.project_id)
+
+
+def instance_ever(*, caller: Caller, instance_id: uuid.UUID) -> Instance:
+    """One of them, or of any project for an admin; a build request as an unsaved row. Raises NotFound."""
+    found = instances_ever(caller=caller, all_projects=True).filter(pk=instance_id).first()
+    return found or instance_get(caller=caller, instance_id=instance_id)
 
 
 def pending_instances(*, caller: Caller, all_projects: bool = False) -> QuerySet[BuildRequest]:
     """The requests of instances that have no row yet, newest first."""
     rows = BuildRequest.objects.order_by("-created_at", "batch_index", "pk")
-    return rows if all_projects and caller.is_admin else rows.filter(project_id=caller.project_id)
+    return rows if all_projects and caller.sees_all else rows.filter(project_id=caller.project_id)
 
 
-def instances_unknown(*, caller: Caller, ids: list[uuid.UUID]) -> list[uuid.UUID]:
-    """Which of these are no living instances of the caller's project."""
+def instances_unknown(*, caller: Caller, ids: list[uuid.UUID], everywhere: bool = False) -> list[uuid.UUID]:
+    """Which of these are no living instances of the caller's project; of any, for administrators and `everywhere`."""
     rows = Instance.objects.filter(pk__in=ids, deleted_at__isnull=True)
-    if not caller.is_admin:
+    if not caller.sees_all and not everywhere:
         rows = rows.filter(project_id=caller.project_id)
     known = set(rows.values_list("pk", flat=True))
     return [one for one in ids if one not in known]
@@ -122,8 +190,10 @@ class PendingFirst(Sequence[Instance]):
 
 
 def latest_faults(instance_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, InstanceFault]:
-    """The newest fault of each, in one query."""
-    rows = InstanceFault.objects.filter(instance_uuid__in=instance_ids).order_by("created_at", "id")
+    """The newest fault of each, in one query; none where nothing is asked for."""
+    if not instance_ids:
+        return {}
+    rows = InstanceFault.objects.filter(instance_uuid__among=instance_ids).order_by("created_at", "id")
     return {row.instance_uuid: row for row in rows}
 
 
@@ -133,10 +203,23 @@ def console_log_tail(*, instance_id: uuid.UUID, lines: int) -> str:
     return "\n".join(row.output.splitlines()[-lines:]) if row and lines > 0 else ""
 
 
+def console_log_stored(*, instance_id: uuid.UUID) -> bytes:
+    """All of the serial log that is kept, as bytes of UTF-8."""
+    row = ConsoleLog.objects.filter(pk=instance_id).first()
+    return row.output.encode() if row else b""
+
+
 def is_host_forced(instance_id: uuid.UUID) -> bool:
     """Whether its creator, an admin, named the host or node (`zone:host`, `zone:host:node` or `zone::node`)."""
     spec = RequestSpec.objects.filter(instance_uuid=instance_id).first()
     return spec is not None and spec.typed_body.is_host_forced
+
+
+def instance_actions(*, instance_id: uuid.UUID) -> QuerySet[InstanceAction]:
+    """What was asked for, the newest first: not what only a guest did by itself, which nobody asked for."""
+    return (
+        InstanceAction.objects.filter(instance_uuid=instance_id).exclude(request_id="").order_by("-started_at", "-id")
+    )
 
 
 def journey(instance_id: uuid.UUID) -> dict[str, Any]:

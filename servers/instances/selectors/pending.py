@@ -7,7 +7,7 @@ from servers.models import BuildRequest, Instance
 def instance_from_body(body: InstanceBody) -> Instance:
     """The unsaved instance that a build request describes."""
     instance = Instance(**body.columns())
-    instance.pending_tags = list(body.tags)
+    instance.known_tags = list(body.tags)
     return instance
 
 

@@ -11,7 +11,7 @@ from scheduling.destinations.selectors.claimed_hosts import claimed_hosts
 from scheduling.destinations.selectors.inputs import SchedulingInputs
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.image_property_names import present_properties
-from scheduling.domain.request.schedule_request import GroupSnapshot, ScheduleRequest
+from scheduling.domain.request.schedule_request import Destination, GroupSnapshot, ScheduleRequest
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import TypeAffinityFilter
 from scheduling.fleet.cache.attestation import trust_levels
@@ -23,6 +23,8 @@ from servers.instances.domain.bodies import SpecBody
 from servers.instances.selectors.host_stats import asks_metrics, asks_stats, host_stats
 from servers.models import Instance, RequestSpec, ServerGroup, ServerGroupMember
 from servers.states import TaskState, VmState
+from servers.volumes.domain.block_devices import bus_traits
+from servers.volumes.selectors.volume_needs import volume_needs
 
 TYPE_AFFINITY = TypeAffinityFilter.__name__
 IMAGE_PROPERTIES = ImagePropertiesWeigher.__name__
@@ -58,12 +60,24 @@ def schedule_request(
         availability_zone=asked.availability_zone or None,
         force_hosts=(asked.force_host,) if asked.force_host else (),
         force_nodes=(asked.force_node,) if asked.force_node else (),
+        requested_destination=_destination(asked),
         pci_requests=asked.pci_requests,
+        networks=asked.network_needs,
+        root_required=asked.carriers | bus_traits(asked.block_devices or ()),
+        port_resources=asked.port_resources,
+        is_bfv=asked.is_bfv,
+        volumes=volume_needs(asked.block_devices) if asked.block_devices else (),
         hints=asked.hints,
         group=_group(asked.group_id, uuids),
         num_alternates=attempts - 1,
         min_count=_min_count(asked.min_count, len(uuids)),
     )
+
+
+def _destination(asked: SpecBody) -> Destination | None:
+    if not (asked.requested_host or asked.requested_node):
+        return None
+    return Destination(host=asked.requested_host or None, node=asked.requested_node or None)
 
 
 def _min_count(minimum: int | None, count: int) -> int | None:

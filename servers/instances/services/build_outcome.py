@@ -4,16 +4,18 @@ from django.db import transaction
 
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.steps import BuildFailure, FailureClass
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work, WorkState
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, WorkLease, work_create, work_finish, work_history
 from scheduling.fleet.services.build_failures import build_failure_count, build_failure_reset
 from scheduling.policies.selectors.policies import attempts_allowed
 from scheduling.topology.services.claims import claims_free, devices_allocate
 from servers.conf import server_options
-from servers.instances.actions.table import CREATE
+from servers.instances.actions.lifecycle import CREATE
 from servers.instances.domain.build_ends import FAILURE_RULES, may_go_on, owner_words
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_row, is_host_forced
+from servers.instances.services.first_boot import first_boot_erase
 from servers.instances.services.journal import (
     BUILD_ACTIONS,
     StepReport,
@@ -26,22 +28,42 @@ from servers.instances.services.notifications import Phase, emit_instance_action
 from servers.instances.services.state import built_set, instance_error_set, state_set
 from servers.instances.work_kinds import RESCHEDULE
 from servers.models import Instance
+from servers.networks.services.bindings import instance_ports_unbind
+from servers.networks.services.instance_ports import instance_ports_free
 from servers.states import TaskState, VmState
+from servers.volumes.services.with_instances import (
+    instance_volumes_release,
+    instance_volumes_run,
+    instance_volumes_unmake,
+)
 
-CUT_OFF = "It was cut off; a later attempt found that there was nothing left to do."
+CUT_OFF = _("It was cut off; a later attempt found that there was nothing left to do.")
 
 
-def build_done(*, lease: WorkLease, guest: GuestFacts, steps: StepReport, has_devices: bool = True) -> None:
+def build_done(
+    *,
+    lease: WorkLease,
+    guest: GuestFacts,
+    steps: StepReport,
+    has_devices: bool = True,
+    has_first_boot: bool = True,
+    has_block_devices: bool = True,
+) -> None:
     """ACTIVE. Raises Fenced when another attempt owns the work, Conflict when the instance is being deleted.
 
     Raises Fenced when another attempt owns the work, and Conflict when the instance is being deleted. With
-    `has_devices` False the guest was promised no PCI device, so none is read.
+    `has_devices` False the guest was promised no PCI device, so none is read; with `has_first_boot` False there is no
+    password to be forgotten; with `has_block_devices` False no volume.
     """
     with transaction.atomic():
         work_finish(lease=lease)
         if has_devices:
             devices_allocate(consumer_uuid=lease.subject)  # locks the host's node, in the order of `build_failed`
         built_set(lease.subject, guest)
+        if has_first_boot:
+            first_boot_erase(lease.subject)
+        if has_block_devices:
+            instance_volumes_run(instance_uuid=lease.subject)
         attempt_close(instance_id=lease.subject, outcome="active")
         action_close(instance_id=lease.subject, actions=BUILD_ACTIONS, result="success")
         steps.write()
@@ -92,6 +114,9 @@ def _hand_back(instance: Instance, reason: str, details: str) -> None:
         compute_node_uuid=None,
         hosts_tried=[*instance.hosts_tried, instance.host],
     )
+    instance_ports_unbind(instance_uuid=instance.pk)
+    if instance.has_block_devices:
+        instance_volumes_unmake(instance_uuid=instance.pk)
     work_create(NewWork(CONDUCTOR_QUEUE, RESCHEDULE, instance.pk, server_options().build_deadline_s))
 
 
@@ -101,6 +126,9 @@ def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
     instance_error_set(
         instance.pk, host="", node="", compute_node_uuid=None, hosts_tried=[*instance.hosts_tried, instance.host]
     )
+    instance_ports_free([instance.pk])
+    if instance.has_block_devices:
+        instance_volumes_release(instance_uuid=instance.pk, is_terminated=False)
     said = owner_words(failure.failure_class, step=step, message=message)
     everything = f"{message}\n{failure.details}".strip()
     fault_record(instance_id=instance.pk, message=said, step=step, host=instance.host, details=everything)
@@ -110,7 +138,7 @@ def _end_in_error(instance: Instance, failure: BuildFailure) -> None:
 def build_overdue(work: Work, reason: str) -> None:
     """The agent did not finish in time. Invariant: the host stays the instance's host, for silence never moves a VM."""
     hangs = hanging_words(instance_id=work.subject)
-    _fail_in_place(work, CREATE.name, f"The build did not finish: {reason}{hangs}.")
+    _fail_in_place(work, CREATE.name, _("The build did not finish: {reason}{hangs}.", reason=reason, hangs=hangs))
     attempt_close(instance_id=work.subject, outcome="failed", reason=f"{reason}\n{work_history(work)}".strip())
 
 

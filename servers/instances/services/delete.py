@@ -5,9 +5,11 @@ import uuid
 from django.db import transaction
 
 from computeagent.protocol.work import WorkKind
+from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
 from controlplane.work.work import (
     NewWork,
@@ -22,15 +24,17 @@ from controlplane.work.work import (
 from scheduling.fleet.selectors.hosts import host_exists
 from scheduling.topology.services.claims import claims_free
 from servers.conf import server_options
+from servers.images.services.snapshot_images import snapshot_image_discard, unfinished_images_discard
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
-from servers.instances.actions.rule import ActionRule
-from servers.instances.actions.table import DELETE, FORCE_DELETE, SOFT_DELETE
+from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE, SOFT_DELETE
+from servers.instances.actions.rule import DEVICE_TASKS, ActionRule
 from servers.instances.domain.soft_delete import Deletion, deletion_asked
 from servers.instances.selectors.hanging_step import hanging_words
 from servers.instances.selectors.instances import instance_get
 from servers.instances.selectors.pending import pending_instance
-from servers.instances.services.act import host_action_begin
+from servers.instances.services.device_turns import device_turns_cancel
 from servers.instances.services.hints import requests_changed
+from servers.instances.services.host_action import host_action_begin
 from servers.instances.services.journal import (
     StepReport,
     action_close,
@@ -46,21 +50,27 @@ from servers.instances.services.state import action_require, instance_deleted_se
 from servers.models import (
     BuildRequest,
     ConsoleLog,
+    FirstBootData,
     GuestCounterChunk,
+    GuestPassword,
     Instance,
     InstanceMapping,
     InstanceTag,
-    Port,
     RequestSpec,
+    Screenshot,
     ServerGroupMember,
+    WorkSecret,
 )
+from servers.networks.services.instance_ports import instance_ports_free
 from servers.states import DELETING_TASKS, TaskState, VmState
+from servers.volumes.services.with_instances import instance_volumes_release
 
 MAX_ROUNDS = 5
 """How often an instance may turn from a row into a request and back while its deletion searches for it."""
-CUT = "The instance was deleted."
+CUT = _("The instance was deleted.")
 
 
+@audited("instance.delete", Instance, by="instance_id", also=("is_forced",))
 def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool = False) -> None:
     """Begin or finish the deletion. Deleting twice is one deletion. Raises NotFound for a stranger's instance.
 
@@ -70,7 +80,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool =
     require(caller, rule.policy)
     action_require(instance_get(caller=caller, instance_id=instance_id), rule.name, caller)
     with transaction.atomic():
-        for _ in range(MAX_ROUNDS):
+        for _rest in range(MAX_ROUNDS):
             if _build_request_deleted(instance_id, rule, caller):
                 return
             work_lock(subject=instance_id)
@@ -79,7 +89,7 @@ def instance_delete(*, caller: Caller, instance_id: uuid.UUID, is_forced: bool =
             if instance is not None:
                 _row_delete(instance, rule, caller)
                 return
-        raise Conflict("The instance changed again and again. Ask once more.")
+        raise Conflict(_("The instance changed again and again. Ask once more."))
 
 
 def _build_request_deleted(instance_id: uuid.UUID, rule: ActionRule, caller: Caller) -> bool:
@@ -134,6 +144,9 @@ def _others_end(instance: Instance) -> None:
     actions_cancel(instance_id=instance.pk, message=CUT)
     steps_cut(instance_id=instance.pk, error=CUT)
     attempt_close(instance_id=instance.pk, outcome="cancelled", reason=CUT)
+    unfinished_images_discard(instance.pk)
+    if instance.task_state in DEVICE_TASKS:
+        device_turns_cancel(instance, reason=CUT)
 
 
 def _begin(instance: Instance, user_id: uuid.UUID | None) -> None:
@@ -191,7 +204,11 @@ def delete_overdue(work: Work, reason: str) -> None:
 
     An instance that is not being deleted any more (an administrator reset it) is left as it is.
     """
-    message = f"The host did not confirm the deletion: {reason}{hanging_words(instance_id=work.subject)}."
+    message = _(
+        "The host did not confirm the deletion: {reason}{hanging_words}.",
+        reason=reason,
+        hanging_words=hanging_words(instance_id=work.subject),
+    )
     rows = Instance.objects.filter(pk=work.subject, deleted_at__isnull=True, task_state__in=DELETING_TASKS)
     instance = rows.first()
     if instance is None:
@@ -205,12 +222,13 @@ def delete_overdue(work: Work, reason: str) -> None:
 
 def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     if not instance_deleted_set(instance_id):
-        raise Conflict("The instance is deleted already.")
+        raise Conflict(_("The instance is deleted already."))
     claims_free([instance_id])
     emit_instance_action(
         DELETE.notification, Phase.END, [instance_id], binary=binary
     )  # while it still has its addresses
     _traces_remove(instance_id)
+    _shelved_image_discard(instance_id)
     # Its row stays as history for a time; what its owner gave it does not outlive it.
     InstanceTag.objects.filter(instance=instance_id).delete()
     Instance.objects.filter(pk=instance_id).update(
@@ -218,7 +236,26 @@ def _finish(instance_id: uuid.UUID, binary: str = COMPUTE) -> None:
     )
 
 
+def _shelved_image_discard(instance_id: uuid.UUID) -> None:
+    """As in Nova, the image that a shelved instance is kept in goes with it."""
+    shelved_image_id = Instance.objects.filter(pk=instance_id).values_list("shelved_image_id", flat=True).first()
+    if shelved_image_id is not None:
+        snapshot_image_discard(shelved_image_id)
+
+
 def _traces_remove(instance_id: uuid.UUID) -> None:
     """Remove all that points to a living instance. Its row, actions and faults stay as history."""
-    for model in (InstanceMapping, RequestSpec, ServerGroupMember, Port, ConsoleLog, GuestCounterChunk):
+    instance_ports_free([instance_id])
+    instance_volumes_release(instance_uuid=instance_id, is_terminated=True)
+    for model in (
+        InstanceMapping,
+        RequestSpec,
+        ServerGroupMember,
+        ConsoleLog,
+        GuestCounterChunk,
+        FirstBootData,
+        GuestPassword,
+        WorkSecret,
+        Screenshot,
+    ):
         model._default_manager.filter(instance_uuid=instance_id).delete()

@@ -14,12 +14,16 @@ from computeagent.protocol.steps import StepEnd
 from controlplane.infra.db import later_sql, later_value, now_sql, placeholders, uuid_value
 from controlplane.infra.request_id import current_request_id
 from controlplane.work.models import Work
-from servers.instances.actions.table import AT_ONCE, CREATE, SCHEDULE_AGAIN
+from servers.instances.actions.lifecycle import CREATE, SCHEDULE_AGAIN
+from servers.instances.actions.table import AT_ONCE
+from servers.instances.domain.state_reasons import INCIDENTS
 from servers.instances.services.hints import instance_changed, journey_changed
 from servers.models import AttemptRecord, InstanceAction, InstanceActionEvent, InstanceFault
 
 STEP_MAX = 60
 """Letters of a step's name that its row holds."""
+MAX_BYTES = 2**62
+"""Whatever a host says: a column holds no more."""
 
 # In SQL is what each build writes, several times: Django takes longer to make these statements than the database to run
 # them.
@@ -137,6 +141,16 @@ def steps_write(track: StepTrack, *, ended: Sequence[StepEnd] = (), begins: str 
     journey_changed(track.instance_id)
 
 
+def step_progress_write(track: StepTrack, *, step: str, done_bytes: int, total_bytes: int) -> None:
+    """How far an open step is. One statement; a step that is not open changes nothing."""
+    rows = InstanceActionEvent.objects.filter(
+        action_id=track.action_id, attempt=track.attempt, host=track.host, name=step[:STEP_MAX], finished_at=None
+    )
+    total = max(0, min(total_bytes, MAX_BYTES))
+    if rows.update(done_bytes=max(0, min(done_bytes, total)), total_bytes=total):
+        journey_changed(track.instance_id)
+
+
 def _clean(text: str) -> str:
     """PostgreSQL keeps no NUL in a text, and what agents report may have one."""
     return text.replace("\x00", "")
@@ -144,7 +158,7 @@ def _clean(text: str) -> str:
 
 def _newest_with_steps(instance_id: uuid.UUID) -> InstanceAction | None:
     """What was done at once meanwhile has no steps."""
-    rows = InstanceAction.objects.filter(instance_uuid=instance_id).exclude(action__in=AT_ONCE)
+    rows = InstanceAction.objects.filter(instance_uuid=instance_id).exclude(action__in=[*AT_ONCE, *INCIDENTS])
     return rows.order_by("-started_at", "-id").first()
 
 

@@ -7,6 +7,7 @@ instances of the project that were created with that name are one group of polic
 from controlplane.identity.domain import Caller
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from scheduling.filters import legacy_groups
 from scheduling.policies.selectors.policies import policy_active
 from servers.catalog.services.server_group import server_group_quota_check
@@ -25,7 +26,7 @@ def legacy_group_hinted(*, caller: Caller, name: str) -> ServerGroup | None:
         return None
     reasons = name_reasons(name)
     if reasons:
-        raise Invalid(f"The group's name: {reasons[0]}", field="hints")
+        raise Invalid(_("The group's name: {reasons}", reasons=reasons[0]), field="hints")
     return _stored(caller, name) or ServerGroup(
         name=name, policy=legacy_groups.POLICY, project_id=caller.project_id, user_id=caller.user_id
     )
@@ -37,7 +38,7 @@ def legacy_group_store(*, caller: Caller, group: ServerGroup) -> ServerGroup:
         return group
     found = _stored(caller, group.name)
     if found is None:
-        server_group_quota_check(project_id=caller.project_id)
+        server_group_quota_check(project_id=caller.project_id, user_id=caller.user_id)
         group.save(force_insert=True)
     return found or group
 

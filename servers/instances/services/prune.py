@@ -1,5 +1,7 @@
 """This module removes deleted instances and images after a time, with all that hangs on them, in short transactions."""
 
+import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
@@ -12,15 +14,17 @@ from servers.models import (
     AttemptRecord,
     BuildRequest,
     ConsoleLog,
+    FirstBootData,
     GuestCounterChunk,
+    GuestPassword,
     Image,
     Instance,
     InstanceAction,
     InstanceActionEvent,
     InstanceFault,
     InstanceMapping,
-    Port,
     RequestSpec,
+    Screenshot,
     ServerGroupMember,
 )
 
@@ -31,9 +35,11 @@ OF_AN_INSTANCE: tuple[type[Model], ...] = (
     InstanceMapping,
     RequestSpec,
     ServerGroupMember,
-    Port,
     ConsoleLog,
     GuestCounterChunk,
+    FirstBootData,
+    GuestPassword,
+    Screenshot,
 )
 """Rows that name their instance without a foreign key. Steps go with their actions, tags with the row itself."""
 ENDED_BY: tuple[tuple[type[Model], str], ...] = (
@@ -57,12 +63,26 @@ def deleted_instances_prune() -> int:
         if not ids:
             _ownerless_prune(days)
             break
-        for model in OF_AN_INSTANCE:
-            _batches_delete(model._default_manager.filter(instance_uuid__in=ids))
-        # Deleting an instance takes its tags along, in one statement for all.
-        Instance.objects.filter(pk__in=ids, deleted_at__isnull=False).delete()
+        _instances_remove(ids)
         removed += len(ids)
     return removed
+
+
+def project_records_purge(project_id: uuid.UUID) -> None:
+    """Remove the records of a project's deleted instances and images, whenever they were deleted: for a project that
+    is removed itself. In the caller's transaction.
+    """
+    gone = Instance.objects.filter(project_id=project_id, deleted_at__isnull=False)
+    while ids := list(gone.order_by().values_list("pk", flat=True)[:BATCH]):
+        _instances_remove(ids)
+    _batches_delete(Image.objects.filter(project_id=project_id, status=ImageStatus.DELETED))
+
+
+def _instances_remove(ids: Collection[uuid.UUID]) -> None:
+    for model in OF_AN_INSTANCE:
+        _batches_delete(model._default_manager.filter(instance_uuid__in=ids))
+    # Deleting an instance takes its tags along, in one statement for all.
+    Instance.objects.filter(pk__in=ids, deleted_at__isnull=False).delete()
 
 
 def deleted_images_prune() -> int:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.identity.domain import Caller
-from controlplane.identity.policy import require
-from controlplane.kernel.errors import Invalid
+from controlplane.identity.policy import allows, require
+from controlplane.kernel.errors import Forbidden, Invalid
 from controlplane.kernel.ids import parse_uuid
-from scheduling.domain.request.image_property_names import present_names
+from controlplane.kernel.texts import phrase as _
+from scheduling.domain.request.image_property_names import present_words
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.fleet.selectors.hosts import host_exists, node_exists
 from scheduling.fleet.selectors.zones import zone_exists, zone_list
@@ -20,6 +21,7 @@ from servers.catalog.selectors.flavor import flavor_for_instance, flavor_snapsho
 from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.selectors.server_group import server_group_for_instance
 from servers.fields import Problems, Reasons, problems_found
+from servers.images.domain.boot_files import boot_contradictions
 from servers.images.selectors import image_for_instance
 from servers.instances.domain.flavor_image import flavor_image_problems
 from servers.instances.domain.hint_rules import TEXT_HINTS, carried_hints, text_hints
@@ -52,7 +54,7 @@ def flavor_named(caller: Caller, reference: str) -> tuple[Flavor | None, Problem
 def image_named(caller: Caller, reference: str) -> tuple[Image | None, Problems]:
     """The image with this id or name; None with the problem where the caller cannot use it."""
     try:
-        return image_for_instance(caller=caller, reference=reference), {}
+        return image_for_instance(caller=caller, reference=reference, needs_bytes=False), {}
     except Invalid as error:
         return None, _problem_of(error)
 
@@ -84,18 +86,26 @@ def _problem_of(error: Invalid) -> Problems:
     return {error.field or "body": [error.message]}
 
 
-def fit_problems(flavor: Flavor, image: Image) -> Problems:
+def fit_problems(flavor: Flavor, image: Image, *, has_local_root: bool = True) -> Problems:
     """What the image needs and the flavor does not give, and where the two contradict each other."""
-    asked, properties = FlavorSnapshot(**flavor_snapshot(flavor)), ImageSnapshot(properties=image.properties)
+    return image_problems(FlavorSnapshot(**flavor_snapshot(flavor)), image, has_local_root=has_local_root)
+
+
+def image_problems(asked: FlavorSnapshot, image: Image, *, has_local_root: bool = True) -> Problems:
+    """The same for a flavor as it was when an instance was asked for. A root disk that is a volume has a size of its
+    own.
+    """
+    properties = ImageSnapshot(properties=image.properties)
     contradictions = flavor_image_problems(asked, properties)
-    contradictions += not_provided(asked.extra_specs, present_names(properties.properties))
+    contradictions += not_provided(asked.extra_specs, present_words(properties.properties))
+    contradictions += boot_contradictions(properties.properties)
     too_small = image_fit_problems(
         min_ram_mib=image.min_ram_mib,
         min_disk_gib=image.min_disk_gib,
         size_bytes=image.size_bytes,
         virtual_size_bytes=image.virtual_size_bytes,
-        flavor_memory_mib=flavor.memory_mib,
-        flavor_root_gib=flavor.root_gib,
+        flavor_memory_mib=asked.memory_mib,
+        flavor_root_gib=asked.root_gib if has_local_root else 0,
     )
     return too_small | problems_found({"image": contradictions})
 
@@ -108,6 +118,21 @@ def devices_requested(flavor: FlavorSnapshot, image: ImageSnapshot) -> tuple[tup
         return (), {"flavor": [f"{error.message}."]}
 
 
+def zero_disk_check(caller: Caller, flavor: Flavor) -> None:
+    """Nova's BootFromVolumeRequiredForZeroDiskFlavor, with the default of its rule zero_disk_flavor: such a disk takes
+    an image of any size and claims nothing for it. Raises Forbidden.
+    """
+    if flavor.root_gib == 0 and not allows(caller, "instances:create:zero_disk_flavor"):
+        raise Forbidden(
+            _(
+                "Flavor {flavor} has a root disk of 0 GiB, as large as the image: only "
+                "administrators may use it. Boot from a volume.",
+                flavor=flavor.name,
+            ),
+            field="flavor",
+        )
+
+
 def zone_problems(caller: Caller, zone: ZoneRequest) -> Problems:
     """The problem of a zone, host or node that does not exist; an empty request has none.
 
@@ -116,13 +141,15 @@ def zone_problems(caller: Caller, zone: ZoneRequest) -> Problems:
     if zone.host or zone.node:
         require(caller, "instances:create:forced_host")
     if zone.host and not host_exists(host=zone.host):
-        return {"availability_zone": [f"There is no host {zone.host!r:.80}."]}
+        return {"availability_zone": [_("There is no host {host!r:.80}.", host=zone.host)]}
     if zone.node and not node_exists(node=zone.node, host=zone.host):
-        where = f" on host {zone.host!r:.80}" if zone.host else ""
-        return {"availability_zone": [f"There is no node {zone.node!r:.80}{where}."]}
+        where = _(" on host {host!r:.80}", host=zone.host) if zone.host else ""
+        return {"availability_zone": [_("There is no node {node!r:.80}{where}.", node=zone.node, where=where)]}
     if zone.zone and not zone_exists(name=zone.zone):
         known = ", ".join(one.name for one in zone_list())
-        return {"availability_zone": [f"There is no zone {zone.zone!r:.80}; there are: {known}."]}
+        return {
+            "availability_zone": [_("There is no zone {zone!r:.80}; there are: {known}.", zone=zone.zone, known=known)]
+        }
     return {}
 
 
@@ -145,9 +172,9 @@ def _servers(caller: Caller, value: Any) -> tuple[list[str], Reasons]:
     texts = value if isinstance(value, list) else [value]
     parsed = [parse_uuid(text) if isinstance(text, str) else None for text in texts]
     if None in parsed or not parsed or len(parsed) > 1000:
-        return [], ["Must be the id of an instance, or a list of ids."]
+        return [], [_("Must be the id of an instance, or a list of ids.")]
     ids = [one for one in parsed if one is not None]
     unknown = instances_unknown(caller=caller, ids=ids)
     if unknown:
-        return [], [f"There is no instance {unknown[0]}."]
+        return [], [_("There is no instance {unknown}.", unknown=unknown[0])]
     return [str(one) for one in ids], []

@@ -4,13 +4,17 @@ import uuid
 
 from django.db import transaction
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.identity.domain import Caller
 from controlplane.identity.policy import require
 from controlplane.kernel.errors import Conflict, InvalidFields
+from controlplane.kernel.texts import any_of
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.work import open_work_of
 from scheduling.topology.services.claims import claims_free
 from servers.fields import refuse_if, text_reasons
-from servers.instances.actions.table import RESET_STATE
+from servers.images.services.snapshot_images import unfinished_images_discard
+from servers.instances.actions.record import RESET_STATE
 from servers.instances.selectors.instances import instance_get
 from servers.instances.services.journal import (
     action_close,
@@ -28,6 +32,7 @@ STATES = (VmState.ACTIVE, VmState.ERROR)
 """What an instance can be reset to."""
 
 
+@audited("instance.reset_state", Instance, by="instance_id", also=("reason",))
 def instance_reset_state(*, caller: Caller, instance_id: uuid.UUID, state: str, reason: str = "") -> Instance:
     """Set the state to `active` or `error` and end the task; the guest is left as it is, and the next look at its host
     says whether it runs.
@@ -37,24 +42,31 @@ def instance_reset_state(*, caller: Caller, instance_id: uuid.UUID, state: str, 
     """
     require(caller, RESET_STATE.policy)
     if state not in STATES:
-        raise InvalidFields({"state": [f"Is {state!r:.40}; an instance is reset to {' or '.join(STATES)}."]})
+        raise InvalidFields(
+            {"state": [_("Is {state!r:.40}; an instance is reset to {states}.", state=state, states=any_of(STATES))]}
+        )
     refuse_if({"reason": text_reasons(reason, maximum=255)})
     instance = instance_get(caller=caller, instance_id=instance_id)
     if instance.is_pending:
-        raise Conflict("The instance waits to be scheduled and has no row to change yet.")
+        raise Conflict(_("The instance waits to be scheduled and has no row to change yet."))
     with transaction.atomic():
         row = Instance.objects.select_for_update().filter(pk=instance.pk, deleted_at__isnull=True).first()
         if row is None:
-            raise Conflict("The instance changed at this very moment. Look again.")
+            raise Conflict(_("The instance changed at this very moment. Look again."))
         action_require(row, RESET_STATE.name, caller)
         # Whoever writes work changes the instance's row first, so under its lock none can come.
         if work := open_work_of(subject=row.pk):
             raise Conflict(
-                f"Its work {work.kind} ({work.pk}) is {work.state}; cancel it first: that ends the task too.",
+                _(
+                    "Its work {kind} ({work}) is {state}; cancel it first: that ends the task too.",
+                    kind=work.kind,
+                    work=work.pk,
+                    state=work.state,
+                ),
                 work=str(work.pk),
             )
         if state == VmState.ACTIVE and not row.host:
-            raise Conflict("The instance is on no host, so it cannot be active.")
+            raise Conflict(_("The instance is on no host, so it cannot be active."))
         if (row.vm_state, row.task_state) != (state, TaskState.NONE):
             _reset(row, VmState(state), caller, reason)
     row.refresh_from_db()
@@ -68,6 +80,7 @@ def _reset(row: Instance, state: VmState, caller: Caller, reason: str) -> None:
     actions_cancel(instance_id=row.pk, message=ended)
     steps_cut(instance_id=row.pk, error=ended)
     attempt_close(instance_id=row.pk, outcome="cancelled", reason=ended)
+    unfinished_images_discard(row.pk)
     if not row.host:
         claims_free([row.pk])  # what nobody uses
     if state is VmState.ERROR:

@@ -17,6 +17,7 @@ from computeagent.protocol.power import PowerState
 from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_sql, uuid_of, uuid_value
 from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.host_ownership import Ownership, owned
 from servers.instances.actions.guards import ANY_TASK, ANY_VM
 from servers.instances.actions.refusal import action_refusal
@@ -84,8 +85,9 @@ def _is_written(
     if "vm_state" in changes:
         vm_states &= vm_sources(VmState(changes["vm_state"]))
         # Invariant: the time is there exactly in the state that it belongs to.
-        is_soft_deleted = changes["vm_state"] == VmState.SOFT_DELETE
-        changes["soft_deleted_at"] = Sql("COALESCE(soft_deleted_at, {now})") if is_soft_deleted else None
+        for column, state in _SINCE.items():
+            since = Sql(f"COALESCE({column}, {{now}})") if changes["vm_state"] == state else None
+            changes[column] = since
     if "task_state" in changes:
         task_states &= task_sources(TaskState(changes["task_state"]))
         changes["task_since"] = NOW if changes["task_state"] else None
@@ -107,6 +109,7 @@ def _is_written(
     return written is not None
 
 
+_SINCE = {"soft_deleted_at": VmState.SOFT_DELETE, "rescued_at": VmState.RESCUED}
 _FIELDS = {field.name: field for field in Instance._meta.concrete_fields}
 _UPDATE = (
     "UPDATE servers_instance SET {assignments}, updated_at = {{now}}, generation = generation + 1 WHERE {conditions}"
@@ -169,10 +172,10 @@ def built_set(instance_id: uuid.UUID, guest: GuestFacts) -> None:
 def _raise_why(instance_id: uuid.UUID) -> None:
     row = Instance.objects.filter(pk=instance_id).values("vm_state", "task_state", "deleted_at").first()
     if row is None or row["deleted_at"] is not None:
-        raise NotFound(f"Instance {instance_id} does not exist.")
+        raise NotFound(_("Instance {instance_id} does not exist.", instance_id=instance_id))
     task = row["task_state"] or "none"
     raise Conflict(
-        f"The instance is {row['vm_state']} (task {task}), which does not allow this.",
+        _("The instance is {vm_state} (task {task}), which does not allow this.", vm_state=row["vm_state"], task=task),
         vm_state=row["vm_state"],
         task_state=row["task_state"] or None,
     )

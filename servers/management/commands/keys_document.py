@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from servers.catalog.domain.extra_specs import CONTRADICTIONS, EXTRA_SPEC_RULES, KNOWN_NAMESPACES
 from servers.catalog.domain.extra_specs.rules import KeyRule
 from servers.images.domain.image_properties import EARLIER_NAMES, IMAGE_CONTRADICTIONS, PROPERTY_RULES
+from servers.instances.domain.key_effects import KEY_EFFECTS, KeyEffect
 from servers.instances.domain.not_provided import FLAVOR_KEYS, IMAGE_KEYS, WITHOUT_EFFECT, NotProvided
 
 DOCUMENT = Path("docs/extra-specs.md")
@@ -63,6 +64,17 @@ These names count as those of today: {", ".join(f"`{old}` ({new})" for old, new 
 
 """
 
+EFFECTS = """
+
+## What each key does
+
+Elements are those of libvirt's definition of a guest; tests are below `tests/`. *By a trait*: the scheduler asks for
+it, and a host that cannot give it does not report it.
+
+| effect | keys | shown by |
+| --- | --- | --- |
+"""
+
 REFUSED_KEYS = """
 
 ## What no guest can be given here
@@ -70,16 +82,24 @@ REFUSED_KEYS = """
 A flavor or an image may say it, since Nova knows it; an instance of them is refused when it is asked for, before a
 host is chosen. So are limits that no hypervisor takes (`quota:cpu_shares` below 2, a total of disk operations beside
 one of reads, a peak of a NIC without its average). Everything else of these tables is given to the guest, or decides
-which host it gets: what needs a trait that no host reports (TPM, secure boot, encrypted memory or disks, packed
-rings) ends in *No valid host was found*, with that trait as the reason. Limits of NICs need a network of libvirt;
-`hw:pmu` and `hw:hide_hypervisor_id` are for KVM: under QEMU's emulation there is nothing to switch.
+which host it gets: UEFI, secure boot, TPMs, buses, models of devices and IOMMUs need a trait that a host reports only
+where its libvirt, QEMU and firmware have them, so that what no host has ends in *No valid host was found*, with that
+trait as the reason. No host here encrypts memory or disks, or has persistent memory. Limits of NICs need a network of
+libvirt; `hw:pmu` is for KVM: under QEMU's emulation there is nothing to switch.
+
+A machine is an i440fx unless the image names another; where it names none, secure boot and an IOMMU make it a q35.
+The state of a TPM lies on its host, so that `hw:tpm_secret_security` is `host` here where the flavor says nothing,
+and no host keeps secrets for users or for the deployment. `os_secure_boot=optional` is secure boot where the host has
+it. What cannot go together is refused as well: secure boot without UEFI or with stateless firmware, IDE on a q35, an
+IOMMU on an i440fx, `hw:maxphysaddr_mode=emulate` without bits from 32 to 52, and devices on USB beside
+`hw:usb_model=none`.
 
 """
 
 KEYS_WITHOUT_EFFECT = """
 
 These properties are kept and have no effect: notes about the image, settings of agents and caches of other
-hypervisors, and what holds here in any case, such as a config drive. Signatures are not verified.
+hypervisors, and what holds here in any case.
 
 """
 
@@ -125,12 +145,18 @@ def keys_document() -> str:
             _table(PROPERTY_RULES),
             CONTRADICTING_PROPERTIES,
             _sentences(IMAGE_CONTRADICTIONS),
+            EFFECTS,
+            *(f"{_effect(each)}\n" for each in KEY_EFFECTS),
             REFUSED_KEYS,
             *(f"- {_refused(rule)}\n" for rule in (*FLAVOR_KEYS, *IMAGE_KEYS)),
             KEYS_WITHOUT_EFFECT,
             f"{', '.join(f'`{name}`' for name in WITHOUT_EFFECT)}.\n",
         ]
     )
+
+
+def _effect(each: KeyEffect) -> str:
+    return f"| {each.effect} | {', '.join(f'`{key}`' for key in each.keys)} | `{each.shown_by}` |"
 
 
 def _refused(rule: NotProvided) -> str:

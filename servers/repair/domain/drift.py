@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from controlplane.kernel.texts import gettext_noop
 from servers.repair.domain.placement_findings import AuditKind
 from servers.repair.domain.power_rules import PowerHeal
 
@@ -28,8 +29,40 @@ class DriftKind(StrEnum):
     """A task stands and no open work will ever end it."""
     UNKNOWN_HOST = "unknown_host"
     """An instance on a host that never registered, or was removed."""
+    SAFE_MODE = "safe_mode"
+    """A host destroys and starts nothing, for its hypervisor's answers contradict each other."""
     INVENTORY = "inventory"
     """Placement offers other amounts of a node than its agent reported."""
+    NETWORKS_BEHIND = "networks_behind"
+    """A host that has not in force what it is to have of networks, and has reported nothing for a while."""
+    NETWORK_PROBLEM = "network_problem"
+    """A host could not do all that it is to have of networks. It tries again by itself."""
+    PORT_ELSEWHERE = "port_elsewhere"
+    """A port that is bound to another host than its instance is on."""
+    PORT_OWNERLESS = "port_ownerless"
+    """A port of an instance that is not there."""
+    VOLUME_NOT_IN_GUEST = "volume_not_in_guest"
+    """A volume that is attached to an instance, and that its guest runs without."""
+    VOLUME_IN_GUEST_ONLY = "volume_in_guest_only"
+    """A volume that a guest has, and that is not attached to its instance."""
+    OVN_AWAY = "ovn_away"
+    """OVN's northbound database is not reached, or not known: networks of kind OVN stay as they are."""
+    OVN_BEHIND = "ovn_behind"
+    """Changes of networks that OVN should have by now."""
+    OVN_REFUSED = "ovn_refused"
+    """OVN refused what rows say of a network, port, group or router. It is tried again by itself."""
+    VOLUME_ORPHAN = "volume_orphan"
+    """Bytes of a volume, or of a snapshot, that no row explains."""
+    VOLUME_MISSING = "volume_missing"
+    """A volume, or a snapshot, whose bytes are not in its pool."""
+    ATTACHMENT_OWNERLESS = "attachment_ownerless"
+    """A volume that is attached to an instance that is not there."""
+    ATTACHMENT_STUCK = "attachment_stuck"
+    """A volume that is said to be attached, or detached, right now, and nobody works on it."""
+    POOL_PROBLEM = "pool_problem"
+    """A host that cannot use a pool that it is meant to reach."""
+    POOL_UNREACHED = "pool_unreached"
+    """A pool with volumes, of which no host that is up can do anything."""
     ORPHANED_ALLOCATIONS = AuditKind.ORPHANED_ALLOCATIONS.value
     OTHER_HOST = AuditKind.OTHER_HOST.value
     OTHER_AMOUNTS = AuditKind.OTHER_AMOUNTS.value
@@ -82,37 +115,59 @@ class Drift:
 
 
 KIND_LABELS: dict[DriftKind, str] = {
-    DriftKind.ORPHAN_GUEST: "Guest without instance",
-    DriftKind.GUEST_MISSING: "Instance without guest",
-    DriftKind.GUEST_RUNS: "Guest runs, should be off",
-    DriftKind.GUEST_OFF: "Guest is off, should run",
-    DriftKind.GUEST_CRASHED: "Guest crashed",
-    DriftKind.LOST_TASK: "Task that nobody works on",
-    DriftKind.UNKNOWN_HOST: "Instance on an unknown host",
-    DriftKind.INVENTORY: "Inventory is not what the host reported",
-    DriftKind.ORPHANED_ALLOCATIONS: "Claim without owner",
-    DriftKind.OTHER_HOST: "Allocations on another host",
-    DriftKind.OTHER_AMOUNTS: "Allocations differ from the flavor",
-    DriftKind.NO_ALLOCATIONS: "Instance without allocations",
-    DriftKind.USED_DIFFERS: "Counter differs from the allocations",
-    DriftKind.NO_INVENTORY: "Allocation without inventory",
-    DriftKind.OVERCOMMITTED: "More allocated than there is",
-    DriftKind.EMPTY_CONSUMER: "Consumer that holds nothing",
-    DriftKind.NODE_WITHOUT_PROVIDER: "Compute node without provider",
-    DriftKind.PROVIDER_WITHOUT_NODE: "Provider without compute node",
-    DriftKind.GENERATION: "Generation below 0",
-    DriftKind.ROOT_POINTER: "Provider with a wrong root",
-    DriftKind.CHANGE_STAMP: "Change stamp of the future",
+    DriftKind.ORPHAN_GUEST: gettext_noop("Guest without instance"),
+    DriftKind.GUEST_MISSING: gettext_noop("Instance without guest"),
+    DriftKind.GUEST_RUNS: gettext_noop("Guest runs, should be off"),
+    DriftKind.GUEST_OFF: gettext_noop("Guest is off, should run"),
+    DriftKind.GUEST_CRASHED: gettext_noop("Guest crashed"),
+    DriftKind.LOST_TASK: gettext_noop("Task that nobody works on"),
+    DriftKind.UNKNOWN_HOST: gettext_noop("Instance on an unknown host"),
+    DriftKind.SAFE_MODE: gettext_noop("Host in safe mode"),
+    DriftKind.INVENTORY: gettext_noop("Inventory is not what the host reported"),
+    DriftKind.NETWORKS_BEHIND: gettext_noop("Host is behind with its networks"),
+    DriftKind.NETWORK_PROBLEM: gettext_noop("Host could not do its networks"),
+    DriftKind.PORT_ELSEWHERE: gettext_noop("Port on another host than its instance"),
+    DriftKind.PORT_OWNERLESS: gettext_noop("Port without instance"),
+    DriftKind.VOLUME_NOT_IN_GUEST: gettext_noop("Guest without its volume"),
+    DriftKind.VOLUME_IN_GUEST_ONLY: gettext_noop("Guest with a volume that is not its own"),
+    DriftKind.OVN_AWAY: gettext_noop("OVN is not reached"),
+    DriftKind.OVN_BEHIND: gettext_noop("OVN is behind"),
+    DriftKind.OVN_REFUSED: gettext_noop("OVN refused something"),
+    DriftKind.VOLUME_ORPHAN: gettext_noop("Volume's bytes without a row"),
+    DriftKind.VOLUME_MISSING: gettext_noop("Volume without its bytes"),
+    DriftKind.ATTACHMENT_OWNERLESS: gettext_noop("Volume attached to no instance"),
+    DriftKind.ATTACHMENT_STUCK: gettext_noop("Volume that comes or goes and nobody works on it"),
+    DriftKind.POOL_PROBLEM: gettext_noop("Host cannot use a pool"),
+    DriftKind.POOL_UNREACHED: gettext_noop("Pool that no host reaches"),
+    DriftKind.ORPHANED_ALLOCATIONS: gettext_noop("Claim without owner"),
+    DriftKind.OTHER_HOST: gettext_noop("Allocations on another host"),
+    DriftKind.OTHER_AMOUNTS: gettext_noop("Allocations differ from the flavor"),
+    DriftKind.NO_ALLOCATIONS: gettext_noop("Instance without allocations"),
+    DriftKind.USED_DIFFERS: gettext_noop("Counter differs from the allocations"),
+    DriftKind.NO_INVENTORY: gettext_noop("Allocation without inventory"),
+    DriftKind.OVERCOMMITTED: gettext_noop("More allocated than there is"),
+    DriftKind.EMPTY_CONSUMER: gettext_noop("Consumer that holds nothing"),
+    DriftKind.NODE_WITHOUT_PROVIDER: gettext_noop("Compute node without provider"),
+    DriftKind.PROVIDER_WITHOUT_NODE: gettext_noop("Provider without compute node"),
+    DriftKind.GENERATION: gettext_noop("Generation below 0"),
+    DriftKind.ROOT_POINTER: gettext_noop("Provider with a wrong root"),
+    DriftKind.CHANGE_STAMP: gettext_noop("Change stamp of the future"),
 }
 """For headings and filters."""
 
 AUTOMATIC: frozenset[DriftKind] = frozenset(
     {
         DriftKind.ORPHAN_GUEST,
+        DriftKind.VOLUME_ORPHAN,
+        DriftKind.ATTACHMENT_OWNERLESS,
+        DriftKind.ATTACHMENT_STUCK,
         DriftKind.GUEST_MISSING,
         DriftKind.GUEST_RUNS,
         DriftKind.GUEST_OFF,
         DriftKind.LOST_TASK,
+        DriftKind.NETWORKS_BEHIND,
+        DriftKind.PORT_ELSEWHERE,
+        DriftKind.PORT_OWNERLESS,
         DriftKind.INVENTORY,
         DriftKind.ORPHANED_ALLOCATIONS,
         DriftKind.OTHER_HOST,

@@ -36,9 +36,11 @@ NOVA_RESTART: tuple[RestartRow, ...] = (
     _row(
         "build cut off",
         "error, task cleared",
-        "the open build is taken again by the agent; without one, error",
+        "the open build is taken again by the agent; without one, error; an instance that was built (whose interface "
+        "came or went) is left as it was",
         {_T.SCHEDULING, _T.BLOCK_DEVICE_MAPPING, _T.NETWORKING, _T.SPAWNING},
         TaskHeal.ERROR,
+        TaskHeal.REVERT,
     ),
     _row(
         "rebuild cut off",

@@ -4,11 +4,12 @@ import uuid
 from collections.abc import Collection
 
 from servers.instances.selectors.pending import pending_instance
-from servers.models import BuildRequest, Instance
+from servers.models import BuildRequest, Instance, Volume, VolumeSnapshot
 
 
 def consumers_without_owner(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
-    """Those that are no build request and no living instance. Two queries, or three where there are any.
+    """Those that are no build request, no living instance, no volume and no snapshot of one. Two queries, or five
+    where there are any.
 
     Build requests first: dispatch replaces them by instances in one transaction, so whoever is seen in neither look
     was in neither table. The other way round, an instance dispatched between the two would seem to be nobody's.
@@ -19,12 +20,18 @@ def consumers_without_owner(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
     ownerless.difference_update(_pending(ownerless))
     living = Instance.objects.filter(pk__in=ownerless, deleted_at__isnull=True)
     ownerless.difference_update(living.values_list("pk", flat=True))
-    return ownerless.difference(_pending(ownerless)) if ownerless else ownerless
+    return ownerless.difference(_pending(ownerless), _volumes(ownerless)) if ownerless else ownerless
 
 
 def _pending(consumers: Collection[uuid.UUID]) -> list[uuid.UUID]:
     rows = BuildRequest.objects.filter(instance_uuid__in=consumers)
     return list(rows.values_list("instance_uuid", flat=True))
+
+
+def _volumes(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """A volume's row is written before its claim, in one transaction."""
+    volumes = Volume.objects.filter(pk__in=consumers).values_list("pk", flat=True)
+    return {*volumes, *VolumeSnapshot.objects.filter(pk__in=consumers).values_list("pk", flat=True)}
 
 
 def instance_uuids_seen(consumers: Collection[uuid.UUID]) -> set[uuid.UUID]:

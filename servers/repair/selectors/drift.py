@@ -20,6 +20,8 @@ from django.db.models import Q, QuerySet
 from computeagent.protocol.power import PowerState
 from controlplane.infra.db import db_now, pages_by_key
 from controlplane.kernel.errors import NotFound
+from controlplane.kernel.texts import gettext_noop
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.work import open_work_subjects
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.selectors.liveness import hosts_up
@@ -34,14 +36,17 @@ from servers.states import TaskState, VmState
 DriftSource = Callable[[], Iterable[Drift]]
 _SOURCES: dict[str, tuple[frozenset[DriftKind], DriftSource]] = {}
 _GUEST_HEALS = {
-    DriftKind.GUEST_OFF: "Set the instance to stopped, as its guest is.",
-    DriftKind.GUEST_RUNS: "Stop the guest, as an action that its owner sees.",
-    DriftKind.GUEST_MISSING: "Define the guest anew from its disks and start it; one that runs is left alone.",
+    DriftKind.GUEST_OFF: gettext_noop("Set the instance to stopped, as its guest is."),
+    DriftKind.GUEST_RUNS: gettext_noop("Stop the guest, as an action that its owner sees."),
+    DriftKind.GUEST_MISSING: gettext_noop(
+        "Define the guest anew from its disks and start it; one that runs is left alone."
+    ),
 }
 
 _READ = ("id", "name", "host", "vm_state", "power_state", "generation")
 """Columns that a finding needs: instances are read by the thousand, with user data and images that would be much."""
 
+CRASHED = _("Read its console log for the reason, then start the instance, delete it, or mark the crash as seen.")
 DOWN = (
     "The agent of {host} is not heard of. It looks at its guests when it starts, and brings back those that should run."
 )
@@ -112,13 +117,15 @@ def drift_get(*, key: str) -> Drift:
     """One, as it was last seen. Raises NotFound when it is not there (any more)."""
     row = drift_rows().filter(key=key).first()
     if row is None:
-        raise NotFound("There is no such drift any more: it was put right, or went by itself.")
+        raise NotFound(_("There is no such drift any more: it was put right, or went by itself."))
     return drift_of(row)
 
 
 def grace_s(kind: DriftKind) -> float:
     """Seconds that a drift of this kind must last before it is put right without being asked for."""
     options = server_options()
+    if kind is DriftKind.VOLUME_ORPHAN:
+        return options.orphan_volume_grace_s
     return options.orphan_guest_grace_s if kind is DriftKind.ORPHAN_GUEST else options.drift_grace_s
 
 
@@ -133,6 +140,8 @@ def _found(kinds: frozenset[DriftKind]) -> Iterator[Drift]:
         yield from _lost_tasks()
     if DriftKind.UNKNOWN_HOST in kinds:
         yield from _unknown_hosts()
+    if DriftKind.SAFE_MODE in kinds:
+        yield from (_safe_mode(node) for node in host_nodes().exclude(safe_mode=""))
     for its_kinds, source in list(_SOURCES.values()):
         if kinds & its_kinds:
             yield from (one for one in source() if one.kind in kinds)
@@ -158,7 +167,13 @@ def _orphan_drifts(row: OrphanGuest) -> Drift:
         key=drift_key(DriftKind.ORPHAN_GUEST, row.host, row.guest_uuid),
         kind=DriftKind.ORPHAN_GUEST,
         subject=str(row.guest_uuid),
-        found=f"Host {row.host} has guest {row.guest_uuid}{name}, {row.power_state}, and no instance explains it.",
+        found=_(
+            "Host {host} has guest {guest_uuid}{name}, {power_state}, and no instance explains it.",
+            host=row.host,
+            guest_uuid=row.guest_uuid,
+            name=name,
+            power_state=row.power_state,
+        ),
         evidence={
             "host": row.host,
             "name": row.name,
@@ -167,7 +182,7 @@ def _orphan_drifts(row: OrphanGuest) -> Drift:
             "grace_s": grace,
             "released_at": row.released_at.isoformat() if row.released_at else None,
         },
-        heal="Let the host's agent remove the guest and its disks at its next look.",
+        heal=gettext_noop("Let the host's agent remove the guest and its disks at its next look."),
         obstacle=obstacle,
         host=row.host,
         since=row.first_seen_at,
@@ -190,12 +205,22 @@ def _guests() -> Iterator[Drift]:
 
 def _guest(instance: Instance, *, is_up: bool) -> Drift:
     kind = GUEST_DRIFTS[power_heal(instance.vm_state, instance.power_state)]
-    guest = "is not there" if kind is DriftKind.GUEST_MISSING else f"is {instance.power_state}"
+    guest = (
+        _("is not there")
+        if kind is DriftKind.GUEST_MISSING
+        else _("is {power_state}", power_state=instance.power_state)
+    )
     return Drift(
         key=drift_key(kind, instance.pk),
         kind=kind,
         subject=instance.name,
-        found=f"Instance {instance.name} on {instance.host} is {instance.vm_state} and its guest {guest}.",
+        found=_(
+            "Instance {instance} on {host} is {vm_state} and its guest {guest}.",
+            instance=instance.name,
+            host=instance.host,
+            vm_state=instance.vm_state,
+            guest=guest,
+        ),
         evidence={
             "vm_state": instance.vm_state,
             "power_state": instance.power_state,
@@ -210,17 +235,23 @@ def _guest(instance: Instance, *, is_up: bool) -> Drift:
 
 
 def _crashed() -> Iterator[Drift]:
-    """Instances that were stopped because their guest crashed. One that is started again, or deleted, is none."""
+    """Instances that were stopped because their guest crashed. One that is started again, or deleted, is none; nor is
+    one whose crash somebody has seen.
+    """
     rows = Instance.objects.filter(vm_state=VmState.STOPPED, power_state=PowerState.CRASHED, deleted_at__isnull=True)
-    for page in pages_by_key(rows.filter(task_state=TaskState.NONE).only(*_READ)):
+    for page in pages_by_key(rows.filter(task_state=TaskState.NONE, crash_is_seen=False).only(*_READ)):
         for instance in page:
             yield Drift(
                 key=drift_key(DriftKind.GUEST_CRASHED, instance.pk),
                 kind=DriftKind.GUEST_CRASHED,
                 subject=instance.name,
-                found=f"The guest of instance {instance.name} crashed on {instance.host}, and is off since.",
+                found=_(
+                    "The guest of instance {instance} crashed on {host}, and is off since.",
+                    instance=instance.name,
+                    host=instance.host,
+                ),
                 evidence={"vm_state": instance.vm_state, "power_state": instance.power_state, "host": instance.host},
-                obstacle="Read its console log for the reason, then start the instance or delete it.",
+                obstacle=CRASHED,
                 instance_id=instance.pk,
                 host=instance.host,
             )
@@ -241,7 +272,9 @@ def _lost_task(instance: Instance, now: datetime) -> Drift:
         key=drift_key(DriftKind.LOST_TASK, instance.pk, task.value),
         kind=DriftKind.LOST_TASK,
         subject=instance.name,
-        found=f"Instance {instance.name} has the task {task.value} and nobody works on it.",
+        found=_(
+            "Instance {instance} has the task {task} and nobody works on it.", instance=instance.name, task=task.value
+        ),
         evidence={
             "vm_state": instance.vm_state,
             "task_state": task.value,
@@ -251,7 +284,7 @@ def _lost_task(instance: Instance, now: datetime) -> Drift:
             "heal": proposed_heal.value,
             "why": rule.why,
         },
-        heal=f"End the task by its rule now: {proposed_heal.value.replace('_', ' ')}.",
+        heal=_("End the task by its rule now: {proposed_heal}.", proposed_heal=proposed_heal.value.replace("_", " ")),
         instance_id=instance.pk,
         host=instance.host,
         since=since,
@@ -268,15 +301,37 @@ def _unknown_hosts() -> Iterator[Drift]:
         yield from (_unknown_host(instance) for instance in placed if instance.host not in known)
 
 
+def _safe_mode(node: Any) -> Drift:
+    return Drift(
+        key=drift_key(DriftKind.SAFE_MODE, node.pk),
+        kind=DriftKind.SAFE_MODE,
+        subject=node.host,
+        found=f"Host {node.host} is in safe mode: {node.safe_mode}",
+        evidence={"host": node.host, "safe_mode": node.safe_mode},
+        obstacle=gettext_noop(
+            "Look at the hypervisor's list of guests on the host (virsh list --all, the mounts of its state "
+            "directory). Once it lists them again the host goes on by itself; if they are gone, start its agent with "
+            "--trust-listing."
+        ),
+        host=node.host,
+    )
+
+
 def _unknown_host(instance: Instance) -> Drift:
     return Drift(
         key=drift_key(DriftKind.UNKNOWN_HOST, instance.pk),
         kind=DriftKind.UNKNOWN_HOST,
         subject=instance.name,
-        found=f"Instance {instance.name} is on host {instance.host}, which is not registered.",
+        found=_(
+            "Instance {instance} is on host {host}, which is not registered.",
+            instance=instance.name,
+            host=instance.host,
+        ),
         evidence={"host": instance.host, "vm_state": instance.vm_state},
-        obstacle="Enrol the host again and start its agent on the state directory that it had: it takes its instances "
-        "up again. If the host is gone for good, delete the instance.",
+        obstacle=gettext_noop(
+            "Enrol the host again and start its agent on the state directory that it had: it takes its instances "
+            "up again. If the host is gone for good, delete the instance."
+        ),
         instance_id=instance.pk,
         host=instance.host,
     )

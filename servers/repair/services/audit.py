@@ -7,17 +7,30 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from django.db.models import Count
 from django.db.models.functions import Now
 
 from controlplane.infra.db import now_plus
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.models import Work
 from controlplane.work.models.work import OPEN_STATES
 from placement.selectors import allocations_by_consumer, client_consumers
 from placement.services import audit_inventory_usage
 from scheduling.fleet.selectors.hosts import host_exists
-from servers.models import BuildRequest, Instance, InstanceFault, InstanceMapping, RequestSpec
+from servers.models import (
+    BuildRequest,
+    Instance,
+    InstanceFault,
+    InstanceMapping,
+    IPAllocation,
+    RequestSpec,
+    WaitingAction,
+)
+from servers.repair.selectors.network_drift import ports_elsewhere, ports_ownerless
 from servers.repair.services.instance_allocations import compute_roots
+from servers.repair.services.network_audit import network_faults
 from servers.repair.services.topology_audit import topology_faults
+from servers.repair.services.volume_audit import volume_faults, volume_owners
 from servers.states import DELETING_TASKS, TaskState, VmState
 
 OVERDUE_GRACE_S = 30.0
@@ -43,14 +56,30 @@ def audit_findings() -> list[Violation]:
     open_work = set(Work.objects.filter(state__in=OPEN_STATES).values_list("subject", flat=True))
     held = {pk: {one.provider_uuid for one in rows} for pk, rows in allocations_by_consumer().items()}
     owners = {one.pk for one in instances} | pending
+    volumes = volume_owners()
     return [
         *_placement(),
         *_allocations_of_instances(instances, held),
-        *_allocations_without_owner(held, owners | client_consumers(), open_work),
+        *_allocations_without_owner(held, owners | volumes | client_consumers(), open_work),
         *(Violation(*fault) for fault in topology_faults(instances, owners, open_work)),
         *_requests_without_end(instances, pending, open_work),
+        *(Violation(*fault) for fault in network_faults()),
+        *(Violation(*fault) for fault in volume_faults()),
         *_leftovers(),
+        *_networks(),
     ]
+
+
+def _networks() -> Iterator[Violation]:
+    """An address is one port's; a port is where its instance is, and goes with it."""
+    twice = IPAllocation.objects.values("network_id", "address_key").annotate(ports=Count("pk")).filter(ports__gt=1)
+    for one in twice.order_by():
+        yield Violation(1, str(one["network_id"]), f"gives address {one['address_key']} to {one['ports']} ports", {})
+    for port in ports_elsewhere():
+        there, bound_to = getattr(port, "instance_host", "") or "no host", port.host or "no host"
+        yield Violation(2, str(port.instance_uuid), f"is on {there}, and its port {port.pk} is on {bound_to}", {})
+    for port in ports_ownerless():
+        yield Violation(3, str(port.instance_uuid), f"is no instance and no build request and has port {port.pk}", {})
 
 
 def _placement() -> Iterator[Violation]:
@@ -86,7 +115,7 @@ def _allocations_without_owner(
     held: dict[uuid.UUID, set[uuid.UUID]], owners: set[uuid.UUID], busy: set[uuid.UUID]
 ) -> Iterator[Violation]:
     for consumer in sorted(set(held) - owners - busy):
-        yield Violation(3, str(consumer), "holds allocations and is no instance and no build request", {})
+        yield Violation(3, str(consumer), "holds allocations and is no instance, no build request and no volume", {})
 
 
 def _requests_without_end(
@@ -104,6 +133,12 @@ def _requests_without_end(
         is_busy = one.vm_state == VmState.BUILDING or one.task_state != TaskState.NONE
         if is_busy and one.pk not in open_work and not _has_open_work_now(one.pk):
             yield Violation(4, str(one.pk), f"is {one.vm_state}/{one.task_state or '-'} and nobody works on it", {})
+    for waiting in WaitingAction.objects.exclude(instance_uuid__in=open_work):
+        still = WaitingAction.objects.filter(pk=waiting.pk).exists()
+        if still and not Work.objects.filter(subject=waiting.instance_uuid, state__in=OPEN_STATES).exists():
+            yield Violation(
+                4, str(waiting.instance_uuid), _("has {action} waiting behind nothing", action=waiting.action), {}
+            )
     for request in BuildRequest.objects.filter(instance_uuid__in=pending):
         if not _has_open_work_now(request.reservation_id):
             yield Violation(4, str(request.instance_uuid), "waits to be scheduled and nobody works on it", {})

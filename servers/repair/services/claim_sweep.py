@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from controlplane.infra.db import in_transaction
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import ORPHAN_CLAIMS, heal_record
 from placement.domain import AllocationView
 from placement.selectors import allocations_by_consumer, consumer_generations, consumers_older_than
@@ -68,9 +69,12 @@ class _Freeing:
         heal_record(
             kind=ORPHAN_CLAIMS,
             subject=self.orphan,
-            found=f"Consumer {self.orphan} held claims for more than {GRACE_S:.0f} s "
-            "without instance or build request.",
-            done="Its allocations, cells and devices were given back.",
+            found=_(
+                "Consumer {orphan} held claims for more than {grace_s:.0f} s without instance or build request.",
+                orphan=self.orphan,
+                grace_s=GRACE_S,
+            ),
+            done=_("Its allocations, cells and devices were given back."),
             evidence={
                 "held": {f"{one.resource_class} of {one.provider_name}": one.used for one in self.held},
                 "had_topology": self.had_topology,

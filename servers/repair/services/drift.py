@@ -9,24 +9,39 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.infra.db import db_now
 from controlplane.kernel.errors import Conflict, KilonovaError, NotFound
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import heal_record
 from controlplane.work.models import Work
+from controlplane.work.models.work import OPEN_STATES
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, Package, WorkLease, work_create, work_finish
 from scheduling.fleet.services.inventory_drift import inventory_restore
 from servers.conf import server_options
 from servers.instances.work_kinds import DRIFT_CHECK
-from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest
+from servers.models import DriftCheck, DriftSighting, Instance, OrphanGuest, PoolSighting
+from servers.networks.domain.names import OvnSubject
+from servers.networks.services.ovn_changes import ovn_change_retry, ovn_wake
 from servers.repair.domain.drift import AUTOMATIC, Drift, DriftKind
 from servers.repair.domain.placement_findings import HealState
 from servers.repair.selectors.drift import drift_find, drift_get, drift_of, grace_s
-from servers.repair.services.drift_sources import ALLOCATION_KINDS, finding_of
+from servers.repair.selectors.volume_drift import attachments_ownerless, attachments_stuck
+from servers.repair.services.drift_sources import (
+    ALLOCATION_KINDS,
+    GUEST_VOLUME_KINDS,
+    NETWORK_KINDS,
+    OVN_KINDS,
+    STORAGE_KINDS,
+    finding_of,
+)
+from servers.repair.services.network_heal import host_wake, port_bind_anew, port_free
 from servers.repair.services.placement_heal import finding_heal
 from servers.repair.services.power_sync import power_restore
 from servers.repair.services.task_heal import task_heal
+from servers.volumes.services.attachments import attachment_end_unsaid, attachments_release
 
 log = logging.getLogger(__name__)
 TRY_AGAIN_S = 3600.0
@@ -38,14 +53,18 @@ GUEST_KINDS = frozenset(
         DriftKind.GUEST_RUNS,
         DriftKind.GUEST_OFF,
         DriftKind.GUEST_CRASHED,
+        DriftKind.SAFE_MODE,
         DriftKind.UNKNOWN_HOST,
     }
 )
 PLACEMENT_KINDS = ALLOCATION_KINDS | {DriftKind.INVENTORY}
-HEALED_ELSEWHERE = frozenset({DriftKind.ORPHAN_GUEST, DriftKind.LOST_TASK})
+HEALED_ELSEWHERE = frozenset({DriftKind.ORPHAN_GUEST, DriftKind.VOLUME_ORPHAN, DriftKind.LOST_TASK})
 """They are listed with the guests, and healed by the agents and by the rules of tasks without being asked for."""
 GUESTS, ALLOCATIONS = "guests", "allocations"
-LOOKS: dict[str, frozenset[DriftKind]] = {GUESTS: GUEST_KINDS | HEALED_ELSEWHERE, ALLOCATIONS: PLACEMENT_KINDS}
+LOOKS: dict[str, frozenset[DriftKind]] = {
+    GUESTS: GUEST_KINDS | HEALED_ELSEWHERE | NETWORK_KINDS | OVN_KINDS | STORAGE_KINDS | GUEST_VOLUME_KINDS,
+    ALLOCATIONS: PLACEMENT_KINDS,
+}
 """The kinds that are checked together, by name."""
 TOGETHER = 500
 MAX_HEALS = 200
@@ -64,6 +83,7 @@ class DriftHealed:
     message: str
 
 
+@audited("drift.heal", by="key", is_apart=True)
 def drift_heal(*, key: str, actor: str) -> DriftHealed:
     """Heal this drift for `actor` (a user's name), if it is still there.
 
@@ -71,17 +91,17 @@ def drift_heal(*, key: str, actor: str) -> DriftHealed:
     """
     drift = drift_get(key=key)
     if drift.obstacle or not drift.heal:
-        raise Conflict(drift.obstacle or "Only a person can decide what is right here.")
+        raise Conflict(drift.obstacle or _("Only a person can decide what is right here."))
     if drift.asked_by:
-        raise Conflict(f"{drift.asked_by} asked for it already.")
+        raise Conflict(_("{asked_by} asked for it already.", asked_by=drift.asked_by))
     is_done = _HEALERS[drift.kind](drift, actor)
     rows = DriftSighting.objects.filter(key=key)
-    if is_done and drift.kind is DriftKind.ORPHAN_GUEST:
+    if is_done and drift.kind in (DriftKind.ORPHAN_GUEST, DriftKind.VOLUME_ORPHAN):
         rows.update(asked_by=actor)
     else:
         rows.delete()  # what is not right after all is found again by the next check
     log.warning("drift %s is put right for %s: %s", drift.key, actor, drift.found)
-    return DriftHealed(drift, is_done, drift.heal if is_done else "It went by itself; nothing was done.")
+    return DriftHealed(drift, is_done, drift.heal if is_done else _("It went by itself; nothing was done."))
 
 
 def guest_drift_round() -> int:
@@ -94,6 +114,7 @@ def placement_drift_round() -> int:
     return _round(ALLOCATIONS)
 
 
+@audited("drift.check")
 def drift_check_request() -> bool:
     """Ask for a check of everything now, as work. False when one is asked for already and has not ended."""
     wanted = NewWork(CONDUCTOR_QUEUE, DRIFT_CHECK, CHECK_SUBJECT, CHECK_DEADLINE_S, max_attempts=3)
@@ -136,12 +157,7 @@ def drift_check_run(name: str, *, between: Callable[[], object] = lambda: None) 
         _sightings_write(part, began_at)
         counts.update(one.kind.value for one in part)
         between()
-    tried_lately = Q(tried_at__gte=began_at - timedelta(seconds=TRY_AGAIN_S))
-    gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
-    gone.filter(tried_lately).update(
-        seen_at=None
-    )  # not removed, so that it is not tried every round, but listed no more
-    gone.exclude(tried_lately).delete()
+    _gone_remove(kinds, began_at, is_cut=is_cut)
     look = DriftCheck(name=name, began_at=began_at, finished_at=db_now(), counts=dict(counts), is_cut=is_cut)
     look.save()
     return look
@@ -172,6 +188,21 @@ def _sightings_write(found: Sequence[Drift], began_at: datetime) -> None:
         unique_fields=["key"],
         update_fields=[*SHOWN, "evidence", "seen_at"],
     )
+
+
+def _gone_remove(kinds: frozenset[DriftKind], began_at: datetime, *, is_cut: bool) -> None:
+    """Remove the rows of what this check did not find. A heal that was tried lately and of which nobody knows yet that
+    it helped is listed no more, and its row stays: else what does not help would be tried in every round. Nobody knows
+    while work on its instance is open or ended during the check, nor after a check that was cut.
+    """
+    gone = DriftSighting.objects.filter(Q(seen_at__lt=began_at) | Q(seen_at__isnull=True), kind__in=kinds)
+    tried_lately = Q(tried_at__gte=began_at - timedelta(seconds=TRY_AGAIN_S))
+    at_work = Work.objects.filter(subject=OuterRef("instance_id")).filter(
+        Q(state__in=OPEN_STATES) | Q(finished_at__gte=began_at)
+    )
+    undecided = gone.filter(tried_lately) if is_cut else gone.filter(tried_lately, Exists(at_work))
+    undecided.update(seen_at=None)
+    gone.exclude(pk__in=list(undecided.values_list("pk", flat=True))).delete()
 
 
 def _due(kinds: frozenset[DriftKind], seen_at: datetime) -> list[Drift]:
@@ -246,6 +277,58 @@ def _inventory(drift: Drift, asked_by: str) -> bool:
     return is_done
 
 
+def _host_networks(drift: Drift, asked_by: str) -> bool:
+    del asked_by  # a wake-up changes nothing that a record would have to explain
+    return host_wake(host=drift.host)
+
+
+def _ovn(drift: Drift, asked_by: str) -> bool:
+    del asked_by  # trying again changes nothing that a record would have to explain
+    _, subject, *subject_id = drift.key.split(":")
+    if drift.kind is DriftKind.OVN_BEHIND:
+        return ovn_wake()
+    return ovn_change_retry(subject=OvnSubject(subject), subject_id=uuid.UUID(subject_id[0]))
+
+
+def _port(drift: Drift, asked_by: str) -> bool:
+    port_id = uuid.UUID(drift.key.split(":")[1])
+    heal = port_free if drift.kind is DriftKind.PORT_OWNERLESS else port_bind_anew
+    with transaction.atomic():
+        is_done = heal(port_id=port_id)
+        if is_done:
+            _record(drift, asked_by)
+    return is_done
+
+
+def _orphan_volume(drift: Drift, asked_by: str) -> bool:
+    """Let a host of the pool remove it. Invariant: no volume's bytes are ever touched from here."""
+    rows = PoolSighting.objects.filter(pk=int(drift.key.split(":")[1]), is_missing=False, asked_by="")
+    return bool(rows.filter(not_removed_because="").update(asked_by=asked_by))
+
+
+def _attachment(drift: Drift, asked_by: str) -> bool:
+    """Looked at again in the transaction of what is done."""
+    with transaction.atomic():
+        row = attachments_ownerless().select_for_update(of=("self",)).filter(pk=drift.key.split(":")[1]).first()
+        if row is None:
+            return False
+        attachments_release(instance_uuid=row.instance_uuid)
+        _record(drift, asked_by)
+    return True
+
+
+def _stuck_attachment(drift: Drift, asked_by: str) -> bool:
+    """Looked at again under the instance's lock: whoever begins work on its volumes takes that first."""
+    with transaction.atomic():
+        instance = Instance.objects.select_for_update().filter(pk=_instance(drift)).first()
+        row = attachments_stuck().select_for_update(of=("self",)).filter(pk=drift.key.split(":")[1]).first()
+        if instance is None or row is None:
+            return False
+        attachment_end_unsaid(row, instance.host)
+        _record(drift, asked_by)
+    return True
+
+
 def _record(drift: Drift, asked_by: str) -> None:
     heal_record(
         kind=drift.kind.value,
@@ -258,7 +341,7 @@ def _record(drift: Drift, asked_by: str) -> None:
 
 def _instance(drift: Drift) -> uuid.UUID:
     if drift.instance_id is None:
-        raise NotFound("The drift is about no instance.")
+        raise NotFound(_("The drift is about no instance."))
     return drift.instance_id
 
 
@@ -269,5 +352,13 @@ _HEALERS: dict[DriftKind, Callable[[Drift, str], bool]] = {
     DriftKind.GUEST_OFF: _guest,
     DriftKind.LOST_TASK: _task,
     DriftKind.INVENTORY: _inventory,
+    DriftKind.NETWORKS_BEHIND: _host_networks,
+    DriftKind.OVN_BEHIND: _ovn,
+    DriftKind.OVN_REFUSED: _ovn,
+    DriftKind.PORT_ELSEWHERE: _port,
+    DriftKind.PORT_OWNERLESS: _port,
+    DriftKind.VOLUME_ORPHAN: _orphan_volume,
+    DriftKind.ATTACHMENT_OWNERLESS: _attachment,
+    DriftKind.ATTACHMENT_STUCK: _stuck_attachment,
     **dict.fromkeys(ALLOCATION_KINDS, _placement),
 }

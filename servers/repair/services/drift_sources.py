@@ -9,22 +9,46 @@ from uuid import UUID
 from django.core.serializers.json import DjangoJSONEncoder
 
 from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
 from scheduling.fleet.selectors.hosts import host_nodes
 from scheduling.fleet.services.inventory_drift import InventoryDrift, inventory_drifts
 from servers.models import Instance
 from servers.repair.domain.drift import Drift, DriftKind, drift_key
 from servers.repair.domain.placement_findings import AuditFinding, AuditKind
 from servers.repair.selectors.drift import drift_source_register
+from servers.repair.selectors.guest_volume_drift import guest_volume_drifts
+from servers.repair.selectors.network_drift import network_drifts
+from servers.repair.selectors.ovn_drift import ovn_drifts
+from servers.repair.selectors.volume_drift import volume_drifts
 from servers.repair.services.placement_audit import finding_of_instance, placement_findings
 
 TOGETHER = 100
 """Findings whose instances are read in one query: few, as each may have taken several queries to be sure of."""
 OF_INSTANCES = frozenset({DriftKind.OTHER_HOST, DriftKind.OTHER_AMOUNTS, DriftKind.NO_ALLOCATIONS})
+NETWORK_KINDS = frozenset(
+    {DriftKind.NETWORKS_BEHIND, DriftKind.NETWORK_PROBLEM, DriftKind.PORT_ELSEWHERE, DriftKind.PORT_OWNERLESS}
+)
+OVN_KINDS = frozenset({DriftKind.OVN_AWAY, DriftKind.OVN_BEHIND, DriftKind.OVN_REFUSED})
+STORAGE_KINDS = frozenset(
+    {
+        DriftKind.VOLUME_ORPHAN,
+        DriftKind.VOLUME_MISSING,
+        DriftKind.ATTACHMENT_OWNERLESS,
+        DriftKind.ATTACHMENT_STUCK,
+        DriftKind.POOL_PROBLEM,
+        DriftKind.POOL_UNREACHED,
+    }
+)
+GUEST_VOLUME_KINDS = frozenset({DriftKind.VOLUME_NOT_IN_GUEST, DriftKind.VOLUME_IN_GUEST_ONLY})
 ALLOCATION_KINDS = frozenset(DriftKind(kind.value) for kind in AuditKind)
 
 
 def drift_sources_register() -> None:
-    """Register both sources. Called when the apps are ready."""
+    """Register these sources. Called when the apps are ready."""
+    drift_source_register("networks", kinds=NETWORK_KINDS, source=network_drifts)
+    drift_source_register("ovn", kinds=OVN_KINDS, source=ovn_drifts)
+    drift_source_register("volumes", kinds=STORAGE_KINDS, source=volume_drifts)
+    drift_source_register("volumes of guests", kinds=GUEST_VOLUME_KINDS, source=guest_volume_drifts)
     drift_source_register("placement", kinds=ALLOCATION_KINDS, source=_allocations)
     drift_source_register("inventories", kinds={DriftKind.INVENTORY}, source=_inventories)
 
@@ -97,8 +121,12 @@ def _inventory(one: InventoryDrift) -> Drift:
         key=drift_key(DriftKind.INVENTORY, one.node_id),
         kind=DriftKind.INVENTORY,
         subject=one.node,
-        found=f"Placement offers of node {one.node} something else than it reported: {'; '.join(one.differences)}.",
+        found=_(
+            "Placement offers of node {node} something else than it reported: {differences}.",
+            node=one.node,
+            differences="; ".join(one.differences),
+        ),
         evidence={"host": one.host, "differences": list(one.differences)},
-        heal="State what the node's agent reported last.",
+        heal=_("State what the node's agent reported last."),
         host=one.host,
     )

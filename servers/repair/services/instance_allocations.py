@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from controlplane.kernel.errors import Conflict, Invalid
+from controlplane.kernel.texts import phrase as _
 from placement.domain import MAX_INT, AllocationView, ConsumerState, CountLimit, ProviderKind
 from placement.selectors import allocations_by_consumer, fleet_usage, provider_views
 from placement.selectors.allocations import consumer_holdings
@@ -22,7 +23,7 @@ from servers.models import Instance, ServerGroupMember
 from servers.repair.domain.placement_findings import AuditKind, amounts_text
 from servers.states import DELETING_TASKS
 
-BY_HAND = "Part of it is held of nested or shared providers, which only the scheduler can choose anew."
+BY_HAND = _("Part of it is held of nested or shared providers, which only the scheduler can choose anew.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def mismatch_of(
     node = instance.compute_node_uuid
     if not instance.host or node is None or instance.task_state in DELETING_TASKS:
         return None
-    ways, sums = wanted_amounts(instance.flavor, instance.image), _sums(held)
+    ways, sums = wanted_amounts(instance.flavor, instance.image, is_bfv=instance.is_bfv), _sums(held)
     is_elsewhere = any(roots.get(one.provider_uuid, node) != node for one in held)
     if not is_elsewhere and sums in ways:
         return None
@@ -78,7 +79,7 @@ def _said(
     return AuditKind.OTHER_AMOUNTS, sentence
 
 
-def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
+def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any], *, is_bfv: bool) -> tuple[dict[str, int], ...]:
     """Amounts per resource class, from the snapshots stored with the instance; a second set for hosts without PCPU.
 
     A flavor that contradicts itself needs what its sizes say: nobody would schedule it today.
@@ -86,9 +87,9 @@ def wanted_amounts(flavor: Mapping[str, Any], image: Mapping[str, Any]) -> tuple
     asked = FlavorSnapshot(**flavor)
     known = {name: image[name] for name in ("id", "name", "properties") if name in image}
     try:
-        found = derive_resources(asked, ImageSnapshot(**known))
+        found = derive_resources(asked, ImageSnapshot(**known), is_bfv=is_bfv)
     except Invalid:
-        found = derive_resources(replace(asked, extra_specs={}), ImageSnapshot())
+        found = derive_resources(replace(asked, extra_specs={}), ImageSnapshot(), is_bfv=is_bfv)
     return tuple(dict(each.amounts) for each in (found, found.fallback) if each is not None)
 
 
@@ -128,7 +129,7 @@ def _state(instance: Instance, wanted: Mapping[str, int]) -> ConsumerState:
     """The state to write: all that the instance should hold, if it still holds what was compared."""
     node = instance.compute_node_uuid
     if node is None:
-        raise Conflict("The instance is on no node.")
+        raise Conflict(_("The instance is on no node."))
     now = consumer_holdings(instance.pk)
     return ConsumerState(
         consumer_uuid=instance.pk,

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from computeagent.protocol.guests import GuestOnHypervisor
 from controlplane.infra.db import now_plus
+from controlplane.kernel.texts import phrase as _
 from controlplane.work.heals import heal_record
 from servers.models import Instance, OrphanGuest
 from servers.repair.domain.drift import DriftKind
@@ -91,8 +92,14 @@ def _record(row: OrphanGuest, whose: str) -> None:
     heal_record(
         kind=DriftKind.ORPHAN_GUEST.value,
         subject=row.guest_uuid,
-        found=f"Host {row.host} had guest {row.guest_uuid} ({row.name or 'without a name'}), of {whose}.",
-        done="The host's agent removed the guest and its disks.",
+        found=_(
+            "Host {host} had guest {guest_uuid} ({name}), of {whose}.",
+            host=row.host,
+            guest_uuid=row.guest_uuid,
+            name=row.name or _("without a name"),
+            whose=whose,
+        ),
+        done=_("The host's agent removed the guest and its disks."),
         evidence={
             "host": row.host,
             "whose": whose,

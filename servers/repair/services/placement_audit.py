@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from itertools import chain
 
 from controlplane.infra.db import pages_by_key
+from controlplane.kernel.texts import phrase as _
 from placement.domain import AllocationView, ConsumerView, FindingKind, ProviderFinding
 from placement.selectors import allocations_by_consumer, consumer_list, consumers_older_than, provider_views
 from placement.selectors.audit_facts import ComputeProviderFacts, compute_providers_older_than
@@ -25,7 +26,7 @@ from servers.repair.services.instance_allocations import Mismatch, compute_roots
 from servers.states import VmState
 
 # Consumers of other types belong to clients of Placement's API, of which nobody here knows whether they still exist.
-OUR_TYPES = frozenset({"INSTANCE", "MIGRATION", "", None})
+OUR_TYPES = frozenset({"INSTANCE", "MIGRATION", "VOLUME", "", None})
 _KINDS = {
     FindingKind.USED_DIFFERS: AuditKind.USED_DIFFERS,
     FindingKind.ALLOCATION_WITHOUT_INVENTORY: AuditKind.NO_INVENTORY,
@@ -116,8 +117,8 @@ def _orphan(consumer: ConsumerView, held: list[AllocationView], why: str) -> Aud
         providers=tuple(sorted({*names, *(str(one.provider_uuid) for one in held)})),
         seen={"generation": consumer.generation, "created_at": consumer.created_at, "project": consumer.project_id},
         fix=Fix(
-            f"Free the allocations of {consumer.uuid}.",
-            f"It {why}: nobody uses the room, and nobody else can.",
+            _("Free the allocations of {uuid}.", uuid=consumer.uuid),
+            _("It {why}: nobody uses the room, and nobody else can.", why=why),
             f"holds {sums}",
             "holds nothing",
         ),
@@ -138,7 +139,7 @@ def _nodes_and_providers() -> Iterator[AuditFinding]:
 
 
 def _provider_without_node(facts: ComputeProviderFacts) -> AuditFinding:
-    below = f" with {facts.children} below it" if facts.children else ""
+    below = _(" with {children} below it", children=facts.children) if facts.children else ""
     held = f", {facts.consumers} consumers hold some of it" if facts.consumers else ""
     return AuditFinding(
         kind=AuditKind.PROVIDER_WITHOUT_NODE,
@@ -147,9 +148,11 @@ def _provider_without_node(facts: ComputeProviderFacts) -> AuditFinding:
         provider_name=facts.name,
         seen={"consumers": facts.consumers, "children": facts.children},
         fix=Fix(
-            f"Delete provider {facts.name}{below}.",
-            "No agent answers for it, so a claim on it could never become an instance. It stays while anybody holds"
-            " allocations of it.",
+            _("Delete provider {facts}{below}.", facts=facts.name, below=below),
+            _(
+                "No agent answers for it, so a claim on it could never become an instance. It stays "
+                "while anybody holds allocations of it."
+            ),
             "a provider without a compute node",
             "no provider",
         ),
@@ -164,8 +167,8 @@ def _node_without_provider(node_id: uuid.UUID, name: str, host: str) -> AuditFin
         provider_name=name,
         seen={"host": host},
         fix=Fix(
-            f"Make the provider of {name} from what its agent reported last.",
-            "Without it the scheduler never chooses the host, and its instances hold nothing.",
+            _("Make the provider of {name} from what its agent reported last.", name=name),
+            _("Without it the scheduler never chooses the host, and its instances hold nothing."),
             "no provider",
             "a provider with inventories, traits and aggregates",
         ),
@@ -196,10 +199,16 @@ def _mismatch_settled(instance_id: uuid.UUID, roots: Mapping[uuid.UUID, uuid.UUI
 def _instance_finding(instance: Instance, found: Mismatch) -> AuditFinding:
     obstacle = found.obstacle
     if not obstacle and not host_exists(host=instance.host):
-        obstacle = f"Host {instance.host} is not registered: there is nothing that the instance could hold."
+        obstacle = _(
+            "Host {host} is not registered: there is nothing that the instance could hold.", host=instance.host
+        )
     fix = Fix(
-        f"Let instance {instance.name} hold what its flavor needs, of {instance.node or instance.host}.",
-        "What runs on a host must be counted there, or others get its room; it is done only where there is room.",
+        _(
+            "Let instance {instance} hold what its flavor needs, of {node}.",
+            instance=instance.name,
+            node=instance.node or instance.host,
+        ),
+        _("What runs on a host must be counted there, or others get its room; it is done only where there is room."),
         f"holds {amounts_text(found.held)}" + (f" of {', '.join(found.held_of)}" if found.held_of else ""),
         f"holds {amounts_text(found.wanted)} of {instance.node or instance.host}",
     )

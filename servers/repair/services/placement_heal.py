@@ -5,7 +5,9 @@ from uuid import UUID
 
 from django.db import transaction
 
+from controlplane.audit_log.recording.audited import audited
 from controlplane.kernel.errors import KilonovaError, NotFound
+from controlplane.kernel.texts import phrase as _
 from placement.selectors import provider_find
 from placement.selectors.audit_facts import stamps_ahead
 from placement.services.heal import (
@@ -27,6 +29,7 @@ from servers.repair.services.instance_allocations import instance_allocations_re
 from servers.states import VmState
 
 
+@audited("drift.heal", by="finding", is_apart=True)
 def finding_heal(finding: AuditFinding) -> HealResult:
     """Heal it if it still holds. Nothing is raised for what cannot be healed: the result says why."""
     if finding.fix is None:
@@ -42,13 +45,13 @@ def finding_heal(finding: AuditFinding) -> HealResult:
 
 def _provider(finding: AuditFinding) -> UUID:
     if finding.provider_uuid is None:
-        raise NotFound("The finding names no provider.")
+        raise NotFound(_("The finding names no provider."))
     return finding.provider_uuid
 
 
 def _consumer(finding: AuditFinding) -> UUID:
     if finding.consumer_uuid is None:
-        raise NotFound("The finding names no consumer.")
+        raise NotFound(_("The finding names no consumer."))
     return finding.consumer_uuid
 
 

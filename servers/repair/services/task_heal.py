@@ -15,6 +15,7 @@ from controlplane.work.models import Work
 from controlplane.work.work import CONDUCTOR_QUEUE, NewWork, compute_queue, open_work_subjects, work_create
 from scheduling.topology.services.claims import claims_free
 from servers.conf import server_options
+from servers.images.services.snapshot_images import unfinished_images_discard
 from servers.instances.actions.table import ACTION_OF_WORK
 from servers.instances.domain.task_rules import TASK_RULES, TaskHeal, overdue_words, restart_words, task_heal_for
 from servers.instances.services.delete import deletion_take_up
@@ -87,6 +88,7 @@ def _heal_in_transaction(instance_id: uuid.UUID, generation: int, *, is_restart:
     with request_id_scope(stuck.last.request_id if stuck.last else instance.request_id):
         _write_down(stuck)
         _HEALS[stuck.proposed_heal](stuck)
+        unfinished_images_discard(instance.pk)
         _record(stuck, is_restart=is_restart)
     log.warning("instance %s: %s", instance.pk, stuck.message)
     return True
@@ -137,6 +139,8 @@ def _retry(stuck: _Stuck) -> None:
 
 def _revert(stuck: _Stuck) -> None:
     _state(stuck, task_state=TaskState.NONE)
+    if not stuck.instance.host:
+        claims_free([stuck.instance.pk])
     _fault(stuck)
 
 

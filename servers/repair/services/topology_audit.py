@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.numa.constraint import guest_topology
 from scheduling.topology.domain.pci.request import ALIAS_KEY
@@ -33,7 +34,7 @@ def topology_faults(
     for one in instances:
         yield from _of_instance(one, nodes.get(one.pk))
     for owner in sorted(set(nodes) - owners - busy):
-        yield TopologyFault(3, str(owner), "has cells or devices of a host and is no instance and no build request")
+        yield TopologyFault(3, str(owner), _("has cells or devices of a host and is no instance and no build request"))
 
 
 def _of_instance(one: Instance, node: uuid.UUID | None) -> Iterator[TopologyFault]:

@@ -9,7 +9,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.test import APIClient
 
 from controlplane.identity.models import Project, RoleAssignment, Token, User
-from controlplane.identity.policy import POLICY
+from controlplane.identity.policy import DEFAULT_RULES
 from tests.worlds import cloud as world
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -31,7 +31,7 @@ def test_own_tokens_are_listed_without_their_secret(who: world.People) -> None:
     world.client_of(who.reader)
     body = client.get("/api/tokens/").json()
     assert body["count"] == 1
-    assert set(body["results"][0]) == {"id", "project", "created_at", "expires_at", "last_used_at"}
+    assert set(body["results"][0]) == {"id", "project", "is_system", "created_at", "expires_at", "last_used_at"}
 
 
 def test_list_of_tokens_needs_a_login(who: world.People) -> None:
@@ -163,4 +163,4 @@ def test_every_method_of_every_view_names_a_known_action() -> None:
         for method in METHODS:
             key = actions.get(method) if actions else (method if hasattr(view, method) else None)
             if key and method in view.http_method_names:
-                assert view.policy.get(key) in POLICY, f"{view.__name__} does not say which action {key} is"
+                assert view.policy.get(key) in DEFAULT_RULES, f"{view.__name__} does not say which action {key} is"

@@ -1,5 +1,6 @@
 """Notifications in Django's admin: secrets are written and not shown, refusals are told, events are sent again."""
 
+import re
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from controlplane.notifications.webhooks import webhook_create
 
 pytestmark = pytest.mark.django_db
 SECRET = "0123456789abcdef-secret"
-FORM = {"name": "lab", "url": "https://example.org/", "events": '["scheduler.*"]', "enabled": "on", "secret": SECRET}
+FORM = {"name": "lab", "url": "https://example.org/", "events": ["scheduler.*", ""], "enabled": "on", "secret": SECRET}
 
 
 @pytest.fixture
@@ -60,12 +61,30 @@ def test_webhook_that_is_changed_keeps_its_secret(browser: Client) -> None:
     assert (row.url, secret_decrypt(row.encrypted_secret)) == ("https://example.org/new", SECRET)
 
 
+def test_patterns_are_boxes_and_lines_and_each_counts_once(browser: Client) -> None:
+    add(browser, events=["*.error", "volume.*", "instance.lock\r\n volume.* \r\n\r\ninstance.unlock"])
+    row = Webhook.objects.get()
+    assert row.events == ["*.error", "volume.*", "instance.lock", "instance.unlock"]
+    page = browser.get(reverse("admin:notifications_webhook_change", args=[row.pk])).text
+    chosen = re.findall(r'type="checkbox" name="events" value="([^"]*)" checked', page)
+    assert chosen == ["*.error", "volume.*"]
+    assert ">instance.lock\ninstance.unlock</textarea>" in page
+
+
+def test_refused_form_shows_what_was_chosen(browser: Client) -> None:
+    page = add(browser, events=["volume.*", "my.<own>"], url="ftp://x").text
+    assert 'value="volume.*" checked' in page
+    assert ">my.&lt;own&gt;</textarea>" in page
+    assert not Webhook.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
         ("url", "ftp://example.org/", "begins with http"),
         ("secret", "short", "16 to 200"),
-        ("events", "[3]", "Each pattern"),
+        ("events", "x" * 101, "Each pattern"),
+        ("events", ["", "\n"], "required"),
     ],
 )
 def test_wrong_webhook_is_refused_in_words(browser: Client, field: str, value: str, words: str) -> None:

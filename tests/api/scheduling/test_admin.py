@@ -12,7 +12,7 @@ from scheduling.errors import NoValidHost
 from scheduling.fleet.services.aggregates import aggregate_create, aggregate_host_add
 from scheduling.models import Aggregate, AggregateHost, Cell, SchedulingDecision, Service
 from tests.services.scheduling.fleet.fleet_world import fleet, request
-from tests.worlds.admin_actions import ask_and_confirm
+from tests.worlds.admin_actions import ask_and_confirm, pairs
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ def test_decision_page_shows_funnel_and_reasons(browser: Client) -> None:
     with pytest.raises(NoValidHost) as caught:
         destinations_select(request=request(memory_mib=9000), inputs=scheduling_inputs())
     page = browser.get(reverse("admin:scheduling_schedulingdecision_change", args=[caught.value.decision_id]))
-    assert "ram: wants 9000 MB, has 4096 of 4608" in page.content.decode()
+    assert "memory: wants 8.8 GiB, has 4 GiB of 4.5 GiB" in page.content.decode()
 
 
 @pytest.mark.parametrize("model", [Service, SchedulingDecision, Cell])
@@ -72,7 +72,7 @@ def test_service_is_forced_down_by_an_action(browser: Client) -> None:
 
 def test_aggregate_is_made_with_its_hosts(browser: Client) -> None:
     fleet(2)
-    body = {"name": "rack", "metadata": '{"availability_zone": "az1"}', "hosts": "cmp-00\ncmp-01"}
+    body = {"name": "rack", **pairs("metadata", {"availability_zone": "az1"}), "hosts": "cmp-00\ncmp-01"}
     browser.post(reverse("admin:scheduling_aggregate_add"), body)
     assert set(AggregateHost.objects.values_list("aggregate__name", "host")) == {("rack", "cmp-00"), ("rack", "cmp-01")}
 
@@ -81,7 +81,7 @@ def test_aggregate_is_changed_through_services(browser: Client) -> None:
     fleet(2)
     made = aggregate_create(name="rack", metadata={"old": "1"})
     aggregate_host_add(aggregate_id=made.pk, host="cmp-00")
-    body = {"name": "rack", "metadata": '{"new": "2"}', "hosts": "cmp-01"}
+    body = {"name": "rack", **pairs("metadata", {"new": "2"}), "hosts": "cmp-01"}
     browser.post(reverse("admin:scheduling_aggregate_change", args=[made.pk]), body)
     assert Aggregate.objects.get().metadata == {"new": "2"}
     assert list(AggregateHost.objects.values_list("host", flat=True)) == ["cmp-01"]
@@ -100,7 +100,7 @@ def test_refused_aggregate_keeps_what_was_typed(browser: Client) -> None:
     first = aggregate_create(name="first", metadata={"availability_zone": "az1"})
     aggregate_host_add(aggregate_id=first.pk, host="cmp-00")
     second = aggregate_create(name="second", metadata={"availability_zone": "az2"})
-    body = {"name": "typed", "metadata": '{"availability_zone": "az2", "mine": "1"}', "hosts": "cmp-00"}
+    body = {"name": "typed", **pairs("metadata", {"availability_zone": "az2", "mine": "1"}), "hosts": "cmp-00"}
     page = browser.post(reverse("admin:scheduling_aggregate_change", args=[second.pk]), body)
     assert page.status_code == 200
     form = page.context["adminform"].form

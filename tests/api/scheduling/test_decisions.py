@@ -46,8 +46,8 @@ def test_operator_sees_verdict_stages_reasons_and_scores(admin: APIClient) -> No
 def test_tenant_sees_counts_and_no_host(client_of: Clients, person: str) -> None:
     fleet(3)
     answer = client_of(person).get(f"/api/decisions/{refused_decision()}/")
-    assert answer.json()["reasons"] == [{"reason": "ram_short", "label": "ram short", "hosts": 3}]
-    assert answer.json()["verdict"].startswith("0/3 hosts")
+    assert answer.json()["reasons"] == [{"reason": "ram_short", "label": "not enough memory", "hosts": 3}]
+    assert answer.json()["verdict"].startswith("No host fits: all 3 ")
     assert b"cmp-" not in answer.content
     assert b"node-" not in answer.content
 

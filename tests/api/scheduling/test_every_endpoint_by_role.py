@@ -36,14 +36,18 @@ TABLE: dict[str, tuple[int, int, int]] = {
             "GET service-list", "GET service-detail", "POST service-disable", "POST service-enable",
             "POST service-force-down", "GET compute-node-list", "GET compute-node-detail", "GET host-list",
             "GET host-version-list", "GET host-detail", "DELETE host-detail", "GET host-removal",
-            "POST host-force-down", "GET aggregate-list", "POST aggregate-list", "GET aggregate-detail",
+            "POST host-force-down", "GET host-images", "GET host-networks", "GET host-usage", "GET aggregate-images",
+            "POST aggregate-images", "GET aggregate-list", "POST aggregate-list", "GET aggregate-detail",
             "PATCH aggregate-detail", "DELETE aggregate-detail", "POST aggregate-add-host",
             "POST aggregate-remove-host", "POST aggregate-set-metadata", "POST decision-replay",
             "GET decision-why-not", "GET policy-list", "POST policy-list", "POST policy-rollback-last",
             "GET policy-detail", "PATCH policy-detail", "DELETE policy-detail", "POST policy-activate",
             "POST policy-preview", "POST policy-retire", "POST policy-rollback", "POST policy-shadow",
             "DELETE policy-shadow", "GET policy-shadow-report", "GET policy-shadow-results",
-            "POST policy-validate", "GET capacity",
+            "POST policy-validate",
+            "GET fleet-map", "GET host-room", "GET host-switches", "GET host-topology",
+            "GET capacity", "POST capacity", "POST policy-batch-api",
+            "POST new-aggregate-effect", "POST aggregate-effect", "POST aggregate-save",
         ),
         OPERATORS,
     ),
@@ -54,6 +58,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST aggregate-add-host": {"host": "cmp-00"},
     "POST aggregate-remove-host": {"host": "cmp-00"},
     "POST aggregate-set-metadata": {"metadata": {"a": "b"}},
+    "POST new-aggregate-effect": {"name": "mine"},
+    "POST aggregate-effect": {"name": "mine"},
+    "POST aggregate-save": {"name": "mine"},
+    "POST capacity": {"vcpus": 1, "memory_mib": 64},
     "POST policy-list": {"body": {}},
     "PATCH policy-detail": {"comment": "mine"},
     "POST policy-shadow": {"share": 0.5},
@@ -90,7 +98,17 @@ def path() -> Callable[[str], str]:
 
     def made(endpoint: str) -> str:
         name = endpoint.partition(" ")[2]
-        if name in {"host-detail", "host-removal", "host-force-down"}:
+        if name in {
+            "host-detail",
+            "host-removal",
+            "host-force-down",
+            "host-images",
+            "host-networks",
+            "host-usage",
+            "host-room",
+            "host-switches",
+            "host-topology",
+        }:
             return reverse(name, kwargs={"host": "cmp-00"})
         found = max((each for each in ids if name.startswith(each)), key=len, default="")
         has_id = found and not name.endswith("-list") and name != "policy-rollback-last"

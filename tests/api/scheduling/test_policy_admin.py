@@ -68,6 +68,30 @@ def test_draft_is_edited(browser: Client) -> None:
     assert fresh(made).body == {"host_subset_size": 4}
 
 
+def test_body_is_indented_and_what_is_wrong_stands_below_it_by_field(browser: Client) -> None:
+    made = policy_create(body={"filters": ["NoSuchFilter"], "max_attempts": 0})
+    page = text(browser.get(reverse(CHANGE, args=[made.pk])))
+    assert "{\n  &quot;filters&quot;: [\n    &quot;NoSuchFilter&quot;" in page
+    assert "<li><b>filters.NoSuchFilter</b>: " in page
+    assert "<li><b>max_attempts</b>: " in page
+
+
+def test_what_is_no_json_is_refused_with_its_place_and_stays_typed(browser: Client) -> None:
+    made = policy_create(body={})
+    body = {"body": '{"filters": [,]}', "comment": "", "seen_revision": 1}
+    page = text(browser.post(reverse(CHANGE, args=[made.pk]), body))
+    assert "This is no JSON: Expecting value: line 1 column 14" in page
+    assert "{&quot;filters&quot;: [,]}" in page
+    assert fresh(made).body == {}
+
+
+@pytest.mark.parametrize("body", ["[]", "3", "null", '{"x": NaN}'])
+def test_body_of_another_form_is_refused_at_its_field(browser: Client, body: str) -> None:
+    page = browser.post(reverse(ADD), {"name": "default", "body": body, "comment": ""})
+    assert 'class="errorlist"' in text(page)
+    assert not SchedulerPolicy.objects.exists()
+
+
 def test_edit_of_an_old_revision_is_refused(browser: Client) -> None:
     made = policy_create(body={})
     body = {"body": '{"host_subset_size": 4}', "comment": "", "seen_revision": 1}

@@ -42,12 +42,17 @@ def test_page_of_what_would_help_says_so() -> None:
     assert "Another answer is being worked out" in page.content.decode()
 
 
-def test_schema_is_made_once() -> None:
+def test_schema_is_made_once_and_says_what_is_taken_and_answered() -> None:
     first, second = (Client().get("/api/schema/?format=json&version=9") for _ in range(2))
     assert first.content == second.content
     assert first.json()["openapi"].startswith("3.")
     assert Client().get("/api/schema/").content != first.content
     assert len(CachedSchema.made) <= 4
+    said = first.json()
+    assert said["components"]["schemas"]["ProjectBody"]["additionalProperties"] is False
+    for name in ("actions", "interfaces", "volumes"):
+        answered = said["paths"][f"/api/instances/{{id}}/{name}/"]["get"]["responses"]["200"]["content"]
+        assert answered["application/json"]["schema"]["type"] == "array", name
 
 
 def test_readiness_is_looked_at_once_a_second_however_many_ask(settings: Any) -> None:

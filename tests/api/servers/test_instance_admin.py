@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from controlplane.identity.models import User
-from servers.models import BuildRequest, ConsoleLog, Flavor, Instance
+from servers.models import BuildRequest, BulkJobItem, ConsoleLog, Flavor, Instance
 from tests.worlds import cloud as world
 from tests.worlds.admin_actions import ask, confirm
 
@@ -39,19 +39,23 @@ def owner() -> object:
 def test_stop_goes_through_the_service(client: Client) -> None:
     instance = world.active(owner())  # type: ignore[arg-type]
     assert "1 accepted" in act(client, "stop", instance)
+    world.pump()
     assert world.instance_of(instance.pk).task_state == "powering-off"
 
 
 def test_refusal_is_told_with_the_name(client: Client) -> None:
     instance = world.active(owner())  # type: ignore[arg-type]
-    page = act(client, "start", instance)
-    assert "Vm: The instance is active" in page
-    assert "0 accepted" in page
+    act(client, "start", instance)
+    world.pump()
+    item = BulkJobItem.objects.get()
+    assert (item.name, item.state) == ("vm", "failed")
+    assert "The instance is active" in item.reason
 
 
 def test_delete_begins_the_deletion_and_keeps_the_row(client: Client) -> None:
     instance = world.active(owner())  # type: ignore[arg-type]
     assert "1 accepted" in act(client, "delete_instances", instance)
+    world.pump()
     assert world.instance_of(instance.pk).task_state == "deleting"
 
 
@@ -82,14 +86,16 @@ def test_delete_asks_first_with_names_and_number(client: Client) -> None:
     assert "2 instances" in page
     assert {world.instance_of(one.pk).task_state for one in instances} == {""}
     confirm(client, LIST, asked)
+    world.pump()
     assert {world.instance_of(one.pk).task_state for one in instances} == {"deleting"}
 
 
-@pytest.mark.parametrize(("typed", "state"), [("", "error"), ("11", "error"), ("12", "deleted")])
-def test_deleting_many_needs_their_number_typed(client: Client, typed: str, state: str) -> None:
+@pytest.mark.parametrize(("typed", "state"), [("", "error"), ("12", "error"), ("delete", "deleted")])
+def test_deleting_many_needs_the_word_typed(client: Client, typed: str, state: str) -> None:
     instances = many(12)
     asked = ask(client, LIST, "delete_instances", [str(one.pk) for one in instances])
     confirm(client, LIST, asked, typed=typed)
+    world.pump()
     assert {row.vm_state for row in Instance.objects.all()} == {state}
 
 
@@ -102,13 +108,13 @@ def test_rows_that_came_meanwhile_are_asked_about_again(client: Client) -> None:
     assert {row.vm_state for row in Instance.objects.all()} == {"error"}
 
 
-def test_django_deletion_of_many_rows_needs_their_number_typed(client: Client) -> None:
+def test_django_deletion_of_many_rows_needs_the_word_typed(client: Client) -> None:
     flavors = [world.flavor(f"f{number}") for number in range(11)]
     url = "/admin/servers/flavor/"
     asked = ask(client, url, "delete_selected", [str(one.pk) for one in flavors])
-    confirm(client, url, asked, typed="1")
-    assert Flavor.objects.filter(name__startswith="f").count() == 11
     confirm(client, url, asked, typed="11")
+    assert Flavor.objects.filter(name__startswith="f").count() == 11
+    confirm(client, url, asked, typed="Delete")
     assert not Flavor.objects.filter(name__startswith="f").exists()
 
 

@@ -14,13 +14,15 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.conformance.placement.exceptions import Judgement, judge, known_exceptions
+from tests.conformance.exceptions import Judgement, judge, known_exceptions
+from tests.conformance.outcomes import Outcome, from_json
 from tests.conformance.placement.modes import Mode
-from tests.conformance.placement.outcomes import Outcome, from_json
-from tests.conformance.placement.report import Run, table, write_json
 from tests.conformance.placement.server import DATABASES, KilonovaServer, fresh_database
 from tests.conformance.placement.suite import CACHE, INTERPRETER, ROOT, SuiteError, SuiteFile, fetched, files_in
+from tests.conformance.report import Run, table, write_json
 from tests.fixtures.servers import ServerFailedError, ServerMissingError
+
+KNOWN = Path(__file__).with_name("known_exceptions.toml")
 
 
 class RunError(RuntimeError):
@@ -63,7 +65,7 @@ def _runs(options: argparse.Namespace, files: Sequence[SuiteFile]) -> list[Run]:
 def _run_against(url: str, files: Sequence[SuiteFile], erase: bool) -> Run:
     """A server of somebody else's: the list of exceptions helps to read the result but is not held against it."""
     outcomes = send(url, files, erase=erase)
-    found = judge(outcomes, known_exceptions(), url)
+    found = judge(outcomes, known_exceptions(KNOWN), url)
     return Run(url, tuple(outcomes), Judgement(found.unexpected, found.expected, ()))
 
 
@@ -77,7 +79,7 @@ def _run_on(database: str, files: Sequence[SuiteFile]) -> Run:
                     outcomes += send(server.url, chosen, erase=True)
                     _print_errors(server)
     outcomes.sort(key=lambda each: each.file)
-    return Run(database, tuple(outcomes), judge(outcomes, known_exceptions(), database))
+    return Run(database, tuple(outcomes), judge(outcomes, known_exceptions(KNOWN), database))
 
 
 def _print_errors(server: KilonovaServer) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 from gabbi import fixture, handlers, suitemaker, utils  # type: ignore[import-not-found, unused-ignore]
 from gabbi.handlers.jsonhandler import JSONHandler  # type: ignore[import-not-found, unused-ignore]
 
+from tests.conformance.outcomes import Outcome, Verdict, as_json
 from tests.conformance.placement.builder import build, clear
 from tests.conformance.placement.mount import without_mount
-from tests.conformance.placement.outcomes import Outcome, Verdict, as_json
 from tests.conformance.placement.service import Service, ServiceError
 from tests.conformance.placement.shapes import World
 from tests.conformance.placement.worlds import WORLDS

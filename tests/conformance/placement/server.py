@@ -77,7 +77,7 @@ class KilonovaServer(Server):
 
     def ping(self) -> None:
         """The version document, which needs no token."""
-        urllib.request.urlopen(f"{self.url}/", timeout=10).close()
+        urllib.request.urlopen(f"{self.url}/", timeout=60).close()
 
     @property
     def url(self) -> str:

@@ -22,7 +22,7 @@ def main() -> int:
     given = parser.parse_args()
     faults = [fault for fault in FAULTS if not given.only or fault.name in given.only]
     try:
-        servers_check(given.environments)
+        servers_check(given.environments, has_ovn=any(fault.has_ovn for fault in faults))
     except ServerMissingError as error:
         print(f"Nothing was begun. {error}", file=sys.stderr)
         return 2

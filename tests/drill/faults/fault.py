@@ -47,6 +47,8 @@ class Fault:
     quiet_s: float = 60.0
     programs: Mapping[str, str] = field(default_factory=dict)
     must_fail: bool = False
+    has_ovn: bool = False
+    """The stage has OVN's northbound database."""
 
 
 def expect(condition: object, what: str) -> None:
@@ -111,13 +113,22 @@ def _restart_with(stage: Stage, arguments: Mapping[str, list[str]]) -> None:
     for name, words in arguments.items():
         stage.processes[name].arguments = words
         stage.processes[name].restart()
-    until(lambda: all(each.is_known for each in stage.guests()), 30, "the agents' drivers are open")
+    until(lambda: all(each.is_known for each in stage.guests()), 90, "the agents' drivers are open")
 
 
-def make(stage: Stage, *, host: str = "", image: int = 0, hints: Mapping[str, str] | None = None) -> str:
-    """Ask for one instance of that image, on `host` or anywhere; its id. It counts as promised."""
+def make(
+    stage: Stage,
+    *,
+    host: str = "",
+    image: int = 0,
+    hints: Mapping[str, str] | None = None,
+    may_have_volumes: bool = False,
+) -> str:
+    """Ask for one instance of that image, on `host` or anywhere, its disk there unless it may have volumes; its id. It
+    counts as promised.
+    """
     before = set(stage.load.promises.created)
-    stage.load.create(1, host=host, image=image, hints=hints)
+    stage.load.create(1, host=host, image=image, hints=hints, may_have_volumes=may_have_volumes)
     made = stage.load.promises.created - before
     expect(made, "the API accepts a create")
     return made.pop()
@@ -129,9 +140,13 @@ def instance(stage: Stage, uid: str) -> dict[str, Any] | None:
 
 
 def is_active(stage: Stage, uid: str) -> bool:
-    """Whether it runs and nothing is under way with it."""
-    one = instance(stage, uid)
-    return one is not None and one["vm_state"] == "active" and not one["task_state"]
+    """Whether it runs and nothing is under way with it. Raises UnexpectedError for one that has failed: it stays so."""
+    rows = stage.rows()
+    one = next((one for one in rows["instances"] if str(one["id"]) == uid), None)
+    if one is None:
+        return False
+    expect(one["vm_state"] != "error", f"{uid} has failed: {rows['faults'].get(uid, 'it says not why')}")
+    return one["vm_state"] == "active" and not one["task_state"]
 
 
 def attempts(stage: Stage, uid: str) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ def each_killed_while_idle(stage: Stage) -> Evidence:
 
 def _kill(stage: Stage, victim: str) -> None:
     process = stage.processes[CONDUCTOR]
-    until(lambda: len(process.members()) == len(TREE), 30, "the conductor's tree is complete")
+    until(lambda: len(process.members()) == len(TREE), 90, "the conductor's tree is complete")
     time.sleep(1.0)  # a worker that was just forked is not waiting yet
     members = process.members()
     expect(len(members) == len(TREE), f"the tree is complete: {members}")

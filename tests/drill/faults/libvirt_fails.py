@@ -33,7 +33,7 @@ def _refused_build(call: str) -> Callable[[Stage], Evidence]:
         before = failed_builds(stage)
         stage.arm(f"libvirt.{call}", f"refuse {WORDS}")
         uid = make(stage)
-        took = until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE although libvirt refused it once")
+        took = until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE although libvirt refused it once")
         tried = attempts(stage, uid)
         expect([one["outcome"] for one in tried] == ["rescheduled", "active"], f"one more attempt was made: {tried}")
         expect(WORDS in tried[0]["reason"], f"the first attempt says why: {tried[0]['reason']!r}")
@@ -58,7 +58,7 @@ def refused_everywhere(stage: Stage) -> Evidence:
     for point in ("computeagent.driver.prepare_disks:before", "libvirt.defineXML", "libvirt.create"):
         stage.arm(point, f"refuse {WORDS}")
     uid = make(stage)
-    until(lambda: (instance(stage, uid) or {}).get("vm_state") == "error", 30, f"{uid} is in ERROR")
+    until(lambda: (instance(stage, uid) or {}).get("vm_state") == "error", 90, f"{uid} is in ERROR")
     tried = attempts(stage, uid)
     expect(len(tried) == len({one["host"] for one in tried}) == 3, f"three hosts were tried: {tried}")
     fault = stage.rows()["faults"].get(uid, "")
@@ -72,8 +72,8 @@ def refused_destroy(stage: Stage) -> Evidence:
     uid = _active(stage)
     stage.arm("libvirt.destroy", f"refuse {WORDS}")
     delete(stage, uid)
-    until(lambda: stage.fired("libvirt.destroy"), 20, "the destruction is refused")
-    took = until(lambda: instance(stage, uid) is None, 30, f"{uid} is deleted after all")
+    until(lambda: stage.fired("libvirt.destroy"), 90, "the destruction is refused")
+    took = until(lambda: instance(stage, uid) is None, 90, f"{uid} is deleted after all")
     expect(not runs_on(stage, uid), "its guest is gone")
     (work,) = works(stage, uid, "delete")
     return {"deleted_s": took, "attempts_of_the_work": work["attempt"]}
@@ -122,7 +122,7 @@ def hanging_destroy(stage: Stage) -> Evidence:
     uid = _active(stage)
     stage.arm("libvirt.destroy", f"hang {HANGS_BEYOND_LEASE_S}")
     delete(stage, uid)
-    until(lambda: stage.fired("libvirt.destroy"), 20, "the destruction hangs")
+    until(lambda: stage.fired("libvirt.destroy"), 90, "the destruction hangs")
     expect(instance(stage, uid) is not None, "it is not called deleted while its guest may run")
     took = until(lambda: instance(stage, uid) is None, HANGS_BEYOND_LEASE_S + 20, f"{uid} is deleted")
     (work,) = works(stage, uid, "delete")
@@ -134,7 +134,7 @@ def hanging_while_others_build(stage: Stage) -> Evidence:
     """One hanging guest does not keep its host from building and deleting others."""
     stage.arm("libvirt.create", f"hang {HANGS_BEYOND_LEASE_S}")
     hung = make(stage, host="t1")
-    until(lambda: stage.fired("libvirt.create"), 20, "the start hangs")
+    until(lambda: stage.fired("libvirt.create"), 90, "the start hangs")
     other = make(stage, host="t1")
     took = until(lambda: is_active(stage, other), HANGS_BEYOND_LEASE_S - 1, "another is built beside it")
     delete(stage, other)
@@ -145,7 +145,7 @@ def hanging_while_others_build(stage: Stage) -> Evidence:
 
 def _active(stage: Stage) -> str:
     uid = make(stage)
-    until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE")
+    until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE")
     return uid
 
 

@@ -124,10 +124,10 @@ def _cut_during_build(stage: Stage, cut: Callable[[Wire], None]) -> Evidence:
     """A build goes on behind the cut and ends there. Nobody else touches it; its lease runs out, and is taken anew."""
     with _wired(stage) as wire:
         gone = make(stage, host=HOST)
-        until(lambda: is_active(stage, gone), 30, f"{gone} is ACTIVE")
+        until(lambda: is_active(stage, gone), 90, f"{gone} is ACTIVE")
         stage.arm("libvirt.create", f"hang {HANG_S}")
         uid = make(stage, host=HOST)
-        until(lambda: stage.fired("libvirt.create"), 20, "the start hangs")
+        until(lambda: stage.fired("libvirt.create"), 90, "the start hangs")
         cut(wire)
         delete(stage, gone)
         time.sleep(CUT_S)
@@ -135,8 +135,8 @@ def _cut_during_build(stage: Stage, cut: Callable[[Wire], None]) -> Evidence:
         expect(before == "building", f"nothing of what was done behind the cut is believed: {before}")
         expect(runs_on(stage, uid) == [HOST], "its guest runs behind the cut, and nowhere else")
         wire.heal()
-        took = until(lambda: is_active(stage, uid), 40, f"{uid} is ACTIVE after the cut")
-        deleted = until(lambda: instance(stage, gone) is None, 40, f"{gone} is deleted after the cut")
+        took = until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE after the cut")
+        deleted = until(lambda: instance(stage, gone) is None, 90, f"{gone} is deleted after the cut")
         (work,) = works(stage, uid, "build")
         expect(runs_on(stage, uid) == [HOST], "it runs once")
     is_logged = "the control plane does not answer" in log_of(stage, f"agent-{HOST}")

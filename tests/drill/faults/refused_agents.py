@@ -46,17 +46,17 @@ def revoked_in_build(stage: Stage) -> Evidence:
     """
     agent = f"agent-{REAL}"
     other = make(stage, host=REAL)
-    until(lambda: is_active(stage, other), 40, f"{other} is ACTIVE")
+    until(lambda: is_active(stage, other), 90, f"{other} is ACTIVE")
     stage.arm("libvirt.create", f"hang {HANG_S}")
     uid = make(stage, host=REAL)
-    until(lambda: stage.fired("libvirt.create"), 20, "the start hangs")
+    until(lambda: stage.fired("libvirt.create"), 90, "the start hangs")
     (build,) = works(stage, uid, "build")
     mark, before = len(log_of(stage, agent)), len(stage.revived)
     answer = stage.client.call(f"agents/{REAL}/revoke/", {})
     expect(answer.is_ok, f"the secret is revoked: {answer}")
     expect("was revoked" in answer.body["refusal"], f"the host's agent is shown as locked out: {answer.body}")
-    ended = until(lambda: agent in stage.revived[before:], 15, "the agent ends")
-    until(lambda: stage.revived[before:].count(agent) > 1, 15, "and so does one that is started after it")
+    ended = until(lambda: agent in stage.revived[before:], 90, "the agent ends")
+    until(lambda: stage.revived[before:].count(agent) > 1, 90, "and so does one that is started after it")
     expect("Enrol the host again" in log_of(stage, agent)[mark:], "its log says why")
     time.sleep(HANG_S)
     expect(works(stage, uid, "build") == [build], f"nothing that it did took effect: {works(stage, uid, 'build')}")
@@ -67,9 +67,9 @@ def revoked_in_build(stage: Stage) -> Evidence:
     expect(other in [one.uuid for one in qemu_processes(stage.directory)], "the guest of the other goes on")
     until(lambda: float(stage._ask_auditor("hosts")[REAL]) > DOWN_S, DOWN_S + 10, "the host counts as down")
     _enrol_again(stage)
-    until(lambda: is_active(stage, other) and runs_on(stage, other) == [REAL], 30, "the other is known to run again")
+    until(lambda: is_active(stage, other) and runs_on(stage, other) == [REAL], 90, "the other is known to run again")
     delete(stage, uid)
-    gone = until(lambda: instance(stage, uid) is None, 30, f"{uid} can be deleted")
+    gone = until(lambda: instance(stage, uid) is None, 90, f"{uid} can be deleted")
     expect(not runs_on(stage, uid), "nothing of it runs")
     return {"agent_ended_s": ended, "in_error_s": failed, "fault": fault, "deleted_s": gone}
 
@@ -84,7 +84,7 @@ def _enrol_again(stage: Stage) -> None:
     expect(made.is_ok, f"a token is made: {made}")
     address = ControlPlaneAddress(f"http://127.0.0.1:{stage.client.port}")
     state = stage.directory / "agents" / REAL
-    until(lambda: _enrols(address, state, str(made.body["token"])), 20, "the host is enrolled again")
+    until(lambda: _enrols(address, state, str(made.body["token"])), 90, "the host is enrolled again")
 
 
 def _enrols(address: ControlPlaneAddress, state: Path, token: str) -> bool:
@@ -107,13 +107,13 @@ def older_release(stage: Stage) -> Evidence:
     }
     with behind_proxy(stage, **settings) as proxy:
         uid = make(stage, host=SIMULATED)
-        took = until(lambda: is_active(stage, uid), 20, f"{uid} is ACTIVE")
+        took = until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE")
         for action, state in (("stop", "stopped"), ("start", "active"), ("reboot", "active")):
             stage.load.act(uid, action)
-            until(lambda state=state: _rests(stage, uid, state), 20, f"{uid} is {state} after a {action}")
+            until(lambda state=state: _rests(stage, uid, state), 90, f"{uid} is {state} after a {action}")
         expect(runs_on(stage, uid) == [SIMULATED], "it runs there, once")
         delete(stage, uid)
-        until(lambda: instance(stage, uid) is None, 20, f"{uid} is deleted")
+        until(lambda: instance(stage, uid) is None, 90, f"{uid} is deleted")
         served = {verb: count for verb, count in proxy.passed.items() if count}
     return {"active_s": took, "version": PROTOCOL_VERSION - 1, "verbs": sorted(served)}
 
@@ -170,15 +170,15 @@ def too_old(stage: Stage) -> Evidence:
         mark = len(log_of(stage, agent))
         proxy.alter_headers = speaks(PROTOCOL_VERSION - 2)
         words = f"The other side speaks version {PROTOCOL_VERSION - 2} of the agents' protocol"
-        told = until(lambda: words in log_of(stage, agent)[mark:], 20, "the agent's log says why it is refused")
+        told = until(lambda: words in log_of(stage, agent)[mark:], 90, "the agent's log says why it is refused")
         until(lambda: "Upgrade whichever is older" in _refusal(stage), 10, "the host is shown as locked out")
         refusal = _refusal(stage)
         expect(f"version {PROTOCOL_VERSION - 2} " in refusal, f"it names the version: {refusal}")
         until(lambda: float(stage._ask_auditor("hosts")[SIMULATED]) > DOWN_S, DOWN_S + 10, "the host counts as down")
         proxy.alter_headers = dict
-        back = until(lambda: not _refusal(stage), 20, "an agent that fits is locked out no more")
+        back = until(lambda: not _refusal(stage), 90, "an agent that fits is locked out no more")
         uid = make(stage, host=SIMULATED)
-        took = until(lambda: is_active(stage, uid), 20, f"{uid} is ACTIVE")
+        took = until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE")
     return {"told_s": told, "refusal": refusal, "back_s": back, "active_s": took}
 
 

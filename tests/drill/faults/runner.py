@@ -53,8 +53,13 @@ def faults_run(faults: Sequence[Fault], environments: Iterable[Environment], dir
             yield from _on_stages(list(group), environment, directory / f"{number}{turn}")
 
 
-def _stage_of(fault: Fault) -> tuple[str, str, str]:
-    return repr(fault.agents), repr(sorted(fault.settings.items())), repr(sorted(fault.programs.items()))
+def _stage_of(fault: Fault) -> tuple[str, ...]:
+    return (
+        str(fault.has_ovn),
+        repr(fault.agents),
+        repr(sorted(fault.settings.items())),
+        repr(sorted(fault.programs.items())),
+    )
 
 
 def _on_stages(faults: list[Fault], environment: Environment, directory: Path) -> Iterator[Outcome]:
@@ -73,7 +78,7 @@ def _on_stages(faults: list[Fault], environment: Environment, directory: Path) -
 
 @contextmanager
 def _stage(fault: Fault, environment: Environment, place: Path) -> Iterator[Stage]:
-    stage = Stage(environment, place, fault.agents, settings=dict(fault.settings))
+    stage = Stage(environment, place, fault.agents, settings=dict(fault.settings), has_ovn=fault.has_ovn)
     try:
         stage.prepare()
         for name, program in fault.programs.items():

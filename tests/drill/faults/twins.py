@@ -59,13 +59,13 @@ def first_one_silent(stage: Stage) -> Evidence:
     expect("instances are not on this hypervisor" in done.stderr, f"and says why: {done.stderr!r}")
     expect(runs_on(stage, uid) == [HOST], "the guest runs once, where it was")
     other = make(stage, host=HOST)
-    took = until(lambda: is_active(stage, other), 20, "the first one builds again")
+    took = until(lambda: is_active(stage, other), 90, "the first one builds again")
     return {"message": done.stderr.strip().splitlines()[-1], "first_builds_again_s": took}
 
 
 def _active_here(stage: Stage) -> str:
     uid = make(stage, host=HOST)
-    until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE on {HOST}")
+    until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE on {HOST}")
     expect((instance(stage, uid) or {}).get("host") == HOST, f"it is on {HOST}")
     return uid
 

@@ -25,7 +25,7 @@ EVERY_S = 0.01
 MANY = 12
 CONDUCTOR_QUEUE = "conductor"
 REDIS_KEY = "kilonova:wakeup:"
-RECONCILED_S = 30.0
+RECONCILED_S = 90.0
 
 
 def all_lost(stage: Stage) -> Evidence:
@@ -55,7 +55,7 @@ def all_doubled(stage: Stage) -> Evidence:
 def foreign_wakeups(stage: Stage) -> Evidence:
     """Wake-ups for work that ended, for another's queue, with unknown codes and with nonsense: nothing follows."""
     uid = make(stage, host="t1")
-    until(lambda: is_active(stage, uid), 30, f"{uid} is ACTIVE")
+    until(lambda: is_active(stage, uid), 90, f"{uid} is ACTIVE")
     (build,) = works(stage, uid, "build")
     ref = str(build["id"])
     wakeups = [
@@ -70,7 +70,7 @@ def foreign_wakeups(stage: Stage) -> Evidence:
     for one in wakeups:
         send_wakeup(stage, *one)
     other = make(stage)
-    took = until(lambda: is_active(stage, other), 30, "another instance is built after them")
+    took = until(lambda: is_active(stage, other), 90, "another instance is built after them")
     expect(works(stage, uid, "build") == [build], "the work that had ended is as it was")
     expect(is_active(stage, uid), "and so is its instance")
     return {"wakeups": len(wakeups), "next_active_s": took}

@@ -46,7 +46,7 @@ def web_killed(stage: Stage) -> Evidence:
             back = until(lambda: _waiting(socket) == CROWD, WAIT_AGAIN_S, f"{CROWD} agents wait again")
             heard = until(lambda: _heard(socket, refs), HEARD_S, "each hears the wake-up that came meanwhile")
             for uid in building:
-                until(partial(is_active, stage, uid), 30, f"{uid}, asked for right before, is ACTIVE")
+                until(partial(is_active, stage, uid), 90, f"{uid}, asked for right before, is ACTIVE")
                 expect(len(runs_on(stage, uid)) == 1, f"{uid} runs once")
             until(lambda: _waiting(socket, WAITED_S) == CROWD, 60, "all wait in peace")
         longest = silences.expect_below(DOWN_S)

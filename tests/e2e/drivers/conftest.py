@@ -6,6 +6,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from computeagent.drivers.fake import FakeDriver
 from computeagent.drivers.libvirt.boot_sector import boot_sector
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 from computeagent.protocol.guests import GuestSpec
-from tests.fixtures.hypervisors import answers_known
+from tests.fixtures.hypervisors import answers_known, daemons_end
 
 WORDS = "hello from the boot sector"
+REAL = {"qemu": "private", "embedded": "embedded"}
+"""Kinds that last as long as the test process, by the fixture that has them."""
 IMAGE = boot_sector(WORDS + "\r\n").ljust(2**20, b"\0")
 
 
@@ -62,7 +65,7 @@ class Hypervisor:
         return [found.uuid for found in self.driver.guests()]
 
 
-def wait_for(condition: Callable[[], bool], timeout_s: float = 15.0) -> bool:
+def wait_for(condition: Callable[[], bool], timeout_s: float = 90.0) -> bool:
     """Whether the condition came true in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -73,18 +76,34 @@ def wait_for(condition: Callable[[], bool], timeout_s: float = 15.0) -> bool:
 
 
 @pytest.fixture(scope="session")
+def private(qemu_answers: Path) -> Iterator[Hypervisor]:
+    """QEMU under a libvirtd of its own, one per test process."""
+    with _real("private", "qemu", qemu_answers) as found:
+        yield found
+        found.driver.close()
+        daemons_end(found.state_dir)
+
+
+@pytest.fixture(scope="session")
 def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
     """One embedded QEMU per test process: libvirt allows a process only one root."""
+    with _real("embed", "embedded", qemu_answers) as found:
+        yield found
+        found.driver.close()
+
+
+@contextmanager
+def _real(path: str, kind: str, answers: Path) -> Iterator[Hypervisor]:
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("qemu-system-x86_64 is not installed")
     # Not under pytest's own directory, whose paths are too long for the sockets of QEMU.
     with tempfile.TemporaryDirectory(prefix="kn-") as directory:
         state_dir = Path(directory)
-        answers_known(qemu_answers, state_dir / "hv")
-        driver = LibvirtDriver(f"qemu:///embed?root={state_dir / 'hv'}", state_dir, "node-qemu")
+        state_dir.chmod(0o711)  # QEMU's user has to pass
+        answers_known(answers, state_dir)
+        driver = LibvirtDriver(f"qemu:///{path}?root={state_dir / 'hv'}", state_dir, f"node-{kind}")
         driver.open()
-        yield Hypervisor("qemu", driver, state_dir)
-        driver.close()
+        yield Hypervisor(kind, driver, state_dir)
 
 
 @pytest.fixture(
@@ -92,6 +111,7 @@ def embedded(qemu_answers: Path) -> Iterator[Hypervisor]:
         "fake",
         pytest.param("simulated", marks=pytest.mark.libvirt),
         pytest.param("qemu", marks=[pytest.mark.libvirt, pytest.mark.qemu]),
+        pytest.param("embedded", marks=[pytest.mark.libvirt, pytest.mark.qemu, pytest.mark.long]),
     ]
 )
 def hypervisor(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hypervisor]:
@@ -101,23 +121,23 @@ def hypervisor(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hyper
     yield found
     for guest_uuid in found.made:
         found.driver.destroy(guest_uuid)
-    if found.kind != "qemu":
+    if found.kind not in REAL:
         found.driver.close()
 
 
 @pytest.fixture
-def qemu(embedded: Hypervisor) -> Iterator[Hypervisor]:
+def qemu(private: Hypervisor) -> Iterator[Hypervisor]:
     """The real one alone."""
-    embedded.made.clear()
-    yield embedded
-    for guest_uuid in embedded.made:
-        embedded.driver.destroy(guest_uuid)
+    private.made.clear()
+    yield private
+    for guest_uuid in private.made:
+        private.driver.destroy(guest_uuid)
 
 
 def _opened(request: pytest.FixtureRequest, tmp_path: Path) -> Hypervisor:
-    if request.param == "qemu":
-        embedded: Hypervisor = request.getfixturevalue("embedded")
-        return embedded
+    if request.param in REAL:
+        real: Hypervisor = request.getfixturevalue(REAL[request.param])
+        return real
     driver: Driver
     if request.param == "fake":
         driver = FakeDriver("node-fake", state_file=tmp_path / "guests.json")

@@ -18,7 +18,7 @@ from tests.e2e.drivers.conftest import IMAGE, Hypervisor, wait_for
 
 pytestmark = pytest.mark.libvirt
 
-BOOT_TIMEOUT_S = 120.0
+BOOT_TIMEOUT_S = 300.0
 OPEN_VSWITCH_XML = (
     "<network><name>{}</name><forward mode='bridge'/><bridge name='br-int'/><virtualport type='openvswitch'/></network>"
 )
@@ -50,21 +50,21 @@ def listener() -> Iterator[int]:
 def test_network_that_stands_still_is_started(simulated: Any) -> None:
     network = simulated.networkDefineXML(OPEN_VSWITCH_XML.format("sleeping"))
 
-    assert network_ready(simulated, "sleeping", is_embedded=False).name == "sleeping"
+    assert network_ready(simulated, "sleeping", is_private=False).name == "sleeping"
     assert network.isActive()
 
 
 def test_network_whose_cards_cannot_be_filtered_fails_the_build(simulated: Any) -> None:
     with pytest.raises(DriverError, match=r"network 'default' .*NWFilter") as caught:
-        network_ready(simulated, "default", is_embedded=False)
+        network_ready(simulated, "default", is_private=False)
 
     assert caught.value.failure_class is FailureClass.NETWORK
 
 
-@pytest.mark.parametrize("is_embedded", [False, True])
-def test_missing_network_fails_the_build_as_a_network_failure(simulated: Any, is_embedded: bool) -> None:
+@pytest.mark.parametrize("is_private", [False, True])
+def test_missing_network_fails_the_build_as_a_network_failure(simulated: Any, is_private: bool) -> None:
     with pytest.raises(DriverError, match=r"network 'tenant-7' .*: ") as caught:
-        network_ready(simulated, "tenant-7", is_embedded=is_embedded)
+        network_ready(simulated, "tenant-7", is_private=is_private)
 
     assert caught.value.failure_class is FailureClass.NETWORK
 
@@ -84,6 +84,7 @@ def test_guest_with_a_network_that_an_embedded_hypervisor_cannot_have_does_not_s
 
 @pytest.mark.qemu
 @pytest.mark.processes
+@pytest.mark.long
 def test_guest_of_an_embedded_hypervisor_gets_an_address_and_does_not_reach_its_host(
     qemu: Hypervisor, listener: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -1,6 +1,7 @@
 """Real guests under QEMU: what they say, what their disks are, what a killed agent leaves."""
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.firmware import firmwares_found
 from computeagent.drivers.libvirt.qemu_img import overlay_create
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology_json import guest_from_dict
+from controlplane.kernel.errors import Fenced
 from tests.e2e.drivers.conftest import IMAGE, WORDS, Hypervisor, wait_for
 from tests.fixtures.hypervisors import answers_known
 
@@ -23,6 +26,7 @@ pytestmark = [pytest.mark.libvirt, pytest.mark.qemu]
 SPAWN_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
+from controlplane.kernel.errors import Fenced
 from tests.e2e.drivers.conftest import Hypervisor, IMAGE
 from computeagent.drivers.libvirt.driver import LibvirtDriver
 state = Path(sys.argv[1])
@@ -50,7 +54,7 @@ driver.close()
 
 def run_python(code: str, *arguments: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=300
     )
     return done.stdout.splitlines()
 
@@ -173,6 +177,23 @@ def test_guest_that_ignores_the_power_button_is_stopped_after_its_grace(qemu: Hy
     assert qemu.driver.stop(guest.uuid, grace_s=0.5).power_state is PowerState.SHUTDOWN
 
 
+def test_nobody_waits_for_a_guest_once_the_work_is_over_and_it_runs_on(qemu: Hypervisor) -> None:
+    guest = qemu.build(qemu.guest())
+    asked = 0
+
+    def over() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 2:
+            raise Fenced("the lease is over")
+
+    with pytest.raises(Fenced):
+        qemu.driver.stop(guest.uuid, grace_s=600, check=over)
+    facts = qemu.driver.facts(guest.uuid)
+    assert facts is not None
+    assert facts.power_state is PowerState.RUNNING
+
+
 def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:
     guest = qemu.guest()
     directory = qemu.state_dir / "i" / guest.uuid
@@ -185,7 +206,7 @@ def test_half_made_disks_are_replaced(qemu: Hypervisor) -> None:
 
 
 def test_guest_whose_disk_is_gone_does_not_start(qemu: Hypervisor) -> None:
-    with pytest.raises(DriverError, match="root disk") as caught:
+    with pytest.raises(DriverError, match="are not on this host") as caught:
         qemu.driver.start(qemu.guest())
     assert caught.value.failure_class is FailureClass.HOST
 
@@ -243,7 +264,7 @@ def test_text_declared_qcow2_is_the_users_fault(qemu: Hypervisor) -> None:
 
 def test_guest_of_a_killed_process_is_found_running_and_can_be_destroyed(qemu_answers: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="kn-") as state:
-        answers_known(qemu_answers, Path(state) / "hv")
+        answers_known(qemu_answers, Path(state))
         (guest_uuid,) = run_python(SPAWN_AND_DIE, state)
 
         assert run_python(FIND_AND_DESTROY, state) == [f"{guest_uuid} running", "0"]
@@ -261,9 +282,12 @@ EVERYTHING = {
     "hw_rng:rate_bytes": "2048",
     "hw:usb_model": "qemu-xhci",
     "hw:sound_model": "ich6",
+    "hw:virtio_packed_ring": "yes",
+    "hw:maxphysaddr_mode": "emulate",
+    "hw:maxphysaddr_bits": "40",
 }
 EVERY_PROPERTY = {
-    "hw_serial_port_count": "2",
+    "hw_serial_port_count": "6",
     "hw_video_ram": "16",
     "hw_time_hpet": "no",
     "hw_pointer_model": "usbtablet",
@@ -277,6 +301,43 @@ def test_guest_with_every_option_that_a_flavor_may_set_boots(qemu: Hypervisor, m
     guest = qemu.build(qemu.guest(extra_specs=EVERYTHING, image_properties=properties))
 
     assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+@pytest.mark.parametrize(
+    ("machine", "disk", "cdrom", "scsi", "card", "video", "viommu"),
+    [
+        ("pc", "scsi", "scsi", "virtio-scsi", "vmxnet3", "virtio", ""),
+        ("q35", "scsi", "sata", "vmpvscsi", "pcnet", "qxl", "virtio"),
+        ("pc", "usb", "ide", "", "ne2k_pci", "bochs", ""),
+        ("q35", "usb", "usb", "", "rtl8139", "vmvga", "intel"),
+        ("", "scsi", "scsi", "lsisas1078", "e1000e", "none", "auto"),
+    ],
+)
+def test_guest_boots_from_each_bus_with_each_model(
+    qemu: Hypervisor, machine: str, disk: str, cdrom: str, scsi: str, card: str, video: str, viommu: str
+) -> None:
+    wanted = {
+        "hw_machine_type": machine,
+        "hw_disk_bus": disk,
+        "hw_cdrom_bus": cdrom,
+        "hw_scsi_model": scsi,
+        "hw_vif_model": card,
+        "hw_video_model": video,
+        "hw_viommu_model": viommu,
+    }
+    properties = {name: value for name, value in wanted.items() if value}
+    guest = qemu.build(qemu.guest(image_properties=properties))
+
+    assert wait_for(lambda: said(qemu, guest.uuid) == 1)
+
+
+def test_host_reports_what_its_qemu_gives(qemu: Hypervisor) -> None:
+    found = set(qemu.driver.host_report().traits)
+
+    assert {"COMPUTE_STORAGE_BUS_SCSI", "COMPUTE_NET_VIF_MODEL_VMXNET3", "COMPUTE_VIOMMU_MODEL_AUTO"} <= found
+    assert ("COMPUTE_FIRMWARE_UEFI" in found) == any(not one.is_secure for one in firmwares_found())
+    assert ("COMPUTE_SECURITY_TPM_2_0" in found) == (shutil.which("swtpm_setup") is not None)
+    assert "COMPUTE_SOUND_MODEL_PCSPK" not in found
 
 
 def test_counters_of_a_running_guest_are_qemus_own(qemu: Hypervisor) -> None:

@@ -1,22 +1,27 @@
-"""What happens beside the web server that a browser looks at: a program that does what it is told, a line each."""
+"""What happens beside the web server that a browser looks at: a program that does what it is told, a line each.
+
+Once it has a fleet to tend, it is also the heartbeat and the hands of its hosts, and their conductor.
+"""
 
 import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
 from tests.fixtures.processes import ROOT
 
 Acts = Callable[..., Any]
+LOOK_S = 0.1
 
 
 @contextmanager
 def acts_on(env: Mapping[str, str]) -> Iterator[Acts]:
-    """`acts("create", "web")` on the database of this environment."""
+    """`acts("create", "web")` on the database of this environment; what can be done is in `happenings`."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, __file__], env=dict(env), cwd=ROOT, **pipes) as program:
         assert program.stdin is not None
@@ -26,7 +31,9 @@ def acts_on(env: Mapping[str, str]) -> Iterator[Acts]:
         def act(what: str, *words: str) -> Any:
             lines.write(json.dumps([what, words]) + "\n")
             lines.flush()
-            return json.loads(answers.readline())
+            said = json.loads(answers.readline())
+            assert "error" not in said, f"{what}{words}: {said['error']}"
+            return said["answer"]
 
         yield act
         lines.close()
@@ -38,38 +45,36 @@ def serve() -> None:
     import django
 
     django.setup()
-    from controlplane.identity.models import User
-    from controlplane.identity.selectors import caller_for_user
-    from controlplane.work.hints import changed
-    from scheduling.fleet.services.service_states import service_disable, service_enable
-    from tests.worlds import cloud
+    from tests.pages.browser import happenings
 
-    def world() -> None:
-        cloud.cloud("h1", "h2")
-
-    def create(name: str) -> str:
-        return str(cloud.create(caller_for_user(user=User.objects.get(username="root")), name)[0].pk)
-
-    def build() -> int:
-        cloud.pump()
-        return cloud.finish_builds()
-
-    def burst(topic: str, seconds: str) -> None:
-        end = time.monotonic() + float(seconds)
-        while time.monotonic() < end:
-            changed(topic)
-            time.sleep(0.01)
-
-    def disable(host: str) -> None:
-        service_disable(host=host)
-
-    def enable(host: str) -> None:
-        service_enable(host=host)
-
-    acts: dict[str, Any] = {each.__name__: each for each in (world, create, build, burst, disable, enable)}
-    for line in sys.stdin:
+    told = _lines()
+    while True:
+        try:
+            line = told.get(timeout=LOOK_S if happenings.FLEET.is_tended else None)
+        except Empty:
+            happenings.FLEET.turn(LOOK_S)
+            continue
+        if not line:
+            return
         act, words = json.loads(line)
-        print(json.dumps(acts[act](*words)), flush=True)
+        try:
+            said = {"answer": happenings.ACTS[act](*words)}
+        except Exception as error:  # noqa: BLE001 - told to the test, which fails of it
+            said = {"error": repr(error)}
+        print(json.dumps(said), flush=True)
+
+
+def _lines() -> "Queue[str]":
+    """What is told, and in the end nothing."""
+    told: Queue[str] = Queue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            told.put(line)
+        told.put("")
+
+    Thread(target=read, daemon=True).start()
+    return told
 
 
 if __name__ == "__main__":

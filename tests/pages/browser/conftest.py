@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.pages.browser.barriers import barriers
 from tests.worlds.cloud import PASSWORD, People, cloud
 
 ARGUMENTS = [
@@ -22,6 +24,18 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 OpenPage = Callable[..., Page]
+TIMEOUT_MS = 60_000
+"""How long whatever a page is to show may take: a busy machine needs several seconds for one answer."""
+expect.set_options(timeout=TIMEOUT_MS)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def server_of_one_request(request: pytest.FixtureRequest) -> None:
+    """The server that browsers are pointed at takes one request after another: see `tests.fixtures.one_request`."""
+    before = settings.MIDDLEWARE
+    settings.MIDDLEWARE = ["tests.fixtures.one_request.OneRequestAtATime", *before]
+    request.getfixturevalue("live_server")  # reads the setting as it starts
+    settings.MIDDLEWARE = before
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +82,51 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture
-def open_page(chromium: Browser, live_server: Any, people: People, complaints: list[str]) -> Iterator[OpenPage]:
-    """A page on which a person is logged in; keywords are Playwright's for a context."""
+def met_on_the_way() -> list[str]:
+    """The barriers of pages that a test has left."""
+    return []
+
+
+@pytest.fixture
+def open_page(
+    chromium: Browser, live_server: Any, people: People, complaints: list[str], met_on_the_way: list[str]
+) -> Iterator[OpenPage]:
+    """A page on which a person is logged in; keywords are Playwright's for a context. Each page that a test leaves by
+    its address, or ends on, is looked at for barriers.
+    """
     contexts: list[BrowserContext] = []
 
     def opened(username: str = "mary", **options: Any) -> Page:
         contexts.append(chromium.new_context(base_url=live_server.url, **options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("console", lambda said: complaints.append(said.text) if said.type in {"error", "warning"} else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        _log_in(page, username)
+        log_in(page, username)
+        if options.get("java_script_enabled", True):  # axe is a script
+            _looked_at(page, met_on_the_way)
         return page
 
     yield opened
     for context in contexts:
+        for page in context.pages:
+            met_on_the_way += getattr(page, "last_look", list)()
         context.close()
+    assert not met_on_the_way, "\n".join(met_on_the_way)
 
 
-def _log_in(page: Page, username: str) -> None:
+def _looked_at(page: Page, met: list[str]) -> None:
+    goto = page.goto
+
+    def leave(url: str, **options: Any) -> Any:
+        met.extend(barriers(page))
+        return goto(url, **options)
+
+    page.goto = leave  # type: ignore[method-assign]
+    page.last_look = lambda: barriers(page)  # type: ignore[attr-defined]
+
+
+def log_in(page: Page, username: str) -> None:
     page.goto("/login/")
     page.get_by_label("User name").fill(username)
     page.get_by_label("Password").fill(PASSWORD)

@@ -46,7 +46,7 @@ def test_help_and_replay_answer_by_keyboard_on_a_phone(
     expect(page.locator("#help-answer")).to_contain_text("It does not fit now")
     page.locator("#replay-go").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#replay-answer")).to_contain_text("bit by bit")
+    expect(page.locator("#replay-answer")).to_contain_text("Replay identical.")
 
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert complaints == []

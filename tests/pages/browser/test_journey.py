@@ -47,10 +47,11 @@ def test_what_a_person_has_opened_or_focused_survives_the_live_parts(
 ) -> None:
     page = open_page()
     request_instance(page, "web")
-    page.get_by_text("Delete…").click()
+    page.get_by_text("More actions").click()
+    page.locator("[id^=refused] summary").click()
     with page.expect_response(lambda answer: "seen=" in answer.url and "console" not in answer.url):
         pass
-    expect(page.get_by_role("button", name="Delete web")).to_be_visible()
+    expect(page.get_by_text("The instance waits to be scheduled.").first).to_be_visible()
 
     pump()
     finish_builds()
@@ -108,7 +109,7 @@ def test_no_page_is_wider_than_a_phone(open_page: OpenPage, people: People, comp
     paths = ["/", "/instances/", "/instances/create/", "/hosts/", "/hosts/h1/", "/decisions/", "/nowhere/"]
     paths += ["/providers/", f"/providers/{running.compute_node_uuid}/", "/drift/", "/heals/"]
     for one in (running, failed):
-        paths += [f"/instances/{one.pk}/", f"/decisions/{one.decision_id}/"]
+        paths += [f"/instances/{one.pk}/", f"/instances/{one.pk}/delete/", f"/decisions/{one.decision_id}/"]
 
     wide = {}
     for path in paths:
@@ -139,12 +140,19 @@ def test_without_javascript_an_instance_is_created_filtered_stopped_and_deleted(
     pump()
     finish_builds()
     page.goto("/instances/")
-    page.get_by_label("Name").fill("we")
+    page.get_by_label("Search", exact=True).fill("we")
     page.get_by_role("button", name="Filter").click()
     page.get_by_role("link", name="web").click()
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#state")).to_contain_text("powering off")
-    page.get_by_text("Delete…").click()
+    page.get_by_text("More actions").click()
+    page.get_by_role("link", name="Lock…").click()
+    page.get_by_label("Reason").fill("month-end")
+    page.get_by_role("button", name="Lock web").click()
+    expect(page.locator("#lock-notice")).to_contain_text("month-end")
+    page.get_by_text("More actions").click()
+    page.get_by_role("button", name="Unlock", exact=True).click()
+    page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete web").click()
 
     expect(page.get_by_text("web is being deleted.")).to_be_visible()
@@ -166,6 +174,26 @@ def test_without_javascript_the_project_and_the_theme_are_switched(open_page: Op
     page.get_by_role("button", name="Account").click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def test_an_open_menu_survives_the_live_parts_and_is_used_by_keyboard(
+    open_page: OpenPage, people: People, complaints: list[str]
+) -> None:
+    instance = active(people.member, "web")
+    page = open_page()
+    page.goto(f"/instances/{instance.pk}/")
+    menu = page.locator("details[id^=menu-]").first
+    menu.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    page.evaluate("htmx.trigger('#live', 'look')")
+    page.wait_for_timeout(800)
+    expect(menu).to_have_attribute("open", "")
+    page.locator("#act-pause").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#state")).to_contain_text("pausing")
+
+    assert instance_of(instance.pk).task_state == "pausing"
+    assert complaints == []
 
 
 def test_escape_closes_a_question_and_gives_the_focus_back(

@@ -1,4 +1,4 @@
-"""One race: `claim_race.py MODE RACERS PROVIDERS SLOTS` on the database of DATABASE_URL, which is empty at first.
+"""One race: `claim_race.py MODE RACERS PROVIDERS SLOTS` on the database of DATABASE_URL.
 
 Makes the providers, forks the racers (real processes, each with its own connection, started together) and a watcher,
 waits for all, and prints what they report and what the database then holds, as one JSON object.
@@ -20,7 +20,6 @@ import django
 django.setup()
 
 from claim_modes import MODES, watch  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 from django.db import connection, connections  # noqa: E402
 
 from placement.domain import InventorySpec  # noqa: E402
@@ -32,13 +31,12 @@ from placement.services import (  # noqa: E402
     provider_ensure,
 )
 
-TIMEOUT_S = 150
+TIMEOUT_S = 400
 FORK: ForkContext = multiprocessing.get_context("fork")
 
 
 def make_providers(count: int, slots: int) -> list[UUID]:
     """Providers with room for `slots` claims each; memory is overcommitted to the same number."""
-    call_command("migrate", verbosity=0)
     uuids = [uuid4() for _ in range(count)]
     memory = InventorySpec(total=slots * 512 // 2, allocation_ratio=2.0)
     for uuid in uuids:

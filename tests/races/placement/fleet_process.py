@@ -12,7 +12,6 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 
 from placement.candidates import CandidateQuery, RequestGroup  # noqa: E402
 from placement.domain import Claim, InventorySpec  # noqa: E402
@@ -49,7 +48,6 @@ def write(word: str, host: UUID, *rest: str) -> str:
 
 def main() -> None:
     """Answer until the input ends."""
-    call_command("migrate", verbosity=0)
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         word, *rest = line.split()

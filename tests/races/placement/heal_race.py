@@ -1,4 +1,4 @@
-"""`heal_race.py RACERS SECONDS` on the database of DATABASE_URL, which is empty at first.
+"""`heal_race.py RACERS SECONDS` on the database of DATABASE_URL, which has no rows of ours at first.
 
 Racers claim and free on one provider. Beside them one process counts its inventory anew, over and over, and now and
 then makes the counter wrong first, as a bug would. Prints what each did and what the audit finds afterwards, as JSON.
@@ -16,7 +16,6 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from controlplane.kernel.errors import KilonovaError  # noqa: E402
@@ -66,7 +65,6 @@ def heal(until: float, answer: "SimpleQueue[dict[str, int]]") -> None:
 
 def main(racers: int, seconds: float) -> None:
     """One race."""
-    call_command("migrate", verbosity=0)
     provider_ensure(PROVIDER, "racetrack")
     inventory_put(PROVIDER, "VCPU", InventorySpec(total=50))
     connections.close_all()  # a connection must not be shared with a forked child

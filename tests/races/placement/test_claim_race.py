@@ -10,7 +10,7 @@ import pytest
 from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
-TIMEOUT_S = 240
+TIMEOUT_S = 500
 POSTGRES_PROCESSES, SQLITE_PROCESSES = 16, 4
 
 pytestmark = pytest.mark.processes

@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.fixtures.races import ROOT, race_environment
+from tests.fixtures.migrated import race_environment
+from tests.fixtures.processes import ROOT
 
 HERE = Path(__file__).parent
 
@@ -40,7 +41,7 @@ class FleetProcess:
 
     def end(self) -> None:
         """Close its input and wait."""
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=120)
 
     def _answer(self) -> object:
         assert self._process.stdout is not None

@@ -7,12 +7,12 @@ import pytest
 from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
-TIMEOUT_S = 240
+TIMEOUT_S = 500
 RACERS, PROVIDERS, MOVES = 6, 5, 15
 
 Trees = dict[str, tuple[str | None, str]]
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 
 
 def raced(url: str, state: Path) -> tuple[dict[str, int], Trees]:

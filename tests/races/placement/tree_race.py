@@ -1,4 +1,4 @@
-"""One race: `tree_race.py RACERS PROVIDERS MOVES` on the database of DATABASE_URL, which is empty at first.
+"""One race: `tree_race.py RACERS PROVIDERS MOVES` on the database of DATABASE_URL, which has no rows of ours at first.
 
 Forks the racers (real processes, started together), each of which hangs random providers under random others, and
 prints what they met and the trees that the database then holds, as one JSON object.
@@ -18,14 +18,13 @@ import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from placement.domain.provider_errors import ParentRefused  # noqa: E402
 from placement.selectors import provider_views  # noqa: E402
 from placement.services.providers import provider_create, provider_update  # noqa: E402
 
-TIMEOUT_S = 150
+TIMEOUT_S = 400
 FORK: ForkContext = multiprocessing.get_context("fork")
 
 
@@ -66,7 +65,6 @@ def run(racers: int, providers: list[UUID], moves: int) -> Counter[str]:
 
 def main(racers: int, providers: int, moves: int) -> None:
     """Race, and print what came of it."""
-    call_command("migrate", verbosity=0)
     uuids = [uuid4() for _ in range(providers)]
     for uuid in uuids:
         provider_create(uuid, str(uuid))

@@ -9,7 +9,7 @@ from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
 RACERS, TIMES = 4, 10
-TIMEOUT_S = 240
+TIMEOUT_S = 500
 
 pytestmark = pytest.mark.processes
 

@@ -12,20 +12,18 @@ from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
 SCHEDULERS, REQUESTS, HOSTS = 2, 50, 50
-TIMEOUT_S = 240
+TIMEOUT_S = 500
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres]
 
 
 @pytest.fixture
-def raced(postgres_server: Any, tmp_path: Path) -> dict[str, Any]:
+def raced(postgres_url: str, tmp_path: Path) -> dict[str, Any]:
     """What the bursts led to."""
-    url = postgres_server.create_database()
     program = HERE / "spread_race.py"
     result: dict[str, Any] = race_run(
-        program, SCHEDULERS, REQUESTS, HOSTS, url=url, state=tmp_path, timeout_s=TIMEOUT_S
+        program, SCHEDULERS, REQUESTS, HOSTS, url=postgres_url, state=tmp_path, timeout_s=TIMEOUT_S
     )
-    postgres_server.drop_database(url)
     return result
 
 

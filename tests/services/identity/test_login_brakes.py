@@ -115,7 +115,7 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
     def hold() -> None:
         with gate:
             inside.set()
-            leave.wait(10)
+            leave.wait(60)
 
     def queue() -> None:
         with gate:
@@ -123,7 +123,7 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
 
     first = threading.Thread(target=hold)
     first.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     second = threading.Thread(target=queue)
     second.start()
     while gate.free_places:
@@ -131,8 +131,8 @@ def test_gate_lets_few_hash_and_few_wait_and_refuses_the_rest_at_once() -> None:
     with pytest.raises(LoginsBusy), gate:
         pass
     leave.set()
-    first.join(10)
-    second.join(10)
+    first.join(60)
+    second.join(60)
     with gate:
         assert gate.free_places == 1
 
@@ -157,6 +157,6 @@ def test_tries_in_flight_count_together(settings: Any) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(answers) == 20
     assert 1 <= answers.count("LoginRefused") <= FREE[Bucket.PAIR]

@@ -212,7 +212,7 @@ def test_receiver_that_drips_its_answer_is_cut_off_at_the_deadline_of_the_whole(
     events_fan_out()
     began = time.monotonic()
     webhook_drain(made.pk)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4, "all that it drips takes five seconds"
     assert "no answer within 0.3 s" in only().error
 
 
@@ -364,7 +364,7 @@ def test_slow_webhook_delays_no_other(notifying: Any, receiver: Receiver) -> Non
     hook(receiver.url)
     happened()
     notifications_deliver()
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while not receiver.got and time.monotonic() < until:
         time.sleep(0.02)
     assert len(receiver.got) == 1

@@ -57,12 +57,12 @@ def test_refusal_names_the_state_and_what_the_action_needs() -> None:
         instance_act(caller=who.member, instance_id=instance.pk, action="stop")
 
 
-def test_reboot_waits_for_the_task_under_way_though_nova_would_let_it_begin() -> None:
+def test_soft_reboot_waits_for_the_task_under_way() -> None:
     who = world.cloud()
     instance = world.active(who.member)
     Instance.objects.update(task_state="pausing")
     with pytest.raises(Conflict, match=r"pausing"):
-        instance_act(caller=who.member, instance_id=instance.pk, action="reboot")
+        instance_act(caller=who.member, instance_id=instance.pk, action="reboot_soft")
 
 
 def test_instance_that_runs_is_not_scheduled_again() -> None:

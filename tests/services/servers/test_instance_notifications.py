@@ -10,6 +10,7 @@ from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.work import WorkKind
+from controlplane.identity.models import Project
 from controlplane.infra.db import now_plus
 from controlplane.notifications.models import Notification
 from controlplane.notifications.outbox import events_wanted
@@ -24,6 +25,7 @@ from servers.instances.services.delete import instance_delete
 from servers.instances.services.schedule_again import instance_schedule_again
 from servers.models import Port
 from tests.worlds import cloud as world
+from tests.worlds import networks as nets
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,15 +83,22 @@ def test_addresses_are_told_with_the_port_that_has_them() -> None:
     who = world.cloud()
     made = world.create(who.member)[0]
     world.pump()
-    Port.objects.filter(instance_uuid=made.pk).delete()
-    port = Port.objects.create(instance_uuid=made.pk, mac="52:54:00:00:00:01", network_name="default")
+    lan = nets.network("lan")
+    guarded = nets.port(lan, instance_uuid=made.pk, position=1)
+    ours = Project.objects.get(pk=who.member.project_id)
+    nets.floating(ours, nets.network(cidr="192.0.2.0/24", is_external=True), guarded, nets.router(ours, "h1"))
+    port = Port.objects.create(
+        instance_uuid=made.pk, mac="52:54:00:00:00:01", network_name="ours", hypervisor_network="default"
+    )
     world.finish_builds()
-    (emitted,) = data(only("instance.create.end"))["ip_addresses"]
+    emitted, carried = data(only("instance.create.end"))["ip_addresses"]
     assert object_of(emitted) == ("IpPayload", "1.0")
     assert emitted["nova_object.data"] == {
-        "label": "default", "mac": port.mac, "meta": {}, "port_uuid": str(port.pk), "version": 4,
+        "label": "ours", "mac": port.mac, "meta": {}, "port_uuid": str(port.pk), "version": 4,
         "address": "10.0.0.5", "device_name": None,
     }  # fmt: skip
+    own = carried["nova_object.data"]
+    assert (own["label"], own["port_uuid"], own["address"]) == ("lan", str(guarded.pk), guarded.addresses[0])
 
 
 def test_build_that_fails_tells_error_for_each_host_and_the_next_start() -> None:

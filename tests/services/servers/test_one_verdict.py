@@ -40,9 +40,9 @@ def page(caller: Caller, path: str) -> str:
 
 def sentence_of(instance: Instance) -> str:
     sentence = SchedulingDecision.objects.get(pk=instance.decision_id).verdict_redacted
-    assert sentence.startswith("0/2 hosts: ")
-    assert "1 vcpu short" in sentence
-    assert "1 disabled" in sentence
+    assert sentence.startswith("No host fits: ")
+    assert "1 lacks vCPUs" in sentence
+    assert "1 is disabled" in sentence
     return sentence
 
 
@@ -77,7 +77,7 @@ def test_nothing_that_a_tenant_sees_names_a_host(failed: tuple[world.People, Ins
     paths = (f"instances/{instance.pk}/", f"instances/{instance.pk}/journey/", f"decisions/{instance.decision_id}/")
     shown = "".join(str(said(who.member, path)) for path in paths)
     shown += page(who.member, f"/instances/{instance.pk}/") + page(who.member, f"/decisions/{instance.decision_id}/")
-    assert "h1 lacks" not in shown
+    assert "closest is h1" not in shown
     assert "new disks" not in shown
     assert "'h2'" not in shown
 
@@ -86,5 +86,5 @@ def test_admin_is_told_the_nearest_host(failed: tuple[world.People, Instance]) -
     who, instance = failed
     whole = said(who.admin, f"decisions/{instance.decision_id}/")["verdict"]
     assert whole.startswith(sentence_of(instance).partition(";")[0])
-    assert "nearest: h1 lacks 36 vcpu" in whole
+    assert "closest is h1, 36 vCPU short" in whole
     assert whole in page(who.admin, f"/decisions/{instance.decision_id}/")

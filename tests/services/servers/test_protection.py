@@ -141,9 +141,13 @@ def test_api_page_and_django_admin(django_user_model: type[User]) -> None:
     boss.login(username="root", password=world.PASSWORD)
     rows: Callable[[], list[Instance]] = lambda: [world.instance_of(one.pk) for one in (instance, other)]  # noqa: E731
     ask(boss, "/admin/servers/instance/", "protect", both)
+    world.pump()
     for action in ("delete_instances", "force_delete_instances"):
         ask_and_confirm(boss, "/admin/servers/instance/", action, both)
+        world.pump()
     assert [(row.protected, row.task_state) for row in rows()] == [(True, ""), (True, "")]
     ask(boss, "/admin/servers/instance/", "unprotect", both)
+    world.pump()
     ask_and_confirm(boss, "/admin/servers/instance/", "delete_instances", both)
+    world.pump()
     assert [row.task_state for row in rows()] == ["deleting", "deleting"]

@@ -141,12 +141,12 @@ def test_api_page_and_django_admin_ask_the_same_service() -> None:
     client.login(username="root", password=world.PASSWORD)
     member.login(username="mary", password=world.PASSWORD)
     page = f"/instances/{instance.pk}/"
-    assert 'action="' + page + 'reset/"' in client.get(page).content.decode()
+    assert 'href="' + page + 'reset/"' in client.get(page).content.decode()
     assert "reset/" not in member.get(page).content.decode()
     assert member.post(f"{page}reset/", {"state": "active"}).status_code == 403
     client.post(f"{page}reset/", {"state": "active", "reason": "it runs"})
     assert states(instance) == ("active", "")
     said = client.post(f"{page}reset/", {"state": "on"}, follow=True).content.decode()
-    assert "an instance is reset to active or error" in said
+    assert "on is not one of the available choices" in said
     ask_and_confirm(client, "/admin/servers/instance/", "reset_to_error", [str(instance.pk)])
     assert states(instance) == ("error", "")

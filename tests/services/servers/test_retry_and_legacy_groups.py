@@ -109,7 +109,7 @@ def test_name_that_is_none_is_refused(name: str) -> None:
 def test_legacy_groups_count_against_the_quota_of_groups(settings: object) -> None:
     policy("GroupAntiAffinityFilter")
     who = world.cloud("h1")
-    settings.KILONOVA = {**settings.KILONOVA, "QUOTA_SERVER_GROUPS": 1}  # type: ignore[attr-defined]
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_SERVER_GROUPS": 1}  # type: ignore[attr-defined]
     world.create(who.member, hints={"group": "web"})
     with pytest.raises(QuotaExceeded):
         world.create(who.member, hints={"group": "db"})

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from computeagent.protocol.guests import GuestFacts
 from computeagent.protocol.power import PowerState
 from controlplane.kernel.errors import Conflict, NotFound
-from servers.instances.actions.table import CREATE
+from servers.instances.actions.lifecycle import CREATE
 from servers.instances.domain.transitions import task_can_become, vm_can_become
 from servers.instances.services.state import (
     built_set,

@@ -158,7 +158,7 @@ def test_trial_asks_for_the_same_devices(people: People) -> None:
     for _ in range(2):
         build(people)
     report = trial_simulate(caller=people.admin, wanted=TrialWanted(flavor="pinned", image="demo"))
-    assert "pci short" in report["verdict"]
+    assert "lack free PCI devices" in report["verdict"]
 
 
 def test_second_build_of_a_finished_batch_changes_nothing(people: People) -> None:

@@ -13,7 +13,8 @@ from controlplane.notifications.models import Webhook
 from controlplane.work.models import Heal, Work
 from scheduling.fleet.services.change_triggers import fleet_triggers_drop_before_migrate, fleet_triggers_ensure
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# Every migration there is, back and forth: half a minute.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 BEFORE = [("infra", "0004_heals"), ("servers", "0008_drift_findings")]
 

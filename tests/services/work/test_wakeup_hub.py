@@ -12,7 +12,7 @@ from django.db import transaction
 
 from controlplane.kernel.errors import Unavailable
 from controlplane.work.models import Wakeup
-from controlplane.work.wakeups import ReceivedWakeup, wakeup_send, wakeups_send
+from controlplane.work.wakeups import ReceivedWakeup, waiter_open, wakeup_send, wakeups_send
 from controlplane.work.wakeups.hub import WakeupHub
 from controlplane.work.wakeups.many_queues import ManyQueues, many_queues_open
 from tests.fixtures.servers import wait_until
@@ -67,6 +67,27 @@ def test_what_came_between_two_waits_is_heard(queues: ManyQueues) -> None:
     wakeup_send(queue="a", code="build", ref="1")
     assert queues.wait({"b"}, 0.05) == {}
     assert heard(queues, {"a"}) == {"a": ["1"]}
+
+
+def test_what_is_above_the_limit_is_heard_at_once_by_the_next_wait() -> None:
+    wakeups_send([("a", "build", str(number)) for number in range(5)])
+    queues = many_queues_open(limit=2)
+    refs = [[one.ref for one in queues.wait({"a"}, 0.05).get("a", [])] for _ in range(4)]
+    queues.close()
+    assert sorted(ref for part in refs for ref in part) == ["0", "1", "2", "3", "4"]
+
+
+def test_waiter_of_one_queue_waits_as_long_as_it_was_told_and_is_woken_sooner() -> None:
+    waiter = waiter_open("a")
+    began = time.monotonic()
+    assert waiter.wait(0.3) == []
+    assert 0.3 <= time.monotonic() - began < WAIT_S
+    timer = threading.Timer(0.2, lambda: wakeup_send(queue="a", code="build", ref="1"))
+    timer.start()
+    assert [one.ref for one in waiter.wait(WAIT_S)] == ["1"]
+    assert time.monotonic() - began < WAIT_S / 2
+    timer.join()
+    waiter.close()
 
 
 def test_nothing_is_heard_before_the_commit(queues: ManyQueues) -> None:
@@ -145,4 +166,4 @@ def test_redis_carries_them(redis_url: str, settings: Any, hub: WakeupHub) -> No
     wakeups_send([("compute.h1", "build", "1"), ("compute.h2", "build", "2")])
     assert poll.result(WAIT_S) == [ReceivedWakeup("build", "1")]
     assert second.result(WAIT_S) == [ReceivedWakeup("build", "2")]
-    wait_until(lambda: hub.waiting == 0, timeout_s=5, what="nobody waits any more")
+    wait_until(lambda: hub.waiting == 0, timeout_s=60, what="nobody waits any more")

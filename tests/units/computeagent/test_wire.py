@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from computeagent.protocol.hosts import HostVersions
@@ -17,8 +18,9 @@ from computeagent.protocol.wire import (
     is_compatible,
     verbs,
 )
-from computeagent.protocol.work import WorkKind, WorkWakeup
+from computeagent.protocol.work import HostWakeup, WorkKind, WorkWakeup
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "agent_protocol"
 VERBS: dict[str, Verb] = {**verbs(), "enrol": ENROL, "rotate": ROTATE}
@@ -61,6 +63,14 @@ def test_kinds_of_work_that_a_newer_control_plane_knows_are_left() -> None:
     assert verbs()["wakeups"].answer_of(body) == [WorkWakeup(WorkKind.BUILD, "2")]
 
 
+def test_wakeup_for_networks_is_left_by_an_agent_of_the_release_before() -> None:
+    sent = encode([HostWakeup(), WorkWakeup(WorkKind.BUILD, "2")])
+    assert verbs()["wakeups"].answer_of(sent) == [HostWakeup(), WorkWakeup(WorkKind.BUILD, "2")]
+    (networks, _) = msgspec.json.decode(sent, type=list[msgspec.Raw])
+    with pytest.raises(msgspec.ValidationError):  # which it passes over, as the test above shows
+        msgspec.json.decode(networks, type=WorkWakeup)
+
+
 @pytest.mark.parametrize("verb", sorted(verbs()))
 def test_missing_arguments_are_named(verb: str) -> None:
     with pytest.raises(Invalid, match=f"The body of {verb} cannot be read: Object missing required field"):
@@ -90,3 +100,10 @@ def test_heartbeat_of_a_control_plane_that_tells_no_time_is_understood() -> None
     }
     registration = verbs()["heartbeat"].answer_of(encode(answer))
     assert (registration.time_s, registration.version) == (0.0, "")
+
+
+def test_a_phrase_is_sent_as_its_text() -> None:
+    refusal = {"message": phrase("Volume {volume} is busy.", volume="one"), "reasons": (phrase("It is."),)}
+    assert encode(refusal) == b'{"message":"Volume one is busy.","reasons":["It is."]}'
+    with pytest.raises(NotImplementedError, match="object is no part of the protocol"):
+        encode(object())

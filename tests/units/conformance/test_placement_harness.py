@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.exceptions import KnownException, judge, known_exceptions
+from tests.conformance.outcomes import Outcome, Verdict, as_json, from_json
+from tests.conformance.placement.__main__ import KNOWN
 from tests.conformance.placement.builder import leaves_first
-from tests.conformance.placement.exceptions import KnownException, judge, known_exceptions
 from tests.conformance.placement.modes import CORS_ORIGIN, Mode, mode_of, settings_of
 from tests.conformance.placement.mount import without_mount
-from tests.conformance.placement.outcomes import Outcome, Verdict, as_json, from_json
-from tests.conformance.placement.report import Run, Tally, table, tallies, write_json
 from tests.conformance.placement.shapes import World
 from tests.conformance.placement.suite import SuiteError, files_in, fixture_in
 from tests.conformance.placement.worlds import WORLDS
+from tests.conformance.report import Run, Tally, table, tallies, write_json
 
 SAMPLE = {
     "traits.yaml": "APIFixture",
@@ -159,7 +160,7 @@ def test_entry_without_a_reason_is_refused(tmp_path: Path) -> None:
 
 
 def test_committed_list_gives_a_reason_for_each_entry() -> None:
-    assert all(each.reason for each in known_exceptions())
+    assert all(each.reason for each in known_exceptions(KNOWN))
 
 
 def test_tallies_count_each_file_and_the_total() -> None:

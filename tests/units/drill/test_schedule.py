@@ -1,6 +1,6 @@
 """The order of kills."""
 
-from tests.drill.schedule import RANDOM_EVERY, Kill, Schedule
+from tests.drill.schedule import MAX_MISSES_OF_CHOSEN, RANDOM_EVERY, Kill, Schedule
 
 POINTS = ["a:x", "b:x", "c:x"]
 
@@ -29,12 +29,21 @@ def test_same_seed_gives_the_same_kills() -> None:
 
 
 def test_point_that_nobody_passed_is_tried_with_a_restart_and_then_left_alone() -> None:
-    schedule = Schedule(1, only=["a:"])
-    first = schedule.next(POINTS)
+    schedule = Schedule(1)
+    first = schedule.next(["a:x"])
     schedule.missed(first)
-    second = schedule.next(POINTS)
+    second = schedule.next(["a:x"])
     schedule.missed(second)
     assert (first, second) == (Kill("a:x"), Kill("a:x", with_restart=True))
+    assert schedule.next(["a:x"]) == Kill()
+
+
+def test_chosen_point_that_nobody_passed_is_tried_longer() -> None:
+    schedule = Schedule(1, only=["a:"])
+    for _ in range(MAX_MISSES_OF_CHOSEN):
+        kill = schedule.next(POINTS)
+        assert kill.point == "a:x"
+        schedule.missed(kill)
     assert schedule.next(POINTS) == Kill()
 
 

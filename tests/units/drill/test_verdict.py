@@ -9,15 +9,19 @@ from tests.drill.verdict import guest_faults, promise_faults, under_way
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"
+PORT = "33333333-3333-4333-8333-333333333333"
 
 
 def rows(**changes: Any) -> dict[str, Any]:
     one = {"id": ONE, "name": "vm", "host": "h1", "vm_state": "active", "task_state": "", "power_state": "running"}
-    return {"instances": [{**one, **changes}], "work": [], "requests": [], "faults": {}}
+    port = {"id": PORT, "host": "h1", "instance_uuid": ONE}
+    return {
+        "instances": [{**one, **changes}], "work": [], "requests": [], "faults": {}, "networks": [], "ports": [port],
+    }  # fmt: skip
 
 
 def host(name: str = "h1", **facts: Any) -> HostGuests:
-    return HostGuests(name, **{"domains": [(ONE, True)], "directories": [ONE], **facts})
+    return HostGuests(name, **{"domains": [(ONE, True)], "directories": [ONE], "taps": [PORT], **facts})
 
 
 def test_guest_that_runs_where_the_database_has_it_is_in_order() -> None:
@@ -38,6 +42,8 @@ def test_guest_that_runs_where_the_database_has_it_is_in_order() -> None:
         ({}, {"qemu": [ONE, TWO]}, "QEMU runs that libvirt does not know"),
         ({}, {"deleted_files": [f"{ONE}: disk (deleted)"]}, "files that were made anew under it"),
         ({}, {"is_known": False}, "does not tell"),
+        ({}, {"taps": []}, f"its port {PORT} has no tap"),
+        ({}, {"taps": [PORT, TWO]}, f"keeps the tap of port {TWO}"),
     ],
 )
 def test_difference_between_guests_and_instances_is_a_violation(
@@ -61,3 +67,13 @@ def test_what_the_api_promised_must_have_come_to_pass() -> None:
 def test_instance_in_a_task_is_under_way() -> None:
     assert under_way(rows()) == []
     assert len(under_way(rows(task_state="powering-off"))) == 1
+
+
+def test_bulk_job_that_has_not_ended_is_under_way() -> None:
+    job = {"id": "j", "kind": "volume", "action": "detach"}
+    assert under_way({**rows(), "bulk_jobs": [job]}) == ["bulk job j (detach volume) has not ended"]
+
+
+def test_host_whose_networks_are_not_in_force_is_under_way() -> None:
+    late = {"host": "h1", "wanted_revision": 5, "applied_revision": 3}
+    assert under_way({**rows(), "networks": [late]}) == ["networks of h1 are those of revision 3, not yet 5"]

@@ -5,8 +5,9 @@ import uuid
 import pytest
 
 from controlplane.identity.domain import Caller, Role
+from controlplane.identity.domain.access_rules import ANYBODY, DEFAULT_RULES
 from controlplane.identity.domain.address import client_address
-from controlplane.identity.domain.policy import POLICY, UnknownActionError, allows, require
+from controlplane.identity.domain.policy import UnknownActionError, allows, min_role, require
 from controlplane.identity.domain.throttle import FORGOTTEN_AFTER_S, FREE_FAILURES, LONGEST_WAIT_S, login_wait_s
 from controlplane.identity.domain.token import new_token, token_digest
 from controlplane.kernel.errors import Forbidden
@@ -23,7 +24,13 @@ def test_roles_compare_by_power_not_by_spelling() -> None:
 
 @pytest.mark.parametrize(
     ("role", "writes", "rules"),
-    [(Role.READER, False, False), (Role.MEMBER, True, False), (Role.ADMIN, True, True)],
+    [
+        (Role.READER, False, False),
+        (Role.MEMBER, True, False),
+        (Role.MANAGER, True, False),
+        (Role.ADMIN, True, True),
+        (Role.SERVICE, False, False),
+    ],
 )
 def test_higher_role_includes_the_lower_ones(role: Role, writes: bool, rules: bool) -> None:
     held = caller(role)
@@ -31,13 +38,22 @@ def test_higher_role_includes_the_lower_ones(role: Role, writes: bool, rules: bo
 
 
 def test_caller_without_a_role_may_do_nothing() -> None:
-    assert not any(allows(caller(), action) for action in POLICY)
+    assert not any(allows(caller(), action) for action in DEFAULT_RULES)
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_each_action_is_allowed_from_its_least_role_on(role: Role) -> None:
-    for action, minimum in POLICY.items():
-        assert allows(caller(role), action) is (role >= minimum)
+def test_each_action_is_allowed_from_its_least_role_on_and_to_services_that_it_names() -> None:
+    for action, rule in DEFAULT_RULES.items():
+        for role in (Role.READER, Role.MEMBER, Role.MANAGER, Role.ADMIN):
+            assert allows(caller(role), action) is (role >= min_role(action)), (action, role)
+        assert allows(caller(Role.SERVICE), action) is (Role.SERVICE in rule.who), action
+        assert rule.description.endswith("."), action
+        assert Role.SERVICE not in rule.who or rule.who == ANYBODY or min_role(action) is Role.ADMIN, action
+
+
+def test_service_is_in_no_other_role_and_none_is_in_it() -> None:
+    others = [role for role in Role if role is not Role.SERVICE]
+    assert not any(Role.SERVICE.includes(role) or role.includes(Role.SERVICE) for role in others)
+    assert Role.SERVICE.includes(Role.SERVICE)
 
 
 def test_refusal_names_action_role_needed_and_role_held() -> None:

@@ -1,16 +1,19 @@
 """The configurations below install/: the programs that read them take them. What they do is tried end to end."""
 
 import re
+import shlex
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from controlplane.launcher.children import web_command
 from tests.fixtures.processes import ROOT
 from tests.fixtures.proxies import EXAMPLE_MACHINES, Caddy, Nginx, Proxy, certificates_make
 
-AGENT = ROOT / "install/agent"
+AGENT, CONTROL_PLANE = ROOT / "install/agent", ROOT / "install/control-plane"
 
 
 @pytest.mark.parametrize("is_mutual", [False, True], ids=["public", "mutual"])
@@ -21,17 +24,35 @@ def test_proxy_takes_its_configuration(kind: type[Proxy], is_mutual: bool, tmp_p
     assert done.returncode == 0, done.stderr
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    text = (AGENT / "kilonova-agent.service").read_text()
-    assert "\nExecStart=/opt/kilonova-agent/bin/kilonova-agent @/etc/kilonova/agent.conf\n" in text
+UNITS = {
+    AGENT / "kilonova-agent.service": "/opt/kilonova-agent/bin/kilonova-agent @/etc/kilonova/agent.conf",
+    CONTROL_PLANE / "kilonova-web.service": "/opt/kilonova/.venv/bin/python -m gunicorn controlplane.wsgi:application",
+    CONTROL_PLANE / "kilonova-conductor.service": "/opt/kilonova/.venv/bin/python manage.py conductor",
+}
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_systemd_takes_the_unit(path: Path, tmp_path: Path) -> None:
+    text = path.read_text()
+    assert f"\nExecStart={UNITS[path]}" in text
     if shutil.which("systemd-analyze") is None:  # nothing here can read a unit; a hypervisor's systemd does
         return
-    unit = tmp_path / "kilonova-agent.service"
-    unit.write_text(text.replace("/opt/kilonova-agent/bin/kilonova-agent", "/bin/true"))
+    unit = tmp_path / path.name
+    unit.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", text))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, [line for line in done.stderr.splitlines() if unit.name in line]) == (0, [])
+
+
+def test_web_server_runs_under_systemd_as_the_launcher_runs_it() -> None:
+    """But for the address and how many processes and threads there are."""
+    (command,) = re.findall(r"^ExecStart=(.*)$", (CONTROL_PLANE / "kilonova-web.service").read_text(), re.MULTILINE)
+    assert _fixed(shlex.split(command)) == _fixed(list(web_command(8000)))
+
+
+def _fixed(arguments: list[str]) -> list[str]:
+    return [one for before, one in pairwise(arguments) if before not in {"--bind", "--workers", "--threads"}]
 
 
 def test_example_options_are_options(agent_venv: Path, tmp_path: Path) -> None:

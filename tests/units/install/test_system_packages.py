@@ -40,7 +40,7 @@ def test_lock_of_another_program_is_waited_for(tmp_path: Path) -> None:
     assert "DPkg::Lock::Timeout=20" in (tmp_path / "calls").read_text()
 
 
-@pytest.mark.parametrize("purpose", ["run", "test"])
+@pytest.mark.parametrize("purpose", ["run", "test", "test-long"])
 def test_lock_that_stays_is_a_failure(tmp_path: Path, purpose: str) -> None:
     status, said = run(tmp_path, purpose, times=1000, KILONOVA_APT_WAIT_S="0")
     assert status == 1
@@ -49,7 +49,7 @@ def test_lock_that_stays_is_a_failure(tmp_path: Path, purpose: str) -> None:
 
 @pytest.mark.parametrize(
     ("purpose", "more", "expected"),
-    [("test", {}, 1), ("test", {"KILONOVA_SKIP_SERVICES": "1"}, 0), ("run", {}, 0)],
+    [("test", {}, 1), ("test-long", {}, 1), ("test", {"KILONOVA_SKIP_SERVICES": "1"}, 0), ("run", {}, 0)],
 )
 def test_packages_that_cannot_be_had_stop_the_tests_at_once(
     tmp_path: Path, purpose: str, more: dict[str, str], expected: int

@@ -11,7 +11,7 @@ import pytest
 from controlplane.launcher.demo_image.build import demo_image_build
 from controlplane.launcher.demo_image.cpio import CpioArchive
 from controlplane.launcher.demo_image.initramfs import guest_file
-from controlplane.launcher.demo_image.sources import depends_of
+from controlplane.launcher.demo_image.sources import SSH_PROGRAMS, DemoImageUnavailable, depends_of, libraries_of
 
 MIB = 1024 * 1024
 
@@ -40,6 +40,7 @@ def test_dependencies_come_from_the_module_itself() -> None:
         ("last", "true"),
         ("keys", '[{"name": "inner"}]'),
         ("absent", ""),
+        ("*", '1234\nweb "one"'),
     ],
 )
 def test_guest_reads_outermost_keys_of_its_metadata(tmp_path: Path, key: str, expected: str) -> None:
@@ -54,6 +55,14 @@ def test_guest_reads_outermost_keys_of_its_metadata(tmp_path: Path, key: str, ex
         check=True,
     )
     assert done.stdout.strip() == expected
+
+
+def test_libraries_of_the_ssh_server_are_named_with_their_loader() -> None:
+    found = libraries_of(*SSH_PROGRAMS)
+    assert {path.name for path in found} >= {"ld-linux-x86-64.so.2", "libc.so.6"}
+    assert all(path.is_absolute() and path.exists() for path in found)
+    with pytest.raises(DemoImageUnavailable, match="not a dynamic executable"):
+        libraries_of(Path(__file__))
 
 
 def test_image_is_a_small_qcow2_built_once(tmp_path: Path) -> None:

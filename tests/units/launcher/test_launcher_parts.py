@@ -3,22 +3,25 @@
 import io
 import json
 import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 
+from computeagent.volumes.factory import host_pools
 from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Invalid
 from controlplane.launcher.announcer import Announcer
-from controlplane.launcher.children import child_specs
+from controlplane.launcher.children import agent_command, child_specs
 from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
 from controlplane.launcher.state_lock import StateInUse, StateLock
-from controlplane.launcher.web_probe import PortInUse, reasons_in, require_free_port, why_not_ready
+from controlplane.launcher.web_probe import WebPortInUse, reasons_in, require_free_port, why_not_ready
 from controlplane.launcher.welcome import Welcome
 from tests.fixtures.servers import free_port
 
@@ -52,7 +55,7 @@ def test_used_port_is_refused_with_the_option_to_change() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        with pytest.raises(PortInUse, match="--port"):
+        with pytest.raises(WebPortInUse, match="--port"):
             require_free_port(other.getsockname()[1])
 
 
@@ -79,6 +82,20 @@ def test_machine_is_divided_not_promised_twice(tmp_path: Path) -> None:
     assert third.vcpus == whole.vcpus
 
 
+def test_each_hypervisor_has_a_pool_of_its_own_and_all_share_one(tmp_path: Path) -> None:
+    again = [hypervisors_prepare(HypervisorKind.FAKE, count=2, state_dir=tmp_path) for _ in range(2)][-1]
+    hosts = [host_pools(each.pools, state_dir=each.state_dir).backends for each in again]
+    reports = [{name: backend.report() for name, backend in pools.items()} for pools in hosts]
+    assert [set(each) for each in reports] == [{"local", "shared"}] * 2
+    assert {report.problem for each in reports for report in each.values()} == {""}
+    assert reports[0]["local"].identity != reports[1]["local"].identity
+    assert reports[0]["shared"].identity == reports[1]["shared"].identity
+    promised = sum(each["local"].total_bytes for each in reports) + reports[0]["shared"].total_bytes
+    assert promised <= shutil.disk_usage(tmp_path).free or promised == 3 * 2**30  # at least a GiB each
+    command = agent_command(again[0], 8123)
+    assert [command[at + 1] for at, word in enumerate(command) if word == "--volume-pool"] == list(again[0].pools)
+
+
 def test_one_process_each_for_web_conductor_and_agents(tmp_path: Path) -> None:
     options = UpOptions(state_dir=tmp_path, port=8123, workers=4)
     hypervisors = hypervisors_prepare(HypervisorKind.FAKE, count=2, state_dir=tmp_path)
@@ -97,6 +114,16 @@ def test_new_password_is_told_once_and_put_into_no_command() -> None:
     assert text.count("s3cret") == 1
     assert "getpass" in welcome.token_command()
     assert '"image": "kilonova-demo"' in text
+
+
+def test_openstack_clients_find_the_installation_by_a_file_without_a_password() -> None:
+    admin = AdminBootstrap(created=True, password="s3cret")
+    welcome = Welcome(8000, admin, DEMO_IMAGE, state_dir=Path("/srv/my state"))
+    text = "\n".join(welcome.lines())
+    assert "OS_CLIENT_CONFIG_FILE='/srv/my state/clouds.yaml' openstack --os-cloud kilonova server list" in text
+    auth = yaml.safe_load(welcome.clouds_yaml())["clouds"]["kilonova"]["auth"]
+    assert auth["auth_url"] == "http://127.0.0.1:8000/identity/v3"
+    assert (auth["username"], auth["project_name"], "password" in auth) == ("admin", "demo", False)
 
 
 def test_command_for_a_token_reads_the_password_file(tmp_path: Path) -> None:

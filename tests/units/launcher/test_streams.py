@@ -104,7 +104,7 @@ def opened(room: StreamRoom, loop: Loop, streams: Streams) -> Iterator[Callable[
             browser = socket.create_connection(listener.getsockname())
             browser.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             server, _ = listener.accept()
-        browser.settimeout(5)
+        browser.settimeout(60)
         ends.append(browser)
         feed = Told()
         room.enter(feed.owner)

@@ -63,7 +63,7 @@ def test_output_and_environment_reach_the_child_and_its_log(tmp_path: Path) -> N
     spec = _spec(tmp_path, "import os; print('got', os.environ['COLOUR'])", COLOUR="green")
     supervisor = Supervisor([spec], on_death=lambda death: None)
     supervisor.start()
-    wait_until(lambda: "got green" in spec.log.read_text(), timeout_s=10, what="the child's line in its log")
+    wait_until(lambda: "got green" in spec.log.read_text(), timeout_s=60, what="the child's line in its log")
     supervisor.stop()
 
 
@@ -73,8 +73,8 @@ def test_stop_ends_willing_children_at_once(tmp_path: Path) -> None:
     supervisor.start()
     pids = [child.process.pid for child in supervisor.children if child.process]
     started = time.monotonic()
-    assert supervisor.stop() == []
-    assert time.monotonic() - started < 3
+    assert supervisor.stop(limit_s=60) == []
+    assert time.monotonic() - started < 30
     assert all(_gone(pid) for pid in pids)
 
 
@@ -82,7 +82,7 @@ def test_stop_kills_a_child_that_ignores_sigterm(tmp_path: Path) -> None:
     spec = _spec(tmp_path, DEAF, "deaf")
     supervisor = Supervisor([spec], on_death=lambda death: None)
     supervisor.start()
-    wait_until(lambda: "deaf" in spec.log.read_text(), timeout_s=10, what="the child ignores SIGTERM")
+    wait_until(lambda: "deaf" in spec.log.read_text(), timeout_s=60, what="the child ignores SIGTERM")
     assert supervisor.stop(limit_s=0.5) == ["deaf"]
 
 
@@ -90,10 +90,10 @@ def test_second_request_kills_without_waiting(tmp_path: Path) -> None:
     spec = _spec(tmp_path, DEAF, "deaf")
     supervisor = Supervisor([spec], on_death=lambda death: None)
     supervisor.start()
-    wait_until(lambda: "deaf" in spec.log.read_text(), timeout_s=10, what="the child ignores SIGTERM")
+    wait_until(lambda: "deaf" in spec.log.read_text(), timeout_s=60, what="the child ignores SIGTERM")
     started = time.monotonic()
-    assert supervisor.stop(limit_s=30, hurry=lambda: True) == ["deaf"]
-    assert time.monotonic() - started < 3
+    assert supervisor.stop(limit_s=60, hurry=lambda: True) == ["deaf"]
+    assert time.monotonic() - started < 30
 
 
 def test_what_a_dead_child_forked_is_killed(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_children_die_with_a_killed_supervisor(processes: Processes, tmp_path: P
         "time.sleep(600)\n"
     )
     parent = processes.python("-c", code)
-    wait_until(lambda: processes.log(parent).strip().isdigit(), timeout_s=10, what="the child's number")
+    wait_until(lambda: processes.log(parent).strip().isdigit(), timeout_s=60, what="the child's number")
     child = int(processes.log(parent))
     time.sleep(0.3)
     os.kill(parent.pid, signal.SIGKILL)
-    wait_until(lambda: _gone(child), timeout_s=5, what="the child died with its supervisor")
+    wait_until(lambda: _gone(child), timeout_s=60, what="the child died with its supervisor")

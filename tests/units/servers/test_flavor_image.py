@@ -10,6 +10,7 @@ VALUES = {  # two different values of each key that both may set
     "hw:tpm_version": ("2.0", "1.2"),
     "hw:tpm_model": ("tpm-tis", "tpm-crb"),
     "hw:sound_model": ("ich6", "ich9"),
+    "hw:viommu_model": ("intel", "virtio"),
     "hw:usb_model": ("nec-xhci", "qemu-xhci"),
     "hw:redirected_usb_ports": ("1", "2"),
     "hw:maxphysaddr_mode": ("emulate", "passthrough"),

@@ -7,9 +7,9 @@ from servers.images.domain.image_rules import checksum_reasons, image_problems
     ("field", "value"),
     [
         ("name", "\n"),
-        ("disk_format", "vmdk"),
+        ("disk_format", "iso"),
         ("container_format", "ova"),
-        ("visibility", "community"),
+        ("visibility", "hidden"),
         ("min_disk_gib", -1),
         ("min_ram_mib", "1"),
         ("properties", "x"),

@@ -12,7 +12,7 @@ from servers.instances.domain.schedule_again import schedule_again_refusal
 from servers.states import VmState
 
 WHO = Caller(UUID(int=1), "mary", UUID(int=2), "demo", frozenset({Role.MEMBER}))
-IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "launched_at": None, "locked": False}
+IN_CELL0 = {"vm_state": "error", "task_state": "", "host": "", "launched_at": None, "locked": False, "locked_as": ""}
 
 
 def refusal_of(**states: object) -> str:

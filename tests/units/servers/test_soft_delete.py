@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from servers.instances.domain.soft_delete import Deletion, deletion_asked, restorable_until
+from servers.instances.domain.soft_delete import Deletion, deletion_asked, ends_at
 from servers.states import TaskState, VmState
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -34,6 +34,6 @@ def test_what_has_nothing_worth_restoring_goes_for_good() -> None:
 
 
 def test_time_ends_an_interval_after_the_deletion_or_never() -> None:
-    assert restorable_until(NOW, 60.0) == NOW + timedelta(minutes=1)
-    assert restorable_until(NOW, 0.0) is None
-    assert restorable_until(None, 60.0) is None
+    assert ends_at(NOW, 60.0) == NOW + timedelta(minutes=1)
+    assert ends_at(NOW, 0.0) is None
+    assert ends_at(None, 60.0) is None

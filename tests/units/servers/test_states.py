@@ -3,7 +3,9 @@ import pytest
 from computeagent.protocol.power import PowerState
 from servers.images.domain.images import TRANSITIONS, ImageStatus
 from servers.instances.actions.guards import GUARDS, guard_refusal
-from servers.instances.actions.table import VERBS
+from servers.instances.actions.rescue import REBUILD
+from servers.instances.actions.table import ACTIONS, VERBS
+from servers.instances.domain.action_offers import OFFERED
 from servers.instances.domain.transitions import vm_can_become
 from servers.states import POWER_STATE_CODES, TaskState, VmState, api_status, status_states
 
@@ -86,10 +88,25 @@ def test_verbs_begin_only_where_nova_lets_them(name, guard):
 
 def test_verbs_end_in_states_that_may_follow():
     for action in VERBS.values():
-        assert (action.work is None) == (action.vm_state_after is None) == (action.changes is not None)
-        if action.vm_state_after is None:
-            continue
-        assert all(vm_can_become(before, action.vm_state_after) for before in action.vm_states)
+        assert (action.work is None) == (action.changes is not None)
+        assert action.work is not None or action.vm_state_after is None
+        assert all(vm_can_become(before, action.vm_state_end(before)) for before in action.vm_states)
+
+
+def test_action_comes_back_only_to_where_it_may_begin_and_fails_to_a_state_that_may_follow():
+    for action in ACTIONS.values():
+        assert action.comes_back_to <= action.vm_states
+        failed = action.vm_state_on_failure
+        assert failed is None or all(vm_can_become(before, failed) for before in action.vm_states)
+
+
+def test_rebuilt_instance_that_was_off_stays_off():
+    ends = {before: (REBUILD.vm_state_end(before), REBUILD.power_state_end(before)) for before in REBUILD.vm_states}
+    assert ends == {
+        VmState.ACTIVE: (VmState.ACTIVE, PowerState.RUNNING),
+        VmState.ERROR: (VmState.ACTIVE, PowerState.RUNNING),
+        VmState.STOPPED: (VmState.STOPPED, PowerState.SHUTDOWN),
+    }
 
 
 def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():
@@ -97,3 +114,7 @@ def test_image_upload_can_begin_again_after_a_cut_but_not_over_data():
     assert ImageStatus.SAVING in TRANSITIONS[ImageStatus.KILLED]
     assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.ACTIVE]
     assert ImageStatus.SAVING not in TRANSITIONS[ImageStatus.DELETED]
+
+
+def test_every_action_that_a_person_asks_for_says_what_it_does() -> None:
+    assert [rule.name for rule in OFFERED if not rule.help.endswith(".")] == []

@@ -40,7 +40,7 @@ CLUSTER: list[tuple[str, dict[str, Any], str]] = [
 DATABASE: list[tuple[str, dict[str, Any], str]] = [
     ("queue.E016", {**POSTGRES, "ENGINE": "django.db.backends.mysql"}, "DATABASE_URL"),
     ("queue.E017", {**POSTGRES, "OPTIONS": {"pool": True}}, "pool"),
-    ("queue.E018", {**POSTGRES, "ENGINE": "django.db.backends.sqlite3"}, "transaction_mode IMMEDIATE"),
+    ("queue.E018", {**POSTGRES, "ENGINE": "controlplane.infra.sqlite3"}, "transaction_mode IMMEDIATE"),
     ("queue.W004", {**POSTGRES, "CONN_MAX_AGE": 0}, "CONN_MAX_AGE"),
     ("queue.W005", {**POSTGRES, "DISABLE_SERVER_SIDE_CURSORS": True}, "LISTEN"),
 ]

@@ -4,12 +4,22 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from computeagent.protocol.work import WorkKind
 from controlplane.dashboard.instances.journey.labels import step_label
 from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
 from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
+from controlplane.kernel.texts import gettext_noop
 
 TONES = {"active": Tone.GOOD, "": Tone.BUSY, "rescheduled": Tone.BAD, "failed": Tone.BAD}
+OUTCOMES = {
+    "": gettext_noop("building"),
+    "active": gettext_noop("active"),
+    "rescheduled": gettext_noop("rescheduled"),
+    "failed": gettext_noop("failed"),
+    "cancelled": gettext_noop("cancelled"),
+}
 RESULTS = {"success": Tone.GOOD, "error": Tone.BAD}
 CLEAN_UP_SEEN_S = 0.05
 """Shorter clean-ups are not worth a row."""
@@ -42,11 +52,11 @@ def _events_of(attempt: Any, events: Sequence[Any]) -> list[Any]:
 
 def _track(attempt: Any, work: Any, events: list[Any], now: datetime, *, is_admin: bool) -> Track:
     steps = [_step(event, is_admin=is_admin) for event in events]
-    head, _, details = str(attempt.reason).partition("\n") if is_admin else ("", "", "")
+    head, _end, details = str(attempt.reason).partition("\n") if is_admin else ("", "", "")
     return Track(
-        title=f"Attempt {attempt.number}",
+        title=_("Attempt %(number)d") % {"number": attempt.number},
         tone=TONES.get(attempt.outcome, Tone.NONE),
-        outcome=attempt.outcome or "building",
+        outcome=_(OUTCOMES.get(attempt.outcome, attempt.outcome)),
         began=attempt.started_at,
         ended=attempt.finished_at,
         host=attempt.host if is_admin else "",
@@ -62,8 +72,11 @@ def _ends(attempt: Any, steps: Sequence[Span], reason: str) -> list[str]:
     causes = [reason] if reason and not said else []
     if attempt.outcome == "rescheduled":
         failed = next((step.title for step in steps if step.tone is Tone.BAD), "")
-        where = f"It failed at “{failed}”. " if failed else ""
-        causes.append(f"{where}The host gave everything back, and another one was looked for.")
+        if failed:
+            text = _("It failed at “%(step)s”. The host gave everything back, and another one was looked for.")
+        else:
+            text = _("The host gave everything back, and another one was looked for.")
+        causes.append(text % {"step": failed})
     return causes
 
 
@@ -72,8 +85,9 @@ def _carried(work: Any, now: datetime) -> list[str]:
     if work is None:
         return []
     takes = times_taken(work)
-    again = [f"Its agent took it {takes} times: it was restarted, or cut off."] if takes > 1 else []
-    return [*again, *work_notes(work, now, who="agent")]
+    again = _("Its agent took it %(number)d times: it was restarted, or cut off.") % {"number": takes}
+    lapsed = _("Its agent has sent no heartbeat lately; whoever serves it takes it over.")
+    return [*([again] if takes > 1 else []), *work_notes(work, now, lapsed=lapsed)]
 
 
 def _step(event: Any, *, is_admin: bool) -> Span:
@@ -84,7 +98,7 @@ def _step(event: Any, *, is_admin: bool) -> Span:
 def _wait(attempt: Any, work: Any, events: Sequence[Any]) -> Span:
     """Return the span from the hand-over to the first sign of the agent; without one, to the end of the attempt."""
     taken = events[0].started_at if events else (work.started_at if work else None)
-    return Span("Wait for the agent", Tone.WAIT, attempt.started_at, taken or attempt.finished_at)
+    return Span(_("Wait for the agent"), Tone.WAIT, attempt.started_at, taken or attempt.finished_at)
 
 
 def _clean_up(attempt: Any, events: Sequence[Any]) -> list[Span]:
@@ -93,4 +107,4 @@ def _clean_up(attempt: Any, events: Sequence[Any]) -> list[Span]:
         return []
     if (attempt.finished_at - max(ends)).total_seconds() < CLEAN_UP_SEEN_S:
         return []
-    return [Span("Clean up on the host", Tone.WAIT, max(ends), attempt.finished_at)]
+    return [Span(_("Clean up on the host"), Tone.WAIT, max(ends), attempt.finished_at)]

@@ -4,11 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from controlplane.dashboard.instances.journey.tracks import Span, Tone, Track
 from controlplane.dashboard.instances.journey.work_notes import times_taken, work_notes
+from controlplane.kernel.texts import gettext_noop
+from scheduling.domain.trace.verdict_text import verdict_text
 from servers.instances.work_kinds import RESCHEDULE, SCHEDULE_AND_BUILD
 
-KINDS = {SCHEDULE_AND_BUILD: "Schedule", RESCHEDULE: "Choose another host"}
+KINDS = {SCHEDULE_AND_BUILD: gettext_noop("Schedule"), RESCHEDULE: gettext_noop("Choose another host")}
+STATES = {"waiting": gettext_noop("waiting"), "running": gettext_noop("running")}
+"""Of work that is open."""
 CHOSEN = "selected"
 CLOCKS = timedelta(seconds=1)
 """How far the clock of a process may be from the database's."""
@@ -43,9 +49,9 @@ def _track(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> Track:
     tone, outcome = _outcome(work, decision)
     error = _error(work, decision, is_admin=is_admin) if tone is Tone.BAD else ""
     return Track(
-        title=KINDS[work.kind],
+        title=_(KINDS[work.kind]),
         tone=tone,
-        outcome=outcome,
+        outcome=_(outcome),
         began=work.created_at,
         ended=work.finished_at,
         host=str(work.outcome.get("host", "")) if is_admin else "",
@@ -57,46 +63,50 @@ def _track(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> Track:
 
 def _outcome(work: Any, decision: Any) -> tuple[Tone, str]:
     if work.finished_at is None:
-        return Tone.BUSY, work.state
+        return Tone.BUSY, STATES.get(work.state, work.state)
     if work.state == "cancelled":
-        return Tone.NONE, "cancelled"
+        return Tone.NONE, gettext_noop("cancelled")
     if decision is not None and decision.outcome != CHOSEN:
-        return Tone.BAD, "no valid host" if decision.outcome == "no_valid_host" else "scheduler failed"
+        is_full = decision.outcome == "no_valid_host"
+        return Tone.BAD, gettext_noop("no valid host") if is_full else gettext_noop("scheduler failed")
     if work.outcome.get("error"):
-        return Tone.BAD, "failed"
+        return Tone.BAD, gettext_noop("failed")
     if work.outcome.get("note"):
-        return Tone.NONE, "nothing to do"
-    return Tone.GOOD, "host chosen"
+        return Tone.NONE, gettext_noop("nothing to do")
+    return Tone.GOOD, gettext_noop("host chosen")
 
 
 def _error(work: Any, decision: Any, *, is_admin: bool) -> str:
     if decision is not None and decision.outcome != CHOSEN:
-        return str(decision.verdict if is_admin else decision.verdict_redacted)
+        return verdict_text(decision.verdict if is_admin else decision.verdict_redacted, _)
     return str(work.outcome.get("error", "")) if is_admin else ""
 
 
 def _causes(work: Any, decision: Any, now: datetime, *, is_admin: bool) -> list[str]:
     causes = []
     if work.kind == RESCHEDULE and work.state == "done" and decision is None and work.outcome.get("host"):
-        causes.append("The next alternate of the earlier decision had room: nothing was decided anew.")
+        causes.append(_("The next alternate of the earlier decision had room: nothing was decided anew."))
     takes = times_taken(work)
     if takes > 1:
-        causes.append(f"Taken {takes} times: earlier conductors failed, or sent no heartbeat any more.")
+        causes.append(
+            _("Taken %(number)d times: earlier conductors failed, or sent no heartbeat any more.") % {"number": takes}
+        )
     if work.finished_at is None and is_admin and work.outcome.get("error"):
-        causes.append(f"The last of them said: {work.outcome['error']}")
-    return [*causes, *work_notes(work, now, who="conductor")]
+        causes.append(_("The last of them said: %(error)s") % {"error": work.outcome["error"]})
+    lapsed = _("Its conductor has sent no heartbeat lately; whoever serves it takes it over.")
+    return [*causes, *work_notes(work, now, lapsed=lapsed)]
 
 
 def _spans(work: Any, decision: Any, tone: Tone, error: str) -> list[Span]:
-    waited = Span("Wait for a conductor", Tone.WAIT, work.created_at, work.started_at or work.finished_at)
+    waited = Span(_("Wait for a conductor"), Tone.WAIT, work.created_at, work.started_at or work.finished_at)
     if work.started_at is None:
         return [waited]
     if decision is None:
-        return [waited, Span("Choose a host", tone, work.started_at, work.finished_at, error)]
+        return [waited, Span(_("Choose a host"), tone, work.started_at, work.finished_at, error)]
     ended = work.finished_at
     chosen_at = max(work.started_at, decision.created_at if ended is None else min(decision.created_at, ended))
     is_refused = decision.outcome != CHOSEN
-    chosen = Span("Choose a host", Tone.BAD if is_refused else Tone.GOOD, work.started_at, chosen_at, error)
+    chosen = Span(_("Choose a host"), Tone.BAD if is_refused else Tone.GOOD, work.started_at, chosen_at, error)
     if is_refused:
         return [waited, chosen]
-    return [waited, chosen, Span("Hand over to the host", tone, chosen_at, ended)]
+    return [waited, chosen, Span(_("Hand over to the host"), tone, chosen_at, ended)]

@@ -4,7 +4,9 @@ import json
 from datetime import datetime
 from typing import Any
 
-from controlplane.dashboard.instances.journey.labels import heal_label, step_label
+from django.utils.translation import gettext as _
+
+from controlplane.dashboard.instances.journey.labels import failed_label, heal_label
 from controlplane.dashboard.instances.journey.tracks import Tone, Track
 
 
@@ -13,7 +15,7 @@ def heal_track(heal: Any, *, is_admin: bool) -> Track:
     return Track(
         title=heal_label(heal.kind),
         tone=Tone.WARN,
-        outcome="by itself",
+        outcome=_("by itself"),
         began=heal.created_at,
         ended=heal.created_at,
         causes=(heal.found, heal.done) if is_admin else (),
@@ -24,9 +26,9 @@ def heal_track(heal: Any, *, is_admin: bool) -> Track:
 def fault_track(fault: Any) -> Track:
     """Make the track of a failure that no attempt shows."""
     return Track(
-        title=f"{step_label(fault.step) if fault.step else 'Build'} failed",
+        title=failed_label(fault.step),
         tone=Tone.BAD,
-        outcome="failed",
+        outcome=_("failed"),
         began=fault.created_at,
         ended=fault.created_at,
         causes=(fault.message,),
@@ -35,4 +37,4 @@ def fault_track(fault: Any) -> Track:
 
 def active_track(at: datetime) -> Track:
     """Make the last track of a build that succeeded."""
-    return Track(title="Active", tone=Tone.GOOD, outcome="runs", began=at, ended=at)
+    return Track(title=_("Active"), tone=Tone.GOOD, outcome=_("runs"), began=at, ended=at)

@@ -10,7 +10,8 @@ from controlplane.dashboard.instances.journey.axis import PlacedSection, place_s
 from controlplane.dashboard.instances.journey.conductor_tracks import conductor_tracks
 from controlplane.dashboard.instances.journey.event_tracks import active_track, fault_track, heal_track
 from controlplane.dashboard.instances.journey.tracks import Section, Tone, Track
-from servers.instances.actions.table import CREATE, SCHEDULE_AGAIN
+from controlplane.kernel.texts import gettext_noop
+from servers.instances.actions.lifecycle import CREATE, SCHEDULE_AGAIN
 
 BUILD, AGAIN = CREATE.name, SCHEDULE_AGAIN.name
 """The action of each try, written when a host was found or none; and what asks for another try."""
@@ -19,7 +20,7 @@ SECTION_ACTIONS = {BUILD, AGAIN}
 """Actions that the sections show. The page shows the others below the tracks."""
 
 CHOOSING = "select_destinations"
-FIRST, LATER = "Build", "Scheduled again"
+FIRST, LATER = gettext_noop("Build"), gettext_noop("Scheduled again")
 AFTERWARDS = timedelta(seconds=5)
 """A fault or heal that is written with the end of a section belongs to it, whichever clock gave its time."""
 
@@ -44,21 +45,25 @@ def is_shown_in_sections(instance: Any, records: Any, at: datetime) -> bool:
 
 def _tries(instance: Any, records: Any) -> list[Section]:
     """Return a section for each build, and one for a try that was asked for and has no build yet."""
-    builds = [_try(one, records.actions) for one in records.actions if one.action == BUILD]
+    builds = [_try(one, records) for one in records.actions if one.action == BUILD]
     waiting = [one for one in records.actions if one.action == AGAIN and not _build_after(one, records.actions)]
     if waiting:
-        return [*builds, Section(LATER, _asked_at(waiting[-1], records.works), None, waiting[-1].message)]
+        again = waiting[-1]
+        who = records.users.get(again.user_id, "")
+        return [*builds, Section(LATER, _asked_at(again, records.works), None, again.message, who=who)]
     if builds:
         return builds
     began = min([instance.created_at, *(work.created_at for work in records.works)])
     return [Section(FIRST, began, None if instance.vm_state == "building" else instance.updated_at)]
 
 
-def _try(build: Any, actions: Sequence[Any]) -> Section:
+def _try(build: Any, records: Any) -> Section:
+    actions = records.actions
     asked = [one for one in actions if one.action == AGAIN and _build_after(one, actions) == build]
     note = asked[-1].message if asked else ""
     is_active = build.result == "success"
-    return Section(LATER if asked else FIRST, build.started_at, build.finished_at, note, is_active)
+    who = records.users.get((asked[-1] if asked else build).user_id, "")
+    return Section(LATER if asked else FIRST, build.started_at, build.finished_at, note, is_active, who)
 
 
 def _build_after(again: Any, actions: Sequence[Any]) -> Any:

@@ -51,7 +51,8 @@ class Track:
 class Section:
     """One try to build it, from being asked for to its end: the tracks share an axis that begins with it.
 
-    `note` says who asked for it again. `is_active`: it ended with an active instance.
+    `note` says who asked for it again, `who` is the name of whoever asked. `is_active`: it ended with an active
+    instance.
     """
 
     title: str
@@ -59,4 +60,5 @@ class Section:
     ended: datetime | None
     note: str = ""
     is_active: bool = False
+    who: str = ""
     tracks: list[Track] = field(default_factory=list)

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from controlplane.work.control import work_status
 
 
@@ -12,11 +14,11 @@ def times_taken(work: Any) -> int:
     return int(work.attempt) - (1 if is_ended_from_outside else 0)
 
 
-def work_notes(work: Any, now: datetime, *, who: str) -> list[str]:
-    """Return a note when its deadline passed, or when its owner sends no heartbeat."""
+def work_notes(work: Any, now: datetime, *, lapsed: str) -> list[str]:
+    """Return a note when its deadline passed, or when its owner sends no heartbeat: then `lapsed`."""
     status = work_status(work, now)
     if status.is_overdue:
-        return ["Past its deadline: it is about to be ended."]
+        return [_("Past its deadline: it is about to be ended.")]
     if status.is_lapsed:
-        return [f"Its {who} has sent no heartbeat lately; whoever serves it takes it over."]
+        return [lapsed]
     return []

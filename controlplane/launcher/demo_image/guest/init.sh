@@ -45,30 +45,10 @@ wait_for_config_drive() {
     return 1
 }
 
-metadata() { awk -v key="$1" -f /lib/json.awk /mnt/openstack/latest/meta_data.json; }
-
-run_user_data() {
-    [ -s /mnt/openstack/latest/user_data ] || return 0
-    say "User data:"
-    sed 's/^/| /' /mnt/openstack/latest/user_data
-    echo
-    if [ "$(head -c 2 /mnt/openstack/latest/user_data)" = "#!" ]; then
-        cp /mnt/openstack/latest/user_data /run/user_data
-        chmod 700 /run/user_data
-        /run/user_data
-        say "User data ended with status $?"
-    fi
-}
-
 introduce() {
     if wait_for_config_drive; then
-        name=$(metadata name)
-        host=$(metadata hostname)
-        hostname "${host:-${name:-guest}}"
-        say "Hello from ${name:-a guest without a name}"
-        say "Instance $(metadata uuid), up after $(cut -d ' ' -f 1 /proc/uptime) s"
-        metadata public_keys >/run/public_keys
-        run_user_data
+        : >/run/introduced
+        sh /lib/introduce.sh /mnt/openstack/latest
         umount /mnt
     else
         hostname guest

@@ -1,5 +1,6 @@
 # Prints the value of one key of the outermost object of a JSON text: a string without its quotes (the usual
 # escapes undone), a number or word as it stands, an object or list as JSON. Usage: awk -v key=name -f json.awk
+# With the key * it prints all strings of the outermost object, one a line.
 { text = text $0 "\n" }
 END {
     depth = 0; found = 0; name = ""; start = 0
@@ -15,6 +16,7 @@ END {
                 word = word c
             }
             if (depth == 1 && !start) name = word
+            else if (depth == 1 && key == "*") print word
             else if (depth == 1 && name == key) { print word; exit }
         } else if (c == "{" || c == "[") {
             if (++depth == 2 && name == key) begin_value = i

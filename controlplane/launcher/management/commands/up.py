@@ -1,7 +1,5 @@
 """`manage.py up`: a whole installation on this machine."""
 
-import os
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from controlplane.kernel.errors import KilonovaError
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.options import HypervisorKind, UpOptions
-from controlplane.launcher.run import up_run
+from controlplane.launcher.run import start_over, up_run
 
 
 class Command(BaseCommand):
@@ -45,7 +43,7 @@ class Command(BaseCommand):
         """Run until a signal asks it to end."""
         state_dir = options["state"].expanduser().resolve() if options["state"] else settings.STATE_DIR
         if state_dir != settings.STATE_DIR:
-            _start_over(state_dir)
+            start_over(state_dir)
         try:
             choices = UpOptions(
                 state_dir=state_dir,
@@ -58,9 +56,3 @@ class Command(BaseCommand):
             up_run(choices, Announcer())
         except KilonovaError as error:
             raise CommandError(error.message) from error
-
-
-def _start_over(state_dir: Path) -> None:
-    """Become the same command with KILONOVA_STATE set: settings were read for another directory already."""
-    os.environ["KILONOVA_STATE"] = str(state_dir)
-    os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606 - no shell is wanted here

@@ -1,6 +1,7 @@
 """`manage.py conductor`: does the conductor's work and reconciles."""
 
 import os
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -8,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane.work.cluster import CrashOnlyCluster
 from controlplane.work.conf import work_options
-from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, worker_name
+from controlplane.work.jobs import CANARY_EVERY_S, CANARY_FRESH_S, CANARY_LEASE, CONDUCTOR_THREADS, worker_name
+from controlplane.work.long_work import LongWorkThreads
 from controlplane.work.named_leases import lease_renew
 from controlplane.work.reconcile import reconcile_round
 from controlplane.work.work import CONDUCTOR_QUEUE
@@ -35,8 +37,12 @@ class Command(BaseCommand):
 
         self.stdout.write(f"conductor {os.getpid()} serves with {options['workers']} workers")
         cluster.run(
-            [
+            threads=[
+                LongWorkThreads(cluster.stopping).run,
+                *(partial(run, cluster.stopping) for run in CONDUCTOR_THREADS.values()),
+            ],
+            periodic=[
                 (CANARY_EVERY_S, speak_for_the_busy),
                 (interval, lambda: reconcile_round(owner=owner, seconds=interval * 3)),
-            ]
+            ],
         )

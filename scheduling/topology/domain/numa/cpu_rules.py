@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from computeagent.protocol.topology import CpuPolicy, EmulatorThreads, ThreadPolicy
 from controlplane.kernel.cpu_list import format_cpus, parse_mask
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_choice, parse_flag
 
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
@@ -63,7 +64,10 @@ def cpu_rules(hw_request: HwRequest) -> CpuRules:
     }
     for field, is_asked in needs_pinning.items():
         if is_asked:
-            raise Invalid(f"{field} needs pinned CPUs: {POLICY} must be dedicated or mixed", field=field)
+            raise Invalid(
+                _("{field} needs pinned CPUs: {policy} must be dedicated or mixed", field=field, policy=POLICY),
+                field=field,
+            )
     return CpuRules(policy, None, emulator, frozenset(), frozenset())
 
 
@@ -71,7 +75,15 @@ def cpu_policy(hw_request: HwRequest) -> CpuPolicy | None:
     """Flavor's policy, else the image's, else None (shared). Dedicated by the flavor wins over any image."""
     flavor, image = hw_request.choices("cpu_policy", CpuPolicy)
     if (flavor, image) in _CONTRADICTIONS:
-        raise Invalid(f"hw_cpu_policy={image} of the image contradicts {POLICY}={flavor}", field="hw_cpu_policy")
+        raise Invalid(
+            _(
+                "hw_cpu_policy={image} of the image contradicts {policy}={flavor}",
+                image=image,
+                policy=POLICY,
+                flavor=flavor,
+            ),
+            field="hw_cpu_policy",
+        )
     return flavor or image
 
 
@@ -81,7 +93,13 @@ def thread_policy(hw_request: HwRequest) -> ThreadPolicy | None:
     if flavor in (None, ThreadPolicy.PREFER) or image in (None, flavor):
         return flavor or image
     raise Invalid(
-        f"hw_cpu_thread_policy={image} of the image contradicts {THREADS}={flavor}", field="hw_cpu_thread_policy"
+        _(
+            "hw_cpu_thread_policy={image} of the image contradicts {threads}={flavor}",
+            image=image,
+            threads=THREADS,
+            flavor=flavor,
+        ),
+        field="hw_cpu_thread_policy",
     )
 
 
@@ -98,8 +116,16 @@ def dedicated_cpus(hw_request: HwRequest) -> frozenset[int]:
     mask = parse_mask(text, hw_request.flavor.vcpus, DEDICATED_MASK)
     _check_subset(mask, hw_request, DEDICATED_MASK)
     if not mask or mask == hw_request.vcpus:
-        which = "no vCPU" if not mask else "every vCPU"
-        raise Invalid(f"{DEDICATED_MASK}: {text!r} pins {which}; some, but not all, expected", field=DEDICATED_MASK)
+        which = _("no vCPU") if not mask else _("every vCPU")
+        raise Invalid(
+            _(
+                "{dedicated_mask}: {text!r} pins {which}; some, but not all, expected",
+                dedicated_mask=DEDICATED_MASK,
+                text=text,
+                which=which,
+            ),
+            field=DEDICATED_MASK,
+        )
     return mask
 
 
@@ -115,9 +141,9 @@ def realtime_cpus(hw_request: HwRequest, emulator: EmulatorThreads | None) -> fr
     mask = parse_mask(text, hw_request.flavor.vcpus, field) if text else hw_request.vcpus
     _check_subset(mask, hw_request, field)
     if not mask:
-        raise Invalid(f"{field}: {text!r} leaves no vCPU at real time", field=field)
+        raise Invalid(_("{field}: {text!r} leaves no vCPU at real time", field=field, text=text), field=field)
     if mask == hw_request.vcpus and emulator is None:
-        raise Invalid(f"{field}: all vCPUs at real time need {EMULATOR}", field=field)
+        raise Invalid(_("{field}: all vCPUs at real time need {emulator}", field=field, emulator=EMULATOR), field=field)
     return mask
 
 
@@ -143,9 +169,18 @@ def _with_explicit(
     keys = {match[1]: key for key in reversed(tuple(hw_request.flavor.extra_specs)) if (match := _EXPLICIT.match(key))}
     if policy is not None and (vcpus or pcpus):
         named = keys["VCPU"] if vcpus else keys["PCPU"]
-        raise Invalid(f"{named} cannot be combined with {POLICY} or hw_cpu_policy; use one or the other", field=named)
+        raise Invalid(
+            _(
+                "{named} cannot be combined with {policy} or hw_cpu_policy; use one or the other",
+                named=named,
+                policy=POLICY,
+            ),
+            field=named,
+        )
     if vcpus and pcpus:
-        raise Invalid(f"{keys['VCPU']} and {keys['PCPU']} exclude each other", field=keys["PCPU"])
+        raise Invalid(
+            _("{VCPU} and {PCPU} exclude each other", VCPU=keys["VCPU"], PCPU=keys["PCPU"]), field=keys["PCPU"]
+        )
     if pcpus:
         _check_pcpus(pcpus, hw_request.flavor.vcpus, emulator, keys["PCPU"])
         return CpuPolicy.DEDICATED
@@ -156,15 +191,23 @@ def _check_pcpus(pcpus: int, vcpus: int, emulator: EmulatorThreads | None, key: 
     isolated = emulator is EmulatorThreads.ISOLATE
     wanted = vcpus + isolated
     if pcpus != wanted:
-        why = f"{vcpus} vCPUs and one for {EMULATOR}=isolate" if isolated else f"the flavor has {vcpus} vCPUs"
-        raise Invalid(f"{key} is {pcpus}, must be {wanted}: {why}", field=key)
+        why = (
+            _("{vcpus} vCPUs and one for {emulator}=isolate", vcpus=vcpus, emulator=EMULATOR)
+            if isolated
+            else _("the flavor has {vcpus} vCPUs", vcpus=vcpus)
+        )
+        raise Invalid(
+            _("{key} is {pcpus}, must be {wanted}: {why}", key=key, pcpus=pcpus, wanted=wanted, why=why), field=key
+        )
 
 
 def _with_trait(hw_request: HwRequest, threads: ThreadPolicy | None) -> tuple[ThreadPolicy | None, str]:
     """The thread policy, which the trait may set in place of the policy's own key, and the key that sets it."""
     key, value = _hyperthreading(hw_request)
     if threads is not None and value:
-        raise Invalid(f"{key} cannot be combined with {THREADS} or hw_cpu_thread_policy", field=key)
+        raise Invalid(
+            _("{key} cannot be combined with {threads} or hw_cpu_thread_policy", key=key, threads=THREADS), field=key
+        )
     if value in _THREADS_BY_TRAIT:
         return _THREADS_BY_TRAIT[value], key
     return threads, THREADS if hw_request.of_flavor("cpu_thread_policy") else "hw_cpu_thread_policy"
@@ -179,14 +222,27 @@ def _hyperthreading(hw_request: HwRequest) -> tuple[str, str]:
 
 def _check_no_mask(dedicated: frozenset[int]) -> None:
     if dedicated:
-        raise Invalid(f"{DEDICATED_MASK} is for {POLICY}=mixed; dedicated pins every vCPU", field=DEDICATED_MASK)
+        raise Invalid(
+            _(
+                "{dedicated_mask} is for {policy}=mixed; dedicated pins every vCPU",
+                dedicated_mask=DEDICATED_MASK,
+                policy=POLICY,
+            ),
+            field=DEDICATED_MASK,
+        )
 
 
 def _mixed(dedicated: frozenset[int], realtime: frozenset[int]) -> frozenset[int]:
     if bool(dedicated) == bool(realtime):
-        count = "both are" if dedicated else "neither is"
+        count = _("both are") if dedicated else _("neither is")
         raise Invalid(
-            f"{POLICY}=mixed takes its pinned vCPUs from {DEDICATED_MASK} or {REALTIME}; {count} given",
+            _(
+                "{policy}=mixed takes its pinned vCPUs from {dedicated_mask} or {realtime}; {count} given",
+                policy=POLICY,
+                dedicated_mask=DEDICATED_MASK,
+                realtime=REALTIME,
+                count=count,
+            ),
             field=DEDICATED_MASK,
         )
     return dedicated or realtime
@@ -195,4 +251,12 @@ def _mixed(dedicated: frozenset[int], realtime: frozenset[int]) -> frozenset[int
 def _check_subset(mask: frozenset[int], hw_request: HwRequest, field: str) -> None:
     beyond = mask - hw_request.vcpus
     if beyond:
-        raise Invalid(f"{field}: vCPU {format_cpus(beyond)} of {hw_request.flavor.vcpus} does not exist", field=field)
+        raise Invalid(
+            _(
+                "{field}: vCPU {beyond} of {vcpus} does not exist",
+                field=field,
+                beyond=format_cpus(beyond),
+                vcpus=hw_request.flavor.vcpus,
+            ),
+            field=field,
+        )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from computeagent.protocol.topology import CpuTopology
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 
@@ -23,7 +24,11 @@ def best_cpu_topology(flavor: FlavorSnapshot, image: ImageSnapshot, *, allow_thr
     possible = list(possible_topologies(flavor.vcpus, maximum, allow_threads=allow_threads))
     if not possible:
         raise Invalid(
-            f"{flavor.vcpus} vCPUs cannot be made of at most {maximum.text} sockets:cores:threads",
+            _(
+                "{vcpus} vCPUs cannot be made of at most {maximum} sockets:cores:threads",
+                vcpus=flavor.vcpus,
+                maximum=maximum.text,
+            ),
             field="hw:cpu_max_sockets",
         )
     return max(possible, key=lambda one: _matches(one, wanted))
@@ -36,7 +41,16 @@ def limits(hw_request: HwRequest) -> CpuTopology:
     for part, own, other in zip(_PARTS, image.parts, flavor.parts, strict=True):
         if other and own > other:
             field = f"hw_cpu_max_{part}"
-            raise Invalid(f"{field}={own} of the image is above hw:cpu_max_{part}={other}", field=field)
+            raise Invalid(
+                _(
+                    "{field}={own} of the image is above hw:cpu_max_{part}={other}",
+                    field=field,
+                    own=own,
+                    part=part,
+                    other=other,
+                ),
+                field=field,
+            )
     return CpuTopology(*(own or other or NO_LIMIT for own, other in zip(image.parts, flavor.parts, strict=True)))
 
 
@@ -49,7 +63,10 @@ def preference(hw_request: HwRequest, maximum: CpuTopology) -> CpuTopology:
     for part, own, limit in zip(_PARTS, image.parts, maximum.parts, strict=True):
         if own > limit:
             field = f"hw_cpu_{part}"
-            raise Invalid(f"{field}={own} of the image is above the limit of {limit}", field=field)
+            raise Invalid(
+                _("{field}={own} of the image is above the limit of {limit}", field=field, own=own, limit=limit),
+                field=field,
+            )
     if any(image.parts):
         return image
     flavor = _read(hw_request, "cpu_", of_image=False)

@@ -4,6 +4,7 @@ import re
 
 from computeagent.protocol.topology import ANY_PAGES, LARGE_PAGES, PAGE_WORDS
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_flag
 
 PAGE_SIZE, LOCKED, ENCRYPTION = "hw:mem_page_size", "hw:locked_memory", "hw:mem_encryption"
@@ -26,12 +27,27 @@ def page_size(hw_request: HwRequest) -> int | None:
     if not flavor and not image:
         return None
     if not flavor:
-        raise Invalid(f"hw_mem_page_size={image} of the image needs {PAGE_SIZE} in the flavor", field=PAGE_SIZE)
+        raise Invalid(
+            _(
+                "hw_mem_page_size={image} of the image needs {page_size} in the flavor",
+                image=image,
+                page_size=PAGE_SIZE,
+            ),
+            field=PAGE_SIZE,
+        )
     size = parse_page_size(flavor, PAGE_SIZE)
     if not image:
         return size
     if size not in (ANY_PAGES, LARGE_PAGES):
-        raise Invalid(f"hw_mem_page_size={image} of the image contradicts {PAGE_SIZE}={flavor}", field=PAGE_SIZE)
+        raise Invalid(
+            _(
+                "hw_mem_page_size={image} of the image contradicts {page_size}={flavor}",
+                image=image,
+                page_size=PAGE_SIZE,
+                flavor=flavor,
+            ),
+            field=PAGE_SIZE,
+        )
     return parse_page_size(image, "hw_mem_page_size")
 
 
@@ -42,7 +58,14 @@ def parse_page_size(text: str, field: str = PAGE_SIZE) -> int:
     match = _SIZE.match(text)
     size = 0.0 if match is None else _kib(text, match)
     if not 1 <= size <= _LARGEST_KIB or size != int(size):
-        raise Invalid(f"{field}: {text[:80]!r} is no page size (small, large, any, or a size such as 2MB)", field=field)
+        raise Invalid(
+            _(
+                "{field}: {text!r} is no page size (small, large, any, or a size such as 2MB)",
+                field=field,
+                text=text[:80],
+            ),
+            field=field,
+        )
     return int(size)
 
 
@@ -53,10 +76,18 @@ def locked_memory(hw_request: HwRequest) -> bool:
     """
     flavor, image = parse_flag(hw_request.of_flavor("locked_memory")), parse_flag(hw_request.of_image("locked_memory"))
     if flavor is not None and image is not None and flavor != image:
-        raise Invalid(f"hw_locked_memory={image} of the image contradicts {LOCKED}={flavor}", field=LOCKED)
+        raise Invalid(
+            _(
+                "hw_locked_memory={image} of the image contradicts {locked}={flavor}",
+                image=image,
+                locked=LOCKED,
+                flavor=flavor,
+            ),
+            field=LOCKED,
+        )
     if flavor or image:
         if not (hw_request.of_flavor("mem_page_size") or hw_request.of_image("mem_page_size")):
-            raise Invalid(f"{LOCKED} needs {PAGE_SIZE}", field=LOCKED)
+            raise Invalid(_("{locked} needs {page_size}", locked=LOCKED, page_size=PAGE_SIZE), field=LOCKED)
         return True
     return _is_locked_by_encryption(hw_request)
 

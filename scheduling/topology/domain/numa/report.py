@@ -5,6 +5,7 @@ from typing import Any
 from computeagent.protocol.topology import HostTopology, NUMACell
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.topology.domain.numa.occupancy import emptied
 
 FIELD = "numa_topology"
@@ -24,14 +25,14 @@ def topology_reported(host: HostTopology | None) -> HostTopology | None:
 def _check(host: HostTopology) -> None:
     seen: dict[int, int] = {}
     if not host.cells:
-        raise Invalid("numa_topology has no cells.", field=FIELD)
+        raise Invalid(_("numa_topology has no cells."), field=FIELD)
     if len({cell.id for cell in host.cells}) < len(host):
-        raise Invalid("numa_topology names a cell twice.", field=FIELD)
+        raise Invalid(_("numa_topology names a cell twice."), field=FIELD)
     for cell in host.cells:
         cpus = cell.cpuset | cell.pcpuset
         twice = cpus & seen.keys()
         if twice:
-            raise Invalid(f"CPU {format_cpus(twice)} is in two NUMA cells.", field=FIELD)
+            raise Invalid(_("CPU {twice} is in two NUMA cells.", twice=format_cpus(twice)), field=FIELD)
         seen |= dict.fromkeys(cpus, cell.id)
         _check_numbers(cell)
 
@@ -39,6 +40,6 @@ def _check(host: HostTopology) -> None:
 def _check_numbers(cell: NUMACell) -> None:
     numbers: list[Any] = [cell.id, cell.memory_mib, *(n for each in cell.mempages for n in (each.total, each.reserved))]
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
-        raise Invalid(f"NUMA cell {cell.id}: its numbers are whole and not below 0.", field=FIELD)
+        raise Invalid(_("NUMA cell {cell}: its numbers are whole and not below 0.", cell=cell.id), field=FIELD)
     if any(each.size_kib < 1 for each in cell.mempages):
-        raise Invalid(f"NUMA cell {cell.id}: a page has at least 1 KiB.", field=FIELD)
+        raise Invalid(_("NUMA cell {cell}: a page has at least 1 KiB.", cell=cell.id), field=FIELD)

@@ -12,6 +12,7 @@ from computeagent.protocol.topology import (
 )
 from controlplane.kernel.cpu_list import format_cpus
 from controlplane.kernel.errors import Conflict
+from controlplane.kernel.texts import phrase as _
 
 
 class PinningConflict(Conflict):
@@ -35,7 +36,9 @@ def _apply(host: HostTopology, guest: GuestTopology, sign: int) -> HostTopology:
     for part in guest.cells:
         at = part.host_cell
         if at is None or at not in cells:
-            raise PinningConflict(f"guest cell {part.id} is on host cell {at}, which is not there", cell=at, cpus="")
+            raise PinningConflict(
+                _("guest cell {part} is on host cell {at}, which is not there", part=part.id, at=at), cell=at, cpus=""
+            )
         cells[at] = _apply_cell(cells[at], part, sign)
     return HostTopology(tuple(cells[cell.id] for cell in host.cells))
 
@@ -66,11 +69,11 @@ def _pinned(cell: NUMACell, part: InstanceNUMACell, sign: int) -> frozenset[int]
     if not part.is_pinned:
         return cell.pinned_cpus
     cpus = _with_siblings(cell, part.host_cpus) if part.thread_policy is ThreadPolicy.ISOLATE else part.host_cpus
-    _check(cell, "unknown to the cell", cpus - cell.pcpuset)
+    _check(cell, _("unknown to the cell"), cpus - cell.pcpuset)
     if sign > 0:
-        _check(cell, "pinned already", cpus & cell.pinned_cpus)
+        _check(cell, _("pinned already"), cpus & cell.pinned_cpus)
         return cell.pinned_cpus | cpus
-    _check(cell, "not pinned", cpus - cell.pinned_cpus)
+    _check(cell, _("not pinned"), cpus - cell.pinned_cpus)
     return cell.pinned_cpus - cpus
 
 
@@ -82,4 +85,6 @@ def _with_siblings(cell: NUMACell, cpus: frozenset[int]) -> frozenset[int]:
 def _check(cell: NUMACell, what: str, wrong: frozenset[int]) -> None:
     if wrong:
         cpus = format_cpus(wrong)
-        raise PinningConflict(f"host cell {cell.id}: CPU {cpus} is {what}", cell=cell.id, cpus=cpus)
+        raise PinningConflict(
+            _("host cell {cell}: CPU {cpus} is {what}", cell=cell.id, cpus=cpus, what=what), cell=cell.id, cpus=cpus
+        )

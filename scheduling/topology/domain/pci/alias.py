@@ -9,6 +9,7 @@ from typing import Any
 
 from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.topology.domain.flavor_keys import parse_choice, parse_flag
 from scheduling.topology.domain.pci.asked import Spec
 from scheduling.topology.domain.pci.pool import NumaPolicy
@@ -69,22 +70,22 @@ def aliases_of_text(text: str) -> dict[str, Alias]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise Invalid(f"is no JSON: {error}", field=FIELD) from error
+        raise Invalid(_("is no JSON: {error}", error=error), field=FIELD) from error
     entries = [found] if isinstance(found, Mapping) else found
     if not isinstance(entries, list) or not all(isinstance(each, Mapping) for each in entries):
-        raise Invalid("is a list of objects, each with name, vendor_id and product_id", field=FIELD)
+        raise Invalid(_("is a list of objects, each with name, vendor_id and product_id"), field=FIELD)
     return parse_aliases(entries)
 
 
 def _alias(entry: Mapping[str, Any]) -> Alias:
     name = _text(entry, "name")
     if not name or len(name) > 256:
-        raise Invalid(f"a PCI alias needs a name of 1 to 256 characters: {dict(entry)!r}", field=FIELD)
+        raise Invalid(_("a PCI alias needs a name of 1 to 256 characters: {entry!r}", entry=dict(entry)), field=FIELD)
     unknown = sorted(set(entry) - KEYS)
     if unknown:
-        raise _bad(name, f"{unknown[0]} is no property of an alias")
+        raise _bad(name, _("{unknown} is no property of an alias", unknown=unknown[0]))
     if entry.get("capability_type", "pci") != "pci":
-        raise _bad(name, "capability_type can be pci only")
+        raise _bad(name, _("capability_type can be pci only"))
     policy = _choice(entry, "numa_policy", NumaPolicy, name) or NumaPolicy.LEGACY
     return Alias(name, policy, (tuple(sorted(_spec(entry, name).items())),))
 
@@ -94,12 +95,12 @@ def _spec(entry: Mapping[str, Any], name: str) -> dict[str, str]:
     for key in ("vendor_id", "product_id"):
         if key in entry:
             if not _ID.match(_text(entry, key)):
-                raise _bad(name, f"{key} {entry[key]!r} is not of four hexadecimal digits")
+                raise _bad(name, _("{key} {entry!r} is not of four hexadecimal digits", key=key, entry=entry[key]))
             spec[key] = _text(entry, key).lower()
     kind = _choice(entry, "device_type", DeviceType, name)
     if kind is not None:
         if kind not in _TYPES:
-            raise _bad(name, f"device_type {kind} is not for aliases")
+            raise _bad(name, _("device_type {kind} is not for aliases", kind=kind))
         spec["dev_type"] = kind
     if _text(entry, "live_migratable"):
         spec["live_migratable"] = "true" if parse_flag(_text(entry, "live_migratable")) else "false"
@@ -108,20 +109,27 @@ def _spec(entry: Mapping[str, Any], name: str) -> dict[str, str]:
 
 def _joined(one: Alias, other: Alias) -> Alias:
     if one.numa_policy is not other.numa_policy:
-        raise _bad(one.name, f"its entries differ in numa_policy: {one.numa_policy}, {other.numa_policy}")
+        raise _bad(
+            one.name,
+            _(
+                "its entries differ in numa_policy: {numa_policy}, {other_numa_policy}",
+                numa_policy=one.numa_policy,
+                other_numa_policy=other.numa_policy,
+            ),
+        )
     types = {dict(alias.specs[0]).get("dev_type", "any") for alias in (one, other)}
     if len(types) > 1:
-        raise _bad(one.name, f"its entries differ in device_type: {', '.join(sorted(types))}")
+        raise _bad(one.name, _("its entries differ in device_type: {types}", types=", ".join(sorted(types))))
     return Alias(one.name, one.numa_policy, (*one.specs, *other.specs))
 
 
 def _check_ids(alias: Alias, *, pci_in_placement: bool) -> None:
     if pci_in_placement and len(alias.specs) > 1:
-        raise _bad(alias.name, f"has {len(alias.specs)} entries; one only, with devices in Placement")
+        raise _bad(alias.name, _("has {count} entries; one only, with devices in Placement", count=len(alias.specs)))
     for spec in map(dict, alias.specs):
         has_ids = {"vendor_id", "product_id"} <= set(spec)
         if not has_ids and not (pci_in_placement and "resource_class" in spec):
-            raise _bad(alias.name, "vendor_id and product_id are needed")
+            raise _bad(alias.name, _("vendor_id and product_id are needed"))
 
 
 def _choice(entry: Mapping[str, Any], key: str, kind: type[StrEnum], name: str) -> Any:
@@ -137,4 +145,4 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _bad(name: str, why: str) -> Invalid:
-    return Invalid(f"PCI alias {name}: {why}", field=FIELD, alias=name)
+    return Invalid(_("PCI alias {name}: {why}", name=name, why=why), field=FIELD, alias=name)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from computeagent.protocol.pci import DeviceState, DeviceType, PciDeviceRecord, split_address
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.topology.domain.pci.devices import Devices, settled
 
 FIELD = "pci_devices"
@@ -18,7 +19,7 @@ def devices_reported(report: Iterable[PciDeviceRecord]) -> Devices:
     for entry in report:
         device = _device(entry)
         if device.address in found:
-            raise Invalid(f"The PCI device {device.address} is reported twice.", field=FIELD)
+            raise Invalid(_("The PCI device {address} is reported twice.", address=device.address), field=FIELD)
         found[device.address] = device
     return tuple(found[address] for address in sorted(found))
 
@@ -55,14 +56,30 @@ def _device(reported: PciDeviceRecord) -> PciDeviceRecord:
     ids = {name: getattr(reported, name).lower() for name in ("vendor_id", "product_id")}
     for name, text in ids.items():
         if not _ID.match(text):
-            raise Invalid(f"PCI device {address}: {name} {text!r} is not of four hexadecimal digits.", field=FIELD)
+            raise Invalid(
+                _(
+                    "PCI device {address}: {name} {text!r} is not of four hexadecimal digits.",
+                    address=address,
+                    name=name,
+                    text=text,
+                ),
+                field=FIELD,
+            )
     if reported.dev_type not in tuple(DeviceType):
         known = ", ".join(DeviceType)
-        raise Invalid(f"PCI device {address}: dev_type {reported.dev_type!r} is none of {known}.", field=FIELD)
+        raise Invalid(
+            _(
+                "PCI device {address}: dev_type {dev_type!r} is none of {known}.",
+                address=address,
+                dev_type=reported.dev_type,
+                known=known,
+            ),
+            field=FIELD,
+        )
     try:
         tags = tuple(sorted((str(name), str(value)) for name, value in reported.tags))
     except ValueError as error:
-        raise Invalid(f"PCI device {address}: tags map names to text.", field=FIELD) from error
+        raise Invalid(_("PCI device {address}: tags map names to text.", address=address), field=FIELD) from error
     return PciDeviceRecord(
         address=address,
         vendor_id=ids["vendor_id"],
@@ -80,5 +97,8 @@ def _node(address: str, value: object) -> int | None:
     if value is None or value == -1:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Invalid(f"PCI device {address}: numa_node {value!r} is no cell's number.", field=FIELD)
+        raise Invalid(
+            _("PCI device {address}: numa_node {value!r} is no cell's number.", address=address, value=value),
+            field=FIELD,
+        )
     return value

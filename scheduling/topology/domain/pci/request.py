@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from computeagent.protocol.pci import DeviceType
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.snapshots import FlavorSnapshot, ImageSnapshot
 from scheduling.topology.domain.flavor_keys import HwRequest, parse_whole_number
 from scheduling.topology.domain.pci.alias import Alias
@@ -35,7 +36,16 @@ def numa_policy(hw_request: HwRequest) -> NumaPolicy | None:
     """The PCI NUMA policy of flavor and image, which must agree. Raises Invalid naming the key."""
     flavor, image = hw_request.choices("pci_numa_affinity_policy", NumaPolicy)
     if flavor and image and flavor != image:
-        raise Invalid(f"{IMAGE_AFFINITY}={image} of the image contradicts {AFFINITY}={flavor}", field=IMAGE_AFFINITY)
+        raise Invalid(
+            _(
+                "{image_affinity}={image} of the image contradicts {affinity}={flavor}",
+                image_affinity=IMAGE_AFFINITY,
+                image=image,
+                affinity=AFFINITY,
+                flavor=flavor,
+            ),
+            field=IMAGE_AFFINITY,
+        )
     return flavor or image
 
 
@@ -61,10 +71,13 @@ def request_of_port(
 def _request(at: int, part: str, aliases: Mapping[str, Alias], policy: NumaPolicy | None) -> PciRequest:
     name, separator, count = (each.strip() for each in part.partition(":"))
     if not name or not separator:
-        raise Invalid(f"{ALIAS_KEY}: {part.strip()!r} is not of the form name:count", field=ALIAS_KEY)
+        raise Invalid(
+            _("{alias_key}: {part!r} is not of the form name:count", alias_key=ALIAS_KEY, part=part.strip()),
+            field=ALIAS_KEY,
+        )
     alias = aliases.get(name)
     if alias is None:
-        raise Invalid(f"{ALIAS_KEY}: there is no alias {name!r}", field=ALIAS_KEY)
+        raise Invalid(_("{alias_key}: there is no alias {name!r}", alias_key=ALIAS_KEY, name=name), field=ALIAS_KEY)
     return PciRequest(
         parse_whole_number(count, ALIAS_KEY), alias.specs, name, policy or alias.numa_policy, f"flavor-{at}"
     )

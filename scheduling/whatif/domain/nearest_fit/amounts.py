@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import Phrase, gettext_noop
+from controlplane.kernel.units import amount_text, amount_words
 from scheduling.domain.hosts.host_rows import HostRow
-from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU, resource_words
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 from scheduling.domain.snapshots import FlavorSnapshot
 from scheduling.whatif.domain.edits import FleetEdits, FreedEdit, RatioEdit
 from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Trial, edited
@@ -41,7 +43,13 @@ def raise_ratio(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) 
     before, after = usage.allocation_ratio, _ratio_for(usage.used + taken + wanted, usage.total - usage.reserved)
     if after > before:
         edits = FleetEdits(allocation_ratios=(RatioEdit(name, after, (row.host,)),))
-        sentence = f"raise the allocation ratio of {name} on {row.host} from {before:g} to {after:g}"
+        sentence = Phrase(
+            gettext_noop("raise the allocation ratio of {name} on {host} from {before:g} to {after:g}"),
+            name=name,
+            host=row.host,
+            before=before,
+            after=after,
+        )
         size = (after - before) / before if before else 1.0
         yield ChangeStep(ChangeKind.FLEET, "allocation_ratio", sentence, size, edited(trial, edits), names_host=True)
 
@@ -55,7 +63,7 @@ def free_room(trial: Trial, row: HostRow, name: str, taken: int, wanted: int) ->
     missing = usage.used + taken + wanted - bound
     if 0 < missing <= usage.used:
         edits = FleetEdits(freed=(FreedEdit(row.host, name, missing),))
-        sentence = f"free {missing} {resource_words(name).words} on {row.host}"
+        sentence = Phrase(gettext_noop("free {amount} on {host}"), amount=amount_words(missing, name), host=row.host)
         yield ChangeStep(ChangeKind.FLEET, "freed", sentence, missing / wanted, edited(trial, edits), names_host=True)
 
 
@@ -77,11 +85,14 @@ def ask_for_less(trial: Trial, name: str, amount: int) -> Iterator[ChangeStep]:
     changed, field_name, before, after = _less(flavor, name, amount)
     if changed is None or not 0 < after < before:
         return
-    words = resource_words(name).words
     yield ChangeStep(
         ChangeKind.REQUEST,
         field_name,
-        f"ask for {after} {words} instead of {before}",
+        Phrase(
+            gettext_noop("ask for {amount} instead of {before}"),
+            amount=amount_words(after, name),
+            before=amount_text(before, name),
+        ),
         (before - after) / before,
         replace(trial, request=replace(trial.request, flavor=changed)),
     )

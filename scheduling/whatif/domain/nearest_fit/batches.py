@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.trace.trace import Outcome, Trace
 from scheduling.whatif.domain.edits import FleetEdits, HostAddEdit, world_edited
@@ -54,7 +55,7 @@ def _fewer(trial: Trial, placed: int) -> ChangeStep:
     uuids = trial.request.instance_uuids
     request = replace(trial.request, instance_uuids=uuids[:placed], min_count=None)
     size = (len(uuids) - placed) / len(uuids)
-    sentence = f"ask for {placed} instead of {len(uuids)} instances"
+    sentence = Phrase(gettext_noop("ask for {count} instead of {total} instances"), count=placed, total=len(uuids))
     return ChangeStep(ChangeKind.REQUEST, "count", sentence, size, replace(trial, request=request))
 
 
@@ -95,8 +96,10 @@ def more_hosts(world: World, trial: Trial) -> Iterator[ChangeStep]:
             continue
         number = smallest_that_works(maximum, partial(_holds, world, trial, row))
         if number is not None:
-            hosts = "host" if number == 1 else "hosts"
-            sentence = f"add {number} {hosts} like {row.host}"
+            template = gettext_noop("add {count} hosts like {host}")
+            if number == 1:
+                template = gettext_noop("add {count} host like {host}")
+            sentence = Phrase(template, count=number, host=row.host)
             then = with_hosts(trial, row, number)
             yield ChangeStep(ChangeKind.FLEET, "hosts_added", sentence, NEW_HOST * number, then, names_host=True)
 

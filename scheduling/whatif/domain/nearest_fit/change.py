@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
 from scheduling.domain.request.schedule_request import ScheduleRequest
@@ -92,5 +93,7 @@ def option_step(
 def metadata_step(trial: Trial, aggregate: str, key: str, value: str) -> Iterator[ChangeStep]:
     """An aggregate with other metadata."""
     edits = FleetEdits(aggregates=(AggregateEdit(aggregate, metadata={key: value}),))
-    sentence = f"set {key} of aggregate {aggregate} to {value}"
+    sentence = Phrase(
+        gettext_noop("set {key} of aggregate {aggregate} to {value}"), key=key, aggregate=aggregate, value=value
+    )
     yield ChangeStep(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)

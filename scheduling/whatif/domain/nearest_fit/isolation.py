@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import Phrase, gettext_noop
+from controlplane.kernel.units import amount_text, amount_words
 from scheduling.domain.hosts.aggregates import metadata_values
 from scheduling.domain.hosts.host_rows import AggregateRow, HostRow
 from scheduling.domain.request.image_property_names import EARLIER_NAMES
+from scheduling.domain.request.resources import DISK_GB, MEMORY_MB, VCPU
 from scheduling.filters.aggregate_multitenancy import TENANT_KEY
 from scheduling.filters.trusted import TRUST_KEY
 from scheduling.filters.type_affinity import FLAVOR_KEY
@@ -33,7 +36,9 @@ def isolate_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) ->
     """The image among those that isolated hosts are for."""
     image, options = trial.request.image, trial.policy.options
     if image.id:
-        sentence = f"add the image {image.name or image.id} to the policy's isolated_images"
+        sentence = Phrase(
+            gettext_noop("add the image {image} to the policy's isolated_images"), image=image.name or image.id
+        )
         yield from option_step(trial, "isolated_images", sentence, isolated_images=(*options.isolated_images, image.id))
 
 
@@ -41,28 +46,32 @@ def open_image(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> It
     """The image no longer among those for isolated hosts."""
     image, options = trial.request.image, trial.policy.options
     left = tuple(one for one in options.isolated_images if one != image.id)
-    sentence = f"take the image {image.name or image.id} out of the policy's isolated_images"
+    sentence = Phrase(
+        gettext_noop("take the image {image} out of the policy's isolated_images"), image=image.name or image.id
+    )
     yield from option_step(trial, "isolated_images", sentence, isolated_images=left)
 
 
 def open_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host no longer reserved for isolated images."""
     left = tuple(one for one in trial.policy.options.isolated_hosts if one != row.host)
-    sentence = f"take {row.host} out of the policy's isolated_hosts"
+    sentence = Phrase(gettext_noop("take {host} out of the policy's isolated_hosts"), host=row.host)
     yield from option_step(trial, "isolated_hosts", sentence, names_host=True, isolated_hosts=left)
 
 
 def isolate_host(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """The host among those that isolated images run on."""
     more = (*trial.policy.options.isolated_hosts, row.host)
-    sentence = f"add {row.host} to the policy's isolated_hosts"
+    sentence = Phrase(gettext_noop("add {host} to the policy's isolated_hosts"), host=row.host)
     yield from option_step(trial, "isolated_hosts", sentence, names_host=True, isolated_hosts=more)
 
 
 def no_restriction(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Isolated hosts open to every image."""
     name = "restrict_isolated_hosts_to_isolated_images"
-    yield from option_step(trial, name, f"switch the policy's {name} off", **{name: False})
+    yield from option_step(
+        trial, name, Phrase(gettext_noop("switch the policy's {name} off"), name=name), **{name: False}
+    )
 
 
 def without_metrics(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
@@ -72,13 +81,18 @@ def without_metrics(refusal: Refusal, trial: Trial, world: World, row: HostRow) 
     left = {name: weight for name, weight in setting.items() if name not in missing}
     names = ", ".join(sorted(missing))
     yield from option_step(
-        trial, "metrics_weight_setting", f"do not weigh by the metric {names}", metrics_weight_setting=left
+        trial,
+        "metrics_weight_setting",
+        Phrase(gettext_noop("do not weigh by the metric {names}"), names=names),
+        metrics_weight_setting=left,
     )
 
 
 def any_trust(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A flavor that asks for no level of trust."""
-    yield from spec_step(trial, {TRUST_KEY: None}, f"use a flavor without the extra spec {TRUST_KEY}")
+    yield from spec_step(
+        trial, {TRUST_KEY: None}, Phrase(gettext_noop("use a flavor without the extra spec {key}"), key=TRUST_KEY)
+    )
 
 
 def exact_amount(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
@@ -87,17 +101,21 @@ def exact_amount(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> 
     if not isinstance(free, int) or not isinstance(wanted, int) or free <= 0:
         return
     flavor = trial.request.flavor
-    what, words, amount, before = "vcpus", "vcpu", free, wanted
+    what, name, amount, before = "vcpus", VCPU, free, wanted
     if refusal.detail == "MB of memory":
-        what, words = "memory_mib", "MB ram"
+        what, name = "memory_mib", MEMORY_MB
     elif refusal.detail == "MB of disk":
         rest = flavor.ephemeral_gib * MIB_PER_GIB + flavor.swap_mib
         if free <= rest or (free - rest) % MIB_PER_GIB:
             return
-        what, words, amount, before = "root_gib", "GB root disk", (free - rest) // MIB_PER_GIB, flavor.root_gib
+        what, name, amount, before = "root_gib", DISK_GB, (free - rest) // MIB_PER_GIB, flavor.root_gib
     changed = replace(flavor, **{what: amount})  # type: ignore[arg-type]  # whole numbers, all three
     size = abs(amount - before) / max(amount, before)
-    sentence = f"ask for {amount} {words} instead of {before}"
+    sentence = Phrase(
+        gettext_noop("ask for {amount} instead of {before}"),
+        amount=amount_words(amount, name),
+        before=amount_text(before, name),
+    )
     then = replace(trial, request=replace(trial.request, flavor=changed))
     yield ChangeStep(ChangeKind.REQUEST, what, sentence, size, then)
 
@@ -109,7 +127,11 @@ def more_members(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> 
         rules = {**group.rules, "max_server_per_host": held + 1}
         changed = replace(trial.request, group=replace(group, rules=rules))
         before = group.max_server_per_host
-        sentence = f"use a server group with max_server_per_host {held + 1} instead of {before}"
+        sentence = Phrase(
+            gettext_noop("use a server group with max_server_per_host {after} instead of {before}"),
+            after=held + 1,
+            before=before,
+        )
         size = (held + 1 - before) / before
         yield ChangeStep(ChangeKind.REQUEST, "group_rule", sentence, size, replace(trial, request=changed))
 
@@ -124,7 +146,7 @@ def without_property(refusal: Refusal, trial: Trial, world: World, row: HostRow)
     for name in properties:
         if EARLIER_NAMES.get(name, name) in wanted:
             then = without_properties(trial, frozenset({name}))
-            sentence = f"use an image without the property {name}"
+            sentence = Phrase(gettext_noop("use an image without the property {name}"), name=name)
             yield ChangeStep(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
 
 
@@ -159,7 +181,9 @@ def join_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) -
     for aggregate in world.aggregates:
         if aggregate.uuid in wanted and row.host not in aggregate.hosts:
             edits = FleetEdits(aggregates=(AggregateEdit(aggregate.name, hosts_added=(row.host,)),))
-            sentence = f"add {row.host} to the aggregate {aggregate.name}"
+            sentence = Phrase(
+                gettext_noop("add {host} to the aggregate {aggregate}"), host=row.host, aggregate=aggregate.name
+            )
             yield ChangeStep(ChangeKind.FLEET, "host_aggregate", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
@@ -169,7 +193,9 @@ def leave_aggregate(refusal: Refusal, trial: Trial, world: World, row: HostRow) 
     inside = [one.name for one in _aggregates_of(world, row) if one.name in names]
     edits = FleetEdits(aggregates=tuple(AggregateEdit(name, hosts_removed=(row.host,)) for name in inside))
     if edits:
-        sentence = f"take {row.host} out of the aggregate {', '.join(inside)}"
+        sentence = Phrase(
+            gettext_noop("take {host} out of the aggregate {names}"), host=row.host, names=", ".join(inside)
+        )
         yield ChangeStep(ChangeKind.FLEET, "host_aggregate", sentence, float(len(inside)), edited(trial, edits), True)
 
 
@@ -183,7 +209,9 @@ def require_isolated(refusal: Refusal, trial: Trial, world: World, row: HostRow)
         for key, value in one.metadata.items()
         if key.startswith("trait:") and value == "required"
     }
-    sentence = f"require the trait {', '.join(sorted(key.partition(':')[2] for key in keys))}"
+    sentence = Phrase(
+        gettext_noop("require the trait {names}"), names=", ".join(sorted(key.partition(":")[2] for key in keys))
+    )
     yield from spec_step(trial, keys, sentence, float(len(keys)))
 
 
@@ -194,7 +222,9 @@ def limit_of_aggregates(trial: Trial, world: World, row: HostRow, key: str, mini
     if low:
         edits = FleetEdits(aggregates=tuple(AggregateEdit(one.name, metadata={key: str(minimum)}) for one in low))
         names = ", ".join(one.name for one in low)
-        sentence = f"raise {key} of the aggregate {names} to {minimum}"
+        sentence = Phrase(
+            gettext_noop("raise {key} of the aggregate {names} to {minimum}"), key=key, names=names, minimum=minimum
+        )
         yield ChangeStep(ChangeKind.FLEET, "aggregate_metadata", sentence, 1.0, edited(trial, edits), names_host=True)
 
 

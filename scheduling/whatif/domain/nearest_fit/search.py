@@ -14,6 +14,8 @@ from itertools import count
 import numpy as np
 
 from controlplane.kernel.errors import Invalid
+from controlplane.kernel.texts import Phrase, gettext_noop, joined
+from controlplane.kernel.units import size_text
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import Policy
@@ -33,6 +35,8 @@ MAX_PER_KIND = 3
 NEAREST_PER_REASON = 2
 NEAREST_HOSTS = 10
 OFFERS_TRIED = 30
+# To do without what a flavor says of hosts is more than a little less of anything.
+OTHER_SPECS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,8 @@ class Fit:
 
     @property
     def sentence(self) -> str:
-        """All changes in words."""
-        return " and ".join(step.sentence for step in self.steps)
+        """All changes in words: a phrase, as those of the steps are."""
+        return joined((step.sentence for step in self.steps), gettext_noop("{first} and {rest}"))
 
 
 ChangeSteps = tuple[ChangeStep, ...]
@@ -189,20 +193,21 @@ def _next(world: World, trial: Trial, row: HostRow) -> list[ChangeStep] | None:
 
 
 def _smaller_flavors(trial: Trial, offers: Sequence[FlavorSnapshot]) -> list[ChangeStep]:
-    """Flavors on offer that are smaller somewhere and larger nowhere, the nearest first."""
-    mine = _sizes(trial.request.flavor)
+    """Flavors on offer that are larger nowhere, and smaller somewhere or with other extra specs; the nearest first."""
+    mine, specs = _sizes(trial.request.flavor), trial.request.flavor.extra_specs
     steps: list[ChangeStep] = []
     for offer in offers:
         sizes = _sizes(offer)
         if (
             offer.id != trial.request.flavor.id
-            and sizes != mine
+            and (sizes != mine or offer.extra_specs != specs)
             and all(b <= a for a, b in zip(mine, sizes, strict=True))
         ):
             size = sum((before - after) / before for before, after in zip(mine, sizes, strict=True) if before)
+            size += OTHER_SPECS if offer.extra_specs != specs else 0.0
             changed = replace(trial, request=replace(trial.request, flavor=offer))
-            words = f"{offer.vcpus} vcpu, {offer.memory_mib} MiB ram, {offer.root_gib} GiB disk"
-            sentence = f"use the flavor {offer.name} ({words})"
+            words = size_text(vcpus=offer.vcpus, memory_mib=offer.memory_mib, root_gib=offer.root_gib)
+            sentence = Phrase(gettext_noop("use the flavor {name} ({words})"), name=offer.name, words=words)
             steps.append(ChangeStep(ChangeKind.REQUEST, "flavor", sentence, size, changed))
     return sorted(steps, key=lambda step: step.size)[:OFFERS_TRIED]
 

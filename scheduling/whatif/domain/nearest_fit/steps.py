@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from controlplane.kernel.reasons import Refusal, RefusalReason
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.hosts.host_rows import ZONE_KEY, HostRow
 from scheduling.whatif.domain.edits import AggregateEdit, FleetEdits
 from scheduling.whatif.domain.nearest_fit import isolation as keeping
@@ -15,6 +16,7 @@ from scheduling.whatif.domain.nearest_fit import topology as shape
 from scheduling.whatif.domain.nearest_fit.amounts import piece, room
 from scheduling.whatif.domain.nearest_fit.change import ChangeKind, ChangeStep, Proposer, Trial, edited
 from scheduling.whatif.domain.nearest_fit.traits import derived_traits
+from scheduling.whatif.domain.nearest_fit.volumes import smaller_volume, without_volume
 from scheduling.whatif.domain.world import World
 
 # Rules about what a host is: switching them off would place instances where they cannot run.
@@ -34,19 +36,26 @@ def steps_for_refusal(refusal: Refusal, trial: Trial, world: World, row: HostRow
 
 def _enable(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     edits = FleetEdits(hosts_enabled=(row.host,))
-    yield ChangeStep(ChangeKind.FLEET, "host_enabled", f"enable {row.host}", 1.0, edited(trial, edits), names_host=True)
+    yield ChangeStep(
+        ChangeKind.FLEET,
+        "host_enabled",
+        Phrase(gettext_noop("enable {host}"), host=row.host),
+        1.0,
+        edited(trial, edits),
+        names_host=True,
+    )
 
 
 def _bring_up(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     edits = FleetEdits(hosts_up=(row.host,))
-    sentence = f"bring the compute service of {row.host} up"
+    sentence = Phrase(gettext_noop("bring the compute service of {host} up"), host=row.host)
     yield ChangeStep(ChangeKind.FLEET, "host_up", sentence, 1.0, edited(trial, edits), names_host=True)
 
 
 def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     wanted, here = str(refusal.wanted), str(refusal.available)
     request = replace(trial.request, availability_zone=here)
-    sentence = f"ask for zone {here} instead of {wanted}"
+    sentence = Phrase(gettext_noop("ask for zone {here} instead of {wanted}"), here=here, wanted=wanted)
     yield ChangeStep(ChangeKind.REQUEST, "zone", sentence, 1.0, replace(trial, request=request))
     target = next((one for one in world.aggregates if one.metadata.get(ZONE_KEY) == wanted), None)
     if target is not None:
@@ -57,7 +66,12 @@ def _zone(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterato
                 AggregateEdit(target.name, hosts_added=(row.host,)),
             )
         )
-        moved = f"move {row.host} to zone {wanted} (aggregate {target.name})"
+        moved = Phrase(
+            gettext_noop("move {host} to zone {wanted} (aggregate {aggregate})"),
+            host=row.host,
+            wanted=wanted,
+            aggregate=target.name,
+        )
         yield ChangeStep(ChangeKind.FLEET, "host_zone", moved, 1.0, edited(trial, edits), names_host=True)
 
 
@@ -73,8 +87,9 @@ def _trait(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
         forbidden_traits=request.forbidden_traits - names,
     )
     if changed != request:
-        verb = "require" if refusal.reason is RefusalReason.TRAIT_MISSING else "forbid"
-        sentence = f"do not {verb} the trait {', '.join(sorted(names))}"
+        is_missing = refusal.reason is RefusalReason.TRAIT_MISSING
+        without = (gettext_noop("do not forbid the trait {names}"), gettext_noop("do not require the trait {names}"))
+        sentence = Phrase(without[is_missing], names=", ".join(sorted(names)))
         yield ChangeStep(ChangeKind.REQUEST, "trait", sentence, float(len(names)), replace(trial, request=changed))
 
 
@@ -89,14 +104,22 @@ def _hint(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterato
     for name in trial.request.hints:
         hints = {key: values for key, values in trial.request.hints.items() if key != name}
         changed = replace(trial, request=replace(trial.request, hints=hints))
-        yield ChangeStep(ChangeKind.REQUEST, "hint", f"drop the hint {name}", 1.0, changed)
+        yield ChangeStep(
+            ChangeKind.REQUEST, "hint", Phrase(gettext_noop("drop the hint {name}"), name=name), 1.0, changed
+        )
 
 
 def _group(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     if trial.request.group is not None:
         changed = replace(trial, request=replace(trial.request, group=None))
         name = trial.request.group.name or trial.request.group.uuid
-        yield ChangeStep(ChangeKind.REQUEST, "group", f"ask outside the server group {name}", 1.0, changed)
+        yield ChangeStep(
+            ChangeKind.REQUEST,
+            "group",
+            Phrase(gettext_noop("ask outside the server group {name}"), name=name),
+            1.0,
+            changed,
+        )
 
 
 def _extra_spec(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
@@ -107,7 +130,7 @@ def _extra_spec(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
             continue
         specs = {name: value for name, value in flavor.extra_specs.items() if name != key}
         changed = replace(trial, request=replace(trial.request, flavor=replace(flavor, extra_specs=specs)))
-        sentence = f"use a flavor without the extra spec {key}"
+        sentence = Phrase(gettext_noop("use a flavor without the extra spec {key}"), key=key)
         yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, 1.0, changed)
 
 
@@ -121,7 +144,9 @@ def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
     if before > held:
         return
     options = replace(trial.policy.options, **{name: held + 1})  # type: ignore[arg-type]  # whole numbers, both
-    sentence = f"raise the policy's {name} from {before} to {held + 1}"
+    sentence = Phrase(
+        gettext_noop("raise the policy's {name} from {before} to {after}"), name=name, before=before, after=held + 1
+    )
     policy = replace(trial.policy, options=options)
     yield ChangeStep(
         ChangeKind.POLICY, name, sentence, (held + 1 - before) / max(1, before), replace(trial, policy=policy)
@@ -131,7 +156,7 @@ def _limit(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterat
 def _unlisted(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Neither ignored hosts nor forced ones."""
     changed = replace(trial.request, ignore_hosts=(), force_hosts=(), force_nodes=())
-    sentence = "name no hosts to ignore or force"
+    sentence = Phrase(gettext_noop("name no hosts to ignore or force"))
     yield ChangeStep(ChangeKind.REQUEST, "hosts", sentence, 1.0, replace(trial, request=changed), names_host=True)
 
 
@@ -146,7 +171,7 @@ def _filter_off(refusal: Refusal, trial: Trial) -> Iterator[ChangeStep]:
     name = refusal.stage
     if name in trial.policy.filters and name not in NEVER_OFF:
         policy = replace(trial.policy, filters=tuple(one for one in trial.policy.filters if one != name))
-        sentence = f"switch the filter {name} off"
+        sentence = Phrase(gettext_noop("switch the filter {name} off"), name=name)
         yield ChangeStep(ChangeKind.POLICY, "filter_off", sentence, 1.0, replace(trial, policy=policy))
 
 
@@ -197,4 +222,6 @@ PROPOSERS: Mapping[RefusalReason, tuple[Proposer, ...]] = {
     RefusalReason.TENANT_NOT_ALLOWED: (keeping.allow_project,),
     RefusalReason.NOT_IN_AGGREGATE: (keeping.join_aggregate,),
     RefusalReason.AGGREGATE_ISOLATED: (keeping.require_isolated, keeping.leave_aggregate),
+    RefusalReason.VOLUME_UNREACHED: (without_volume,),
+    RefusalReason.VOLUME_POOL_SHORT: (smaller_volume, without_volume),
 }

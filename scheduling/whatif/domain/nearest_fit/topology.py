@@ -6,6 +6,7 @@ from itertools import chain
 
 from controlplane.kernel.errors import Invalid
 from controlplane.kernel.reasons import Refusal
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.hosts.topologies import topology_of
 from scheduling.domain.request.resources import MEMORY_MB, VCPU
@@ -38,18 +39,18 @@ MAX_CELLS = 8
 
 def plain_guest(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """A guest that does not ask for any topology."""
-    yield from _without(trial, _TOPOLOGY, "ask for no NUMA topology")
+    yield from _without(trial, _TOPOLOGY, Phrase(gettext_noop("ask for no NUMA topology")))
 
 
 def shared_cpus(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """CPUs that others use too."""
-    yield from _without(trial, _PINNING, "ask for shared CPUs instead of pinned ones")
+    yield from _without(trial, _PINNING, Phrase(gettext_noop("ask for shared CPUs instead of pinned ones")))
 
 
 def any_threads(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
     """Whatever threads there are."""
     keys = ("hw:cpu_thread_policy", "hw:emulator_threads_policy")
-    yield from _without(trial, keys, "ask for no CPU thread policy")
+    yield from _without(trial, keys, Phrase(gettext_noop("ask for no CPU thread policy")))
 
 
 def other_cells(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
@@ -58,8 +59,9 @@ def other_cells(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
     bare = _bare(trial, _CELLS)
     for count in range(1, min(MAX_CELLS, 0 if host is None else len(host)) + 1):
         if count != before:
-            cells = "cell" if count == 1 else "cells"
-            sentence = f"spread it over {count} NUMA {cells} instead of {before}"
+            one = gettext_noop("spread it over {count} NUMA cell instead of {before}")
+            more = gettext_noop("spread it over {count} NUMA cells instead of {before}")
+            sentence = Phrase(one if count == 1 else more, count=count, before=before)
             changed = with_specs(bare, {"hw:numa_nodes": str(count)})
             yield ChangeStep(ChangeKind.REQUEST, "extra_spec", sentence, abs(count - before) / before, changed)
 
@@ -92,9 +94,12 @@ def other_pages(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> I
         if before not in (None, text, f"{text}KB"):
             words = text if text == "any" else f"{text} KiB"
             yield from spec_step(
-                trial, {"hw:mem_page_size": text}, f"ask for pages of {words} instead of {before}", size
+                trial,
+                {"hw:mem_page_size": text},
+                Phrase(gettext_noop("ask for pages of {words} instead of {before}"), words=words, before=before),
+                size,
             )
-    yield from _without(trial, _PAGES, "ask for no page size")
+    yield from _without(trial, _PAGES, Phrase(gettext_noop("ask for no page size")))
 
 
 def fewer_devices(refusal: Refusal, trial: Trial, world: World, row: HostRow) -> Iterator[ChangeStep]:
@@ -104,7 +109,9 @@ def fewer_devices(refusal: Refusal, trial: Trial, world: World, row: HostRow) ->
         if asked.count != refusal.wanted or refusal.detail not in ("", asked.words):
             continue
         for count in dict.fromkeys((min(free, asked.count - 1), 0)):
-            sentence = f"ask for {count or 'no'} {asked.words} instead of {asked.count}"
+            some = gettext_noop("ask for {count} {device} instead of {before}")
+            none = gettext_noop("ask for no {device} instead of {before}")
+            sentence = Phrase(some if count else none, count=count, device=asked.words, before=asked.count)
             size = (asked.count - count) / asked.count
             yield ChangeStep(ChangeKind.REQUEST, "pci_devices", sentence, size, _with_devices(trial, at, count))
 
@@ -117,7 +124,7 @@ def devices_anywhere(refusal: Refusal, trial: Trial, world: World, row: HostRow)
     if far != request.pci_requests:
         then = with_specs(trial, {_PCI_POLICY: preferred.value})
         then = replace(then, request=replace(then.request, pci_requests=far))
-        sentence = "prefer PCI devices near the NUMA cells, without insisting"
+        sentence = Phrase(gettext_noop("prefer PCI devices near the NUMA cells, without insisting"))
         yield ChangeStep(ChangeKind.REQUEST, "pci_devices", sentence, 0.5, then)
 
 

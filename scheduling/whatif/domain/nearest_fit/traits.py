@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from controlplane.kernel.errors import KilonovaError
 from controlplane.kernel.reasons import Refusal
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.request.resources import resource_request
 from scheduling.request_filters import filter_request, surroundings_of
@@ -20,13 +21,13 @@ def derived_traits(refusal: Refusal, trial: Trial, world: World, row: HostRow) -
         return
     for key in trial.request.flavor.extra_specs:
         if not key.startswith(_TRAIT):
-            sentence = f"use a flavor without the extra spec {key}"
+            sentence = Phrase(gettext_noop("use a flavor without the extra spec {key}"), key=key)
             yield from (one for one in spec_step(trial, {key: None}, sentence) if names - _traits(one.trial, world))
     for name in trial.request.image.properties:
         if not name.startswith(_TRAIT):
             then = without_properties(trial, frozenset({name}))
             if names - _traits(then, world):
-                sentence = f"use an image without the property {name}"
+                sentence = Phrase(gettext_noop("use an image without the property {name}"), name=name)
                 yield ChangeStep(ChangeKind.REQUEST, "image_property", sentence, 1.0, then)
 
 

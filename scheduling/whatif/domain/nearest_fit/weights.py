@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from controlplane.kernel.texts import Phrase, gettext_noop
 from scheduling.domain.columns import FloatArray
 from scheduling.domain.hosts.host_rows import HostRow
 from scheduling.domain.policy import WeigherSetting
@@ -49,7 +50,12 @@ def _steps(ranking: Ranking, at: int, trial: Trial, row: HostRow) -> Iterator[Ch
         before = float(weigher.multiplier)
         after = _multiplier(ranking.scores, weigher, before, at)
         if after is not None:
-            sentence = f"set the multiplier of {weigher.name} from {before:g} to {after:g}"
+            sentence = Phrase(
+                gettext_noop("set the multiplier of {weigher} from {before:g} to {after:g}"),
+                weigher=weigher.name,
+                before=before,
+                after=after,
+            )
             size = abs(after - before) / max(1.0, abs(before))
             yield ChangeStep(ChangeKind.POLICY, "multiplier", sentence, size, _with(trial, weigher.name, after), True)
 

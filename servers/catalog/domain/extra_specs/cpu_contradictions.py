@@ -6,6 +6,8 @@ silent, so a thread policy alone is fine here.
 
 from controlplane.kernel.booleans import is_true
 from controlplane.kernel.cpu_list import MAX_CPU, parse_mask
+from controlplane.kernel.texts import Phrase, gettext_noop
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.extra_specs.facts import (
     Contradiction,
     Findings,
@@ -26,9 +28,25 @@ def _explicit_cpus(flavor: FlavorFacts) -> Findings:
     policy = flavor.specs.get(POLICY)
     if policy is not None:
         for key in (*vcpu, *pcpu):
-            yield key, f"{key}: cannot go with {POLICY}={policy}, which sets how many CPUs of which kind; drop one."
+            yield (
+                key,
+                _(
+                    "{key}: cannot go with {policy}={policy_2}, which sets how many CPUs of which kind; drop one.",
+                    key=key,
+                    policy=POLICY,
+                    policy_2=policy,
+                ),
+            )
     if vcpu and pcpu:
-        yield pcpu[0], f"{pcpu[0]}: cannot go with {vcpu[0]}; for CPUs of both kinds there is {POLICY}=mixed."
+        yield (
+            pcpu[0],
+            _(
+                "{pcpu}: cannot go with {vcpu}; for CPUs of both kinds there is {policy}=mixed.",
+                pcpu=pcpu[0],
+                vcpu=vcpu[0],
+                policy=POLICY,
+            ),
+        )
 
 
 def _pcpu_amount(flavor: FlavorFacts) -> Findings:
@@ -37,8 +55,22 @@ def _pcpu_amount(flavor: FlavorFacts) -> Findings:
     asked, isolated = explicit_cpus(flavor.specs, "PCPU"), flavor.specs.get(EMULATOR) == "isolate"
     wanted = flavor.vcpus + (1 if isolated else 0)
     if keys and asked != wanted:
-        why = f"the flavor's {flavor.vcpus} vCPUs" + (f" and one for {EMULATOR}=isolate" if isolated else "")
-        yield keys[0], f"{keys[0]}: asks for {asked} dedicated CPUs; it must be {wanted}, {why}."
+        one = gettext_noop("the flavor's {vcpus} vCPUs and one for {emulator}=isolate")
+        why = (
+            Phrase(one, vcpus=flavor.vcpus, emulator=EMULATOR)
+            if isolated
+            else _("the flavor's {vcpus} vCPUs", vcpus=flavor.vcpus)
+        )
+        yield (
+            keys[0],
+            _(
+                "{keys}: asks for {asked} dedicated CPUs; it must be {wanted}, {why}.",
+                keys=keys[0],
+                asked=asked,
+                wanted=wanted,
+                why=why,
+            ),
+        )
 
 
 def _shared(flavor: FlavorFacts) -> Findings:
@@ -55,19 +87,41 @@ def _shared(flavor: FlavorFacts) -> Findings:
     }
     for key, is_asked in barred.items():
         if is_asked:
-            yield key, f"{key}: needs dedicated CPUs, and {because} shares them all."
+            yield key, _("{key}: needs dedicated CPUs, and {because} shares them all.", key=key, because=because)
 
 
 def _masked_policies(flavor: FlavorFacts) -> Findings:
     """hw:cpu_dedicated_mask goes with the policy mixed alone, which needs it or hw:cpu_realtime, not both."""
     policy, has_mask = settled_cpu_policy(flavor.specs), DEDICATED_MASK in flavor.specs
     if policy == "dedicated" and has_mask:
-        yield DEDICATED_MASK, f"{DEDICATED_MASK}: goes with {POLICY}=mixed only; here all CPUs are dedicated."
+        yield (
+            DEDICATED_MASK,
+            _(
+                "{dedicated_mask}: goes with {policy}=mixed only; here all CPUs are dedicated.",
+                dedicated_mask=DEDICATED_MASK,
+                policy=POLICY,
+            ),
+        )
     realtime = is_true(flavor.specs.get(REALTIME))
     if has_mask and realtime:
-        yield DEDICATED_MASK, f"{DEDICATED_MASK}: cannot go with {REALTIME}: each says which CPUs are dedicated."
+        yield (
+            DEDICATED_MASK,
+            _(
+                "{dedicated_mask}: cannot go with {realtime}: each says which CPUs are dedicated.",
+                dedicated_mask=DEDICATED_MASK,
+                realtime=REALTIME,
+            ),
+        )
     if policy == "mixed" and not has_mask and not realtime:
-        yield POLICY, f"{POLICY}: mixed needs {DEDICATED_MASK} or {REALTIME} to say which CPUs are dedicated."
+        yield (
+            POLICY,
+            _(
+                "{policy}: mixed needs {dedicated_mask} or {realtime} to say which CPUs are dedicated.",
+                policy=POLICY,
+                dedicated_mask=DEDICATED_MASK,
+                realtime=REALTIME,
+            ),
+        )
 
 
 def _dedicated_mask(flavor: FlavorFacts) -> Findings:
@@ -78,7 +132,16 @@ def _dedicated_mask(flavor: FlavorFacts) -> Findings:
         return
     if not cpus or len(cpus & set(range(flavor.vcpus))) == flavor.vcpus:
         sentence = "all" if cpus else "none"
-        yield DEDICATED_MASK, f"{DEDICATED_MASK}: {mask!r} names {sentence} of {flavor.vcpus} vCPUs; it must name some."
+        yield (
+            DEDICATED_MASK,
+            _(
+                "{dedicated_mask}: {mask!r} names {sentence} of {vcpus} vCPUs; it must name some.",
+                dedicated_mask=DEDICATED_MASK,
+                mask=mask,
+                sentence=sentence,
+                vcpus=flavor.vcpus,
+            ),
+        )
     elif max(cpus) >= flavor.vcpus:
         yield DEDICATED_MASK, _beyond(DEDICATED_MASK, max(cpus), flavor.vcpus)
 
@@ -90,11 +153,27 @@ def _realtime(flavor: FlavorFacts) -> Findings:
     if cpus is None or not is_true(flavor.specs.get(REALTIME)):
         return
     if not cpus:
-        yield REALTIME_MASK, f"{REALTIME_MASK}: {mask!r} names none of {flavor.vcpus} vCPUs; it must name some."
+        yield (
+            REALTIME_MASK,
+            _(
+                "{realtime_mask}: {mask!r} names none of {vcpus} vCPUs; it must name some.",
+                realtime_mask=REALTIME_MASK,
+                mask=mask,
+                vcpus=flavor.vcpus,
+            ),
+        )
     elif max(cpus) >= flavor.vcpus:
         yield REALTIME_MASK, _beyond(REALTIME_MASK, max(cpus), flavor.vcpus)
     elif len(cpus) == flavor.vcpus and EMULATOR not in flavor.specs:
-        yield REALTIME_MASK, f"{REALTIME_MASK}: {mask!r} leaves no vCPU without realtime; that needs {EMULATOR}."
+        yield (
+            REALTIME_MASK,
+            _(
+                "{realtime_mask}: {mask!r} leaves no vCPU without realtime; that needs {emulator}.",
+                realtime_mask=REALTIME_MASK,
+                mask=mask,
+                emulator=EMULATOR,
+            ),
+        )
 
 
 def _hyperthreading(flavor: FlavorFacts) -> Findings:
@@ -102,7 +181,15 @@ def _hyperthreading(flavor: FlavorFacts) -> Findings:
     policy = flavor.specs.get(THREADS)
     if policy is not None:
         for key in hyperthreading_keys(flavor.specs):
-            yield key, f"{key}: cannot go with {THREADS}={policy}, which sets the same trait; drop one."
+            yield (
+                key,
+                _(
+                    "{key}: cannot go with {threads}={policy}, which sets the same trait; drop one.",
+                    key=key,
+                    threads=THREADS,
+                    policy=policy,
+                ),
+            )
 
 
 def _mask_cpus(flavor: FlavorFacts, mask: str | None, key: str) -> frozenset[int] | None:
@@ -113,7 +200,13 @@ def _mask_cpus(flavor: FlavorFacts, mask: str | None, key: str) -> frozenset[int
 
 
 def _beyond(key: str, cpu: int, vcpus: int) -> str:
-    return f"{key}: names CPU {cpu}; the flavor's {vcpus} vCPUs are 0 to {vcpus - 1}."
+    return _(
+        "{key}: names CPU {cpu}; the flavor's {vcpus} vCPUs are 0 to {vcpus_2}.",
+        key=key,
+        cpu=cpu,
+        vcpus=vcpus,
+        vcpus_2=vcpus - 1,
+    )
 
 
 CPU_CONTRADICTIONS: tuple[Contradiction, ...] = (

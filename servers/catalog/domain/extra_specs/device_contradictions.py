@@ -1,5 +1,6 @@
 """Devices and the guest's view of its CPUs: what no image can mend."""
 
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
 
 CPU_PARTS_MAX = 65536
@@ -9,7 +10,7 @@ CPU_PARTS_MAX = 65536
 def _tpm(flavor: FlavorFacts) -> Findings:
     """A TPM tpm-crb has version 2.0."""
     if flavor.specs.get("hw:tpm_model") == "tpm-crb" and flavor.specs.get("hw:tpm_version") == "1.2":
-        yield "hw:tpm_model", "hw:tpm_model: tpm-crb goes with hw:tpm_version=2.0 only, and that is 1.2."
+        yield "hw:tpm_model", _("hw:tpm_model: tpm-crb goes with hw:tpm_version=2.0 only, and that is 1.2.")
 
 
 def _cpu_shape(flavor: FlavorFacts) -> Findings:
@@ -21,7 +22,15 @@ def _cpu_shape(flavor: FlavorFacts) -> Findings:
     sockets, cores, threads = (int(flavor.specs.get(key, CPU_PARTS_MAX)) for key in keys)
     if not shape_exists(flavor.vcpus, sockets, cores, threads):
         maxima = ", ".join(f"{key}={flavor.specs[key]}" for key in given)
-        yield given[0], f"{given[0]}: no sockets, cores and threads within {maxima} make {flavor.vcpus} vCPUs."
+        yield (
+            given[0],
+            _(
+                "{given}: no sockets, cores and threads within {maxima} make {vcpus} vCPUs.",
+                given=given[0],
+                maxima=maxima,
+                vcpus=flavor.vcpus,
+            ),
+        )
 
 
 def shape_exists(vcpus: int, sockets: int, cores: int, threads: int) -> bool:

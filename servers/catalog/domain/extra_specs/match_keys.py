@@ -4,6 +4,7 @@ Source: the operators of ComputeCapabilitiesFilter and AggregateInstanceExtraSpe
 Nova's own table of extra specs names.
 """
 
+from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.allowed import Allowed, allowed_values
 from servers.catalog.domain.extra_specs.rules import KeyRule
 
@@ -49,8 +50,10 @@ def _is_number(text: str) -> bool:
 
 
 REQUIREMENT = Allowed(
-    "a plain value; or one of = (at least) == != >= <= with a number; s== s!= s>= s> s<= s< <in> with a text; "
-    "<all-in> with several; or <or> before each of several",
+    gettext_noop(
+        "a plain value; or one of = (at least) == != >= <= with a number; s== s!= s>= s> s<= s< <in> with a text; "
+        "<all-in> with several; or <or> before each of several"
+    ),
     can_match,
 )
 
@@ -58,17 +61,23 @@ MATCH_RULES: tuple[KeyRule, ...] = (
     KeyRule(
         "aggregate_instance_extra_specs:{key}",
         REQUIREMENT,
-        "What the metadata of the host's aggregates must say under this key (AggregateInstanceExtraSpecsFilter).",
+        gettext_noop(
+            "What the metadata of the host's aggregates must say under this key (AggregateInstanceExtraSpecsFilter)."
+        ),
     ),
     *(
-        KeyRule(f"capabilities:{name}", REQUIREMENT, "What the host must say of itself (ComputeCapabilitiesFilter).")
+        KeyRule(
+            f"capabilities:{name}",
+            REQUIREMENT,
+            gettext_noop("What the host must say of itself (ComputeCapabilitiesFilter)."),
+        )
         for name in PLAIN_CAPABILITIES
     ),
     *(
         KeyRule(
             f"capabilities:{name}{{fields}}",
             REQUIREMENT,
-            "The same, further words after colons leading inside (ComputeCapabilitiesFilter).",
+            gettext_noop("The same, further words after colons leading inside (ComputeCapabilitiesFilter)."),
         )
         for name in NESTED_CAPABILITIES
     ),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from controlplane.kernel.booleans import is_true
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.extra_specs.facts import Contradiction, Findings, FlavorFacts
 from servers.catalog.domain.extra_specs.rules import SUFFIX
 
@@ -44,9 +45,19 @@ def _groups(flavor: FlavorFacts) -> Findings:
     asking = {group for kind, group, key in keys if kind == "resources" and int(specs[key]) > 0}
     for kind, group, key in keys:
         if kind == "trait" and group not in asking:
-            yield key, f"{key}: group {group} asks for no resources; a group of traits alone finds no provider."
+            yield (
+                key,
+                _(
+                    "{key}: group {group} asks for no resources; a group of traits alone finds no provider.",
+                    key=key,
+                    group=group,
+                ),
+            )
     if len(asking) > 1 and "group_policy" not in specs:
-        yield "group_policy", f"group_policy: is missing; the groups {_listed(asking)} need none or isolate."
+        yield (
+            "group_policy",
+            _("group_policy: is missing; the groups {listed} need none or isolate.", listed=_listed(asking)),
+        )
 
 
 def _forbidden_yet_implied(flavor: FlavorFacts) -> Findings:
@@ -55,7 +66,7 @@ def _forbidden_yet_implied(flavor: FlavorFacts) -> Findings:
     for trait, cause in implied_traits(specs).items():
         key = f"trait:{trait}"
         if specs.get(key) == "forbidden":
-            yield key, f"{key}: is forbidden, and {cause} requires it."
+            yield key, _("{key}: is forbidden, and {cause} requires it.", key=key, cause=cause)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import os_resource_classes
 import os_traits
 
+from controlplane.kernel.texts import gettext_noop
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.allowed import number, one_of
 from servers.catalog.domain.extra_specs.rules import KeyRule
 from servers.fields import INTEGER_MAX
@@ -18,12 +20,12 @@ _CUSTOM = re.compile(r"CUSTOM_[A-Z0-9_]{1,248}")
 
 def class_complaint(name: str) -> str:
     """Why there is no resource class of this name; empty when there may be one."""
-    return _name_complaint(name, "a standard resource class", STANDARD_CLASSES)
+    return _name_complaint(name, _("a standard resource class"), STANDARD_CLASSES)
 
 
 def trait_complaint(name: str) -> str:
     """Why there is no trait of this name; empty when there may be one."""
-    return _name_complaint(name, "a standard trait", STANDARD_TRAITS)
+    return _name_complaint(name, _("a standard trait"), STANDARD_TRAITS)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -35,7 +37,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _name_complaint(name: str, what: str, standard: frozenset[str]) -> str:
     if name in standard or _CUSTOM.fullmatch(name):
         return ""
-    sentence = f"{name!r:.80} is neither {what} nor CUSTOM_ with capitals, digits and underscores."
+    sentence = _(
+        "{name!r:.80} is neither {what} nor CUSTOM_ with capitals, digits and underscores.", name=name, what=what
+    )
     return sentence + did_you_mean(name[:255].upper(), sorted(standard))
 
 
@@ -43,19 +47,23 @@ PLACEMENT_RULES: tuple[KeyRule, ...] = (
     KeyRule(
         "resources{group}:{name}",
         number(0, INTEGER_MAX),
-        "How many of a resource class. Without a group it replaces what the flavor's sizes ask for, and 0 takes the "
-        "class out; with a group (`resources1:`, `resources_gpu:`) one provider must serve the whole group.",
+        gettext_noop(
+            "How many of a resource class. Without a group it replaces what the flavor's sizes ask for, and 0 takes "
+            "the class out; with a group (`resources1:`, `resources_gpu:`) one provider must serve the whole group."
+        ),
         class_complaint,
     ),
     KeyRule(
         "trait{group}:{name}",
         one_of("required", "forbidden"),
-        "A trait that the providers of the group must or must not have.",
+        gettext_noop("A trait that the providers of the group must or must not have."),
         trait_complaint,
     ),
     KeyRule(
         "group_policy",
         one_of("none", "isolate"),
-        "Whether two groups may be served by one provider (none) or not (isolate). Needed from two groups on.",
+        gettext_noop(
+            "Whether two groups may be served by one provider (none) or not (isolate). Needed from two groups on."
+        ),
     ),
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from controlplane.kernel.texts import phrase as _
 from servers.catalog.domain.allowed import Allowed
 
 SUFFIX = r"[a-zA-Z0-9_-]{1,64}"
@@ -55,4 +56,8 @@ def key_pattern(rule: KeyRule) -> re.Pattern[str]:
 
 def value_complaint(key: str, value: str, allowed: Allowed) -> str:
     """A sentence that names the key and what it may be; empty when the value is fine."""
-    return "" if allowed.fits(value) else f"{key}: is {value!r:.80}; it must be {allowed.words}."
+    return (
+        ""
+        if allowed.fits(value)
+        else _("{key}: is {value!r:.80}; it must be {allowed}.", key=key, value=value, allowed=allowed.words)
+    )

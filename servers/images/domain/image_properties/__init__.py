@@ -3,6 +3,7 @@
 `property_complaint` judges one property, `image_property_problems` all of an image; both are pure.
 """
 
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import EARLIER_NAMES
 from servers.fields import Problems
 from servers.images.domain.image_properties.contradictions import IMAGE_CONTRADICTIONS, image_contradictions
@@ -25,7 +26,15 @@ __all__ = [
 def image_property_problems(properties: object) -> Problems:
     """{property: sentences that name it}; the key "" is for the whole, which has at most PROPERTIES_MAX items."""
     if isinstance(properties, dict) and len(properties) > PROPERTIES_MAX:
-        return {WHOLE: [f"Has {len(properties)} items; at most {PROPERTIES_MAX} are allowed."]}
+        return {
+            WHOLE: [
+                _(
+                    "Has {count} items; at most {properties_max} are allowed.",
+                    count=len(properties),
+                    properties_max=PROPERTIES_MAX,
+                )
+            ]
+        }
     found = keyed_problems(properties, property_complaint, max_chars=PROPERTY_MAX_CHARS)
     texts = {key: value for key, value in texts_of(properties).items() if key not in found}
     for key, sentence in image_contradictions(texts):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from controlplane.kernel.booleans import is_true
+from controlplane.kernel.texts import phrase as _
 from scheduling.domain.request.image_property_names import present_names
 
 Findings = Iterator[tuple[str, str]]
@@ -24,19 +25,27 @@ def _encryption(known: Mapping[str, str]) -> Findings:
         return
     model = known.get(MODEL, "amd-sev")
     if known.get(FIRMWARE) != "uefi":
-        yield ENCRYPTION, f"{ENCRYPTION}: needs {FIRMWARE}=uefi."
+        yield ENCRYPTION, _("{encryption}: needs {firmware}=uefi.", encryption=ENCRYPTION, firmware=FIRMWARE)
     if "q35" not in known.get(MACHINE, "q35"):
-        yield ENCRYPTION, f"{ENCRYPTION}: needs a q35 machine; {MACHINE} is {known[MACHINE]!r:.80}."
+        yield (
+            ENCRYPTION,
+            _(
+                "{encryption}: needs a q35 machine; {machine} is {known!r:.80}.",
+                encryption=ENCRYPTION,
+                machine=MACHINE,
+                known=known[MACHINE],
+            ),
+        )
     if model in ("amd-sev-snp", "intel-tdx") and not is_true(known.get(STATELESS)):
-        yield MODEL, f"{MODEL}: {model} needs {STATELESS}=yes."
+        yield MODEL, _("{model}: {model_2} needs {stateless}=yes.", model=MODEL, model_2=model, stateless=STATELESS)
     if model == "intel-tdx" and known.get(VIDEO) != "none":
-        yield MODEL, f"{MODEL}: intel-tdx needs {VIDEO}=none."
+        yield MODEL, _("{model}: intel-tdx needs {video}=none.", model=MODEL, video=VIDEO)
 
 
 def _tpm(known: Mapping[str, str]) -> Findings:
     """A TPM tpm-crb has version 2.0."""
     if known.get("hw_tpm_model") == "tpm-crb" and known.get("hw_tpm_version") == "1.2":
-        yield "hw_tpm_model", "hw_tpm_model: tpm-crb goes with hw_tpm_version=2.0 only, and that is 1.2."
+        yield "hw_tpm_model", _("hw_tpm_model: tpm-crb goes with hw_tpm_version=2.0 only, and that is 1.2.")
 
 
 def _cpu_shape(known: Mapping[str, str]) -> Findings:
@@ -45,14 +54,30 @@ def _cpu_shape(known: Mapping[str, str]) -> Findings:
         key, max_key = f"hw_cpu_{part}", f"hw_cpu_max_{part}"
         wanted, maximum = int(known.get(key, "0")), int(known.get(max_key, "0"))
         if maximum and wanted > maximum:
-            yield key, f"{key}: is {wanted}, above {max_key}, which is {maximum}."
+            yield (
+                key,
+                _(
+                    "{key}: is {wanted}, above {max_key}, which is {maximum}.",
+                    key=key,
+                    wanted=wanted,
+                    max_key=max_key,
+                    maximum=maximum,
+                ),
+            )
 
 
 def _threads(known: Mapping[str, str]) -> Findings:
     """hw_cpu_thread_policy and the trait HW_CPU_HYPERTHREADING say the same: one of them is set."""
     policy = known.get("hw_cpu_thread_policy")
     if policy is not None and HYPERTHREADING in known:
-        yield HYPERTHREADING, f"{HYPERTHREADING}: cannot go with hw_cpu_thread_policy={policy}; drop one."
+        yield (
+            HYPERTHREADING,
+            _(
+                "{hyperthreading}: cannot go with hw_cpu_thread_policy={policy}; drop one.",
+                hyperthreading=HYPERTHREADING,
+                policy=policy,
+            ),
+        )
 
 
 IMAGE_CONTRADICTIONS: tuple[Callable[[Mapping[str, str]], Findings], ...] = (_encryption, _tpm, _cpu_shape, _threads)

@@ -1,5 +1,6 @@
 """`hw_` properties: the virtual hardware that an image wants. Names and values are those of Nova's image metadata."""
 
+from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.allowed import (
     a_uuid,
     allowed_values,
@@ -43,87 +44,125 @@ VIDEO_MODELS = ("cirrus", "qxl", "vga", "vmvga", "xen", "virtio", "gop", "none",
 VM_MODES = ("hvm", "xen", "uml", "exe")
 OLD_VM_MODES = ("pv", "hv", "baremetal")
 
-_PARTS = {"sockets": "sockets", "cores": "cores of a socket", "threads": "threads of a core"}
-
 CPU_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("hw_architecture", choice_any_case(ARCHITECTURES, OLD_ARCHITECTURES), "The CPU that it was built for."),
+    KeyRule(
+        "hw_architecture",
+        choice_any_case(ARCHITECTURES, OLD_ARCHITECTURES),
+        gettext_noop("The CPU that it was built for."),
+    ),
     KeyRule(
         "hw_emulation_architecture",
         choice_any_case(ARCHITECTURES, OLD_ARCHITECTURES),
-        "The CPU to emulate, where it is not the host's.",
+        gettext_noop("The CPU to emulate, where it is not the host's."),
     ),
-    KeyRule("hw_cpu_policy", one_of("dedicated", "shared", "mixed"), "Counts where the flavor names no policy."),
-    KeyRule("hw_cpu_thread_policy", one_of("prefer", "isolate", "require"), "Counts where the flavor names none."),
-    KeyRule("hw_cpu_realtime_mask", cpu_list(), "The guest CPUs with realtime priority; goes before the flavor's."),
-    *(
-        KeyRule(f"hw_cpu_{part}", number(0), f"How many {words} the guest should see.")
-        for part, words in _PARTS.items()
-    ),
-    *(
-        KeyRule(f"hw_cpu_max_{part}", number(0), f"The most {words}, at most what the flavor allows.")
-        for part, words in _PARTS.items()
-    ),
-    KeyRule("hw_mem_page_size", page_size(), "Pages behind the memory, where the flavor says large or any."),
-    KeyRule("hw_locked_memory", boolean(), "Whether memory is never swapped."),
     KeyRule(
-        "hw_numa_nodes", number(1, NUMA_NODES_MAX), "How many NUMA nodes the guest has, where the flavor is silent."
+        "hw_cpu_policy",
+        one_of("dedicated", "shared", "mixed"),
+        gettext_noop("Counts where the flavor names no policy."),
     ),
-    KeyRule("hw_numa_cpus.{node}", cpu_list(), "The guest CPUs of one of its NUMA nodes, counted from 0."),
-    KeyRule("hw_numa_mem.{node}", number(1), "MB of memory of one of the guest's NUMA nodes."),
+    KeyRule(
+        "hw_cpu_thread_policy",
+        one_of("prefer", "isolate", "require"),
+        gettext_noop("Counts where the flavor names none."),
+    ),
+    KeyRule(
+        "hw_cpu_realtime_mask",
+        cpu_list(),
+        gettext_noop("The guest CPUs with realtime priority; goes before the flavor's."),
+    ),
+    KeyRule("hw_cpu_sockets", number(0), gettext_noop("How many sockets the guest should see.")),
+    KeyRule("hw_cpu_cores", number(0), gettext_noop("How many cores of a socket the guest should see.")),
+    KeyRule("hw_cpu_threads", number(0), gettext_noop("How many threads of a core the guest should see.")),
+    KeyRule("hw_cpu_max_sockets", number(0), gettext_noop("The most sockets, at most what the flavor allows.")),
+    KeyRule("hw_cpu_max_cores", number(0), gettext_noop("The most cores of a socket, at most what the flavor allows.")),
+    KeyRule(
+        "hw_cpu_max_threads", number(0), gettext_noop("The most threads of a core, at most what the flavor allows.")
+    ),
+    KeyRule(
+        "hw_mem_page_size", page_size(), gettext_noop("Pages behind the memory, where the flavor says large or any.")
+    ),
+    KeyRule("hw_locked_memory", boolean(), gettext_noop("Whether memory is never swapped.")),
+    KeyRule(
+        "hw_numa_nodes",
+        number(1, NUMA_NODES_MAX),
+        gettext_noop("How many NUMA nodes the guest has, where the flavor is silent."),
+    ),
+    KeyRule(
+        "hw_numa_cpus.{node}", cpu_list(), gettext_noop("The guest CPUs of one of its NUMA nodes, counted from 0.")
+    ),
+    KeyRule("hw_numa_mem.{node}", number(1), gettext_noop("MB of memory of one of the guest's NUMA nodes.")),
     KeyRule(
         "hw_pci_numa_affinity_policy",
         one_of("required", "preferred", "legacy", "socket"),
-        "How near PCI devices must be to the guest's NUMA nodes.",
+        gettext_noop("How near PCI devices must be to the guest's NUMA nodes."),
     ),
-    KeyRule("hw_mem_encryption", boolean(), "Whether memory is encrypted. Needs UEFI and a q35 machine."),
+    KeyRule("hw_mem_encryption", boolean(), gettext_noop("Whether memory is encrypted. Needs UEFI and a q35 machine.")),
     KeyRule(
         "hw_mem_encryption_model",
         one_of("amd-sev", "amd-sev-es", "amd-sev-snp", "intel-tdx"),
-        "By which feature of the CPU memory is encrypted.",
+        gettext_noop("By which feature of the CPU memory is encrypted."),
     ),
-    KeyRule("hw_maxphysaddr_mode", one_of("passthrough", "emulate"), "Where the width of physical addresses is from."),
-    KeyRule("hw_maxphysaddr_bits", number(1, 64), "The width of physical addresses, with the mode emulate."),
+    KeyRule(
+        "hw_maxphysaddr_mode",
+        one_of("passthrough", "emulate"),
+        gettext_noop("Where the width of physical addresses is from."),
+    ),
+    KeyRule(
+        "hw_maxphysaddr_bits", number(1, 64), gettext_noop("The width of physical addresses, with the mode emulate.")
+    ),
 )
 
 MACHINE_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("hw_machine_type", any_text(), "The machine to emulate, such as q35."),
-    KeyRule("hw_vm_mode", choice_any_case(VM_MODES, OLD_VM_MODES), "The interface between guest and hypervisor."),
-    KeyRule("hw_firmware_type", one_of("uefi", "bios"), "What the guest boots with."),
-    KeyRule("hw_firmware_stateless", boolean(), "Whether the firmware keeps nothing; with UEFI."),
-    KeyRule("hw_boot_menu", boolean(), "Whether the firmware shows a boot menu."),
-    KeyRule("hw_ipxe_boot", boolean(), "Whether it boots a CD that configures the network."),
-    KeyRule("hw_auto_disk_config", any_text(), "Whether the root partition grows to the disk."),
-    KeyRule("hw_device_id", number(), "The version of the guest's Xen tools."),
-    KeyRule("hw_tpm_model", one_of(*TPM_MODELS), "The interface of the TPM."),
-    KeyRule("hw_tpm_version", one_of(*TPM_VERSIONS), "The version of the TPM; without one there is none."),
-    KeyRule("hw_viommu_model", one_of(*VIOMMU_MODELS), "The guest's IOMMU."),
-    KeyRule("hw_ephemeral_encryption", boolean(), "Whether the guest's own disks are encrypted."),
-    KeyRule("hw_ephemeral_encryption_format", one_of(*ENCRYPTION_FORMATS), "How they are encrypted."),
-    KeyRule("hw_ephemeral_encryption_secret_uuid", a_uuid(), "The secret that they are encrypted with."),
+    KeyRule("hw_machine_type", any_text(), gettext_noop("The machine to emulate, such as q35.")),
+    KeyRule(
+        "hw_vm_mode",
+        choice_any_case(VM_MODES, OLD_VM_MODES),
+        gettext_noop("The interface between guest and hypervisor."),
+    ),
+    KeyRule("hw_firmware_type", one_of("uefi", "bios"), gettext_noop("What the guest boots with.")),
+    KeyRule("hw_firmware_stateless", boolean(), gettext_noop("Whether the firmware keeps nothing; with UEFI.")),
+    KeyRule("hw_boot_menu", boolean(), gettext_noop("Whether the firmware shows a boot menu.")),
+    KeyRule("hw_ipxe_boot", boolean(), gettext_noop("Whether it boots a CD that configures the network.")),
+    KeyRule("hw_auto_disk_config", any_text(), gettext_noop("Whether the root partition grows to the disk.")),
+    KeyRule("hw_device_id", number(), gettext_noop("The version of the guest's Xen tools.")),
+    KeyRule("hw_tpm_model", one_of(*TPM_MODELS), gettext_noop("The interface of the TPM.")),
+    KeyRule(
+        "hw_tpm_version", one_of(*TPM_VERSIONS), gettext_noop("The version of the TPM; without one there is none.")
+    ),
+    KeyRule("hw_viommu_model", one_of(*VIOMMU_MODELS), gettext_noop("The guest's IOMMU.")),
+    KeyRule("hw_ephemeral_encryption", boolean(), gettext_noop("Whether the guest's own disks are encrypted.")),
+    KeyRule("hw_ephemeral_encryption_format", one_of(*ENCRYPTION_FORMATS), gettext_noop("How they are encrypted.")),
+    KeyRule("hw_ephemeral_encryption_secret_uuid", a_uuid(), gettext_noop("The secret that they are encrypted with.")),
 )
 
 DEVICE_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("hw_disk_bus", one_of(*DISK_BUSES), "How disks are attached."),
-    KeyRule("hw_cdrom_bus", one_of(*DISK_BUSES), "How CD drives are attached."),
-    KeyRule("hw_floppy_bus", one_of(*DISK_BUSES), "How floppy drives are attached."),
-    KeyRule("hw_rescue_bus", one_of(*DISK_BUSES), "How the rescue disk is attached."),
-    KeyRule("hw_rescue_device", one_of("cdrom", "disk", "floppy", "fs", "lun"), "What the rescue disk is."),
-    KeyRule("hw_disk_type", any_text(), "How the disk's space is taken, such as preallocated."),
-    KeyRule("hw_scsi_model", choice_any_case(SCSI_MODELS, OLD_SCSI_MODELS), "The SCSI controller."),
-    KeyRule("hw_vif_model", choice_any_case(VIF_MODELS, OLD_VIF_MODELS), "The NICs."),
-    KeyRule("hw_vif_multiqueue_enabled", boolean(), "Whether virtio NICs have a queue for each guest CPU."),
-    KeyRule("hw_virtio_packed_ring", boolean(), "Whether the guest may negotiate virtio's packed ring."),
-    KeyRule("hw_video_model", one_of(*VIDEO_MODELS), "The video device."),
-    KeyRule("hw_video_ram", number(0), "MB of video memory, at most what the flavor allows."),
-    KeyRule("hw_input_bus", one_of("usb", "virtio"), "How the tablet and keyboard are attached."),
-    KeyRule("hw_pointer_model", one_of("usbtablet"), "The pointing device."),
-    KeyRule("hw_rng_model", one_of("virtio"), "The random number generator."),
-    KeyRule("hw_watchdog_action", one_of(*WATCHDOG_ACTIONS), "What happens when the guest hangs."),
-    KeyRule("hw_serial_port_count", number(0), "How many serial ports, at most what the flavor allows."),
-    KeyRule("hw_qemu_guest_agent", boolean(), "Whether QEMU's agent runs inside."),
-    KeyRule("hw_pmu", boolean(), "Whether it has a performance monitoring unit."),
-    KeyRule("hw_time_hpet", boolean(), "Whether it has the HPET clock."),
-    KeyRule("hw_sound_model", one_of(*SOUND_MODELS), "The sound device."),
-    KeyRule("hw_usb_model", one_of(*USB_MODELS), "The USB controller."),
-    KeyRule("hw_redirected_usb_ports", number(0, USB_PORTS_MAX), "How many USB ports are redirected to it."),
+    KeyRule("hw_disk_bus", one_of(*DISK_BUSES), gettext_noop("How disks are attached.")),
+    KeyRule("hw_cdrom_bus", one_of(*DISK_BUSES), gettext_noop("How CD drives are attached.")),
+    KeyRule("hw_floppy_bus", one_of(*DISK_BUSES), gettext_noop("How floppy drives are attached.")),
+    KeyRule("hw_rescue_bus", one_of(*DISK_BUSES), gettext_noop("How the rescue disk is attached.")),
+    KeyRule(
+        "hw_rescue_device", one_of("cdrom", "disk", "floppy", "fs", "lun"), gettext_noop("What the rescue disk is.")
+    ),
+    KeyRule("hw_disk_type", any_text(), gettext_noop("How the disk's space is taken, such as preallocated.")),
+    KeyRule("hw_scsi_model", choice_any_case(SCSI_MODELS, OLD_SCSI_MODELS), gettext_noop("The SCSI controller.")),
+    KeyRule("hw_vif_model", choice_any_case(VIF_MODELS, OLD_VIF_MODELS), gettext_noop("The NICs.")),
+    KeyRule(
+        "hw_vif_multiqueue_enabled", boolean(), gettext_noop("Whether virtio NICs have a queue for each guest CPU.")
+    ),
+    KeyRule("hw_virtio_packed_ring", boolean(), gettext_noop("Whether the guest may negotiate virtio's packed ring.")),
+    KeyRule("hw_video_model", one_of(*VIDEO_MODELS), gettext_noop("The video device.")),
+    KeyRule("hw_video_ram", number(0), gettext_noop("MB of video memory, at most what the flavor allows.")),
+    KeyRule("hw_input_bus", one_of("usb", "virtio"), gettext_noop("How the tablet and keyboard are attached.")),
+    KeyRule("hw_pointer_model", one_of("usbtablet"), gettext_noop("The pointing device.")),
+    KeyRule("hw_rng_model", one_of("virtio"), gettext_noop("The random number generator.")),
+    KeyRule("hw_watchdog_action", one_of(*WATCHDOG_ACTIONS), gettext_noop("What happens when the guest hangs.")),
+    KeyRule("hw_serial_port_count", number(0), gettext_noop("How many serial ports, at most what the flavor allows.")),
+    KeyRule("hw_qemu_guest_agent", boolean(), gettext_noop("Whether QEMU's agent runs inside.")),
+    KeyRule("hw_pmu", boolean(), gettext_noop("Whether it has a performance monitoring unit.")),
+    KeyRule("hw_time_hpet", boolean(), gettext_noop("Whether it has the HPET clock.")),
+    KeyRule("hw_sound_model", one_of(*SOUND_MODELS), gettext_noop("The sound device.")),
+    KeyRule("hw_usb_model", one_of(*USB_MODELS), gettext_noop("The USB controller.")),
+    KeyRule(
+        "hw_redirected_usb_ports", number(0, USB_PORTS_MAX), gettext_noop("How many USB ports are redirected to it.")
+    ),
 )

@@ -1,5 +1,6 @@
 """`img_` and `os_` properties: how the image is used, and what runs in it. Names and values are Nova's."""
 
+from controlplane.kernel.texts import gettext_noop
 from servers.catalog.domain.allowed import (
     a_uuid,
     allowed_values,
@@ -19,28 +20,28 @@ HYPERVISORS = allowed_values(
 )
 
 IMAGE_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("img_hv_type", choice_any_case(HYPERVISORS, ("xapi",)), "The hypervisor that it needs."),
-    KeyRule("img_hv_requested_version", version_bounds(), "The hypervisor's versions that it runs on."),
-    KeyRule("img_config_drive", one_of("optional", "mandatory"), "Whether it must have a config drive."),
-    KeyRule("img_hide_hypervisor_id", boolean(), "Whether the guest is not told that it is one."),
-    KeyRule("img_cache_in_nova", boolean(), "Whether hosts keep a copy."),
-    KeyRule("img_compression_level", number(1, 9), "How hard snapshots are compressed."),
-    KeyRule("img_linked_clone", boolean(), "Whether disks share the image's data."),
-    KeyRule("img_owner_id", any_text(), "The project that uploaded it."),
-    KeyRule("img_use_agent", boolean(), "Whether an agent inside is talked to."),
-    KeyRule("img_version", number(), "The version of the image."),
-    KeyRule("img_bittorrent", boolean(), "Whether hosts fetch it by BitTorrent."),
-    KeyRule("img_bdm_v2", boolean(), "Whether img_block_device_mapping has its newer form."),
-    KeyRule("img_block_device_mapping", json_objects(), "The disks that an instance of it has."),
-    KeyRule("img_mappings", json_objects(), "Names of disks and their devices."),
-    KeyRule("img_root_device_name", any_text(), "The root disk's device."),
-    KeyRule("img_signature", any_text(), "The signature, in base64."),
+    KeyRule("img_hv_type", choice_any_case(HYPERVISORS, ("xapi",)), gettext_noop("The hypervisor that it needs.")),
+    KeyRule("img_hv_requested_version", version_bounds(), gettext_noop("The hypervisor's versions that it runs on.")),
+    KeyRule("img_config_drive", one_of("optional", "mandatory"), gettext_noop("Whether it must have a config drive.")),
+    KeyRule("img_hide_hypervisor_id", boolean(), gettext_noop("Whether the guest is not told that it is one.")),
+    KeyRule("img_cache_in_nova", boolean(), gettext_noop("Whether hosts keep a copy.")),
+    KeyRule("img_compression_level", number(1, 9), gettext_noop("How hard snapshots are compressed.")),
+    KeyRule("img_linked_clone", boolean(), gettext_noop("Whether disks share the image's data.")),
+    KeyRule("img_owner_id", any_text(), gettext_noop("The project that uploaded it.")),
+    KeyRule("img_use_agent", boolean(), gettext_noop("Whether an agent inside is talked to.")),
+    KeyRule("img_version", number(), gettext_noop("The version of the image.")),
+    KeyRule("img_bittorrent", boolean(), gettext_noop("Whether hosts fetch it by BitTorrent.")),
+    KeyRule("img_bdm_v2", boolean(), gettext_noop("Whether img_block_device_mapping has its newer form.")),
+    KeyRule("img_block_device_mapping", json_objects(), gettext_noop("The disks that an instance of it has.")),
+    KeyRule("img_mappings", json_objects(), gettext_noop("Names of disks and their devices.")),
+    KeyRule("img_root_device_name", any_text(), gettext_noop("The root disk's device.")),
+    KeyRule("img_signature", any_text(), gettext_noop("The signature, in base64.")),
     KeyRule(
         "img_signature_hash_method",
         one_of("SHA-224", "SHA-256", "SHA-384", "SHA-512"),
-        "What was signed is such a hash.",
+        gettext_noop("What was signed is such a hash."),
     ),
-    KeyRule("img_signature_certificate_uuid", a_uuid(), "The certificate of the signature."),
+    KeyRule("img_signature_certificate_uuid", a_uuid(), gettext_noop("The certificate of the signature.")),
     KeyRule(
         "img_signature_key_type",
         one_of(
@@ -53,17 +54,23 @@ IMAGE_PROPERTIES: tuple[KeyRule, ...] = (
             "ECC_SECT571R1",
             "RSA-PSS",
         ),
-        "The kind of key that signed.",
+        gettext_noop("The kind of key that signed."),
     ),
 )
 
 OS_PROPERTIES: tuple[KeyRule, ...] = (
-    KeyRule("os_admin_user", any_text(), "The user with all rights inside."),
-    KeyRule("os_command_line", any_text(), "Arguments of the kernel."),
-    KeyRule("os_distro", any_text(), "The distribution, such as debian."),
-    KeyRule("os_type", choice_any_case(("linux", "windows")), "The family of the system inside."),
-    KeyRule("os_require_quiesce", boolean(), "Whether snapshots need a guest that can stand still."),
-    KeyRule("os_secure_boot", one_of("required", "disabled", "optional"), "Whether it boots signed code only."),
-    KeyRule("os_skip_agent_inject_files_at_boot", boolean(), "Whether the agent puts no files into it."),
-    KeyRule("os_skip_agent_inject_ssh", boolean(), "Whether the agent puts no key into it."),
+    KeyRule("os_admin_user", any_text(), gettext_noop("The user with all rights inside.")),
+    KeyRule("os_command_line", any_text(), gettext_noop("Arguments of the kernel.")),
+    KeyRule("os_distro", any_text(), gettext_noop("The distribution, such as debian.")),
+    KeyRule("os_type", choice_any_case(("linux", "windows")), gettext_noop("The family of the system inside.")),
+    KeyRule(
+        "os_require_quiesce",
+        boolean(),
+        gettext_noop("Whether snapshots need a guest that is frozen; needs hw_qemu_guest_agent."),
+    ),
+    KeyRule(
+        "os_secure_boot", one_of("required", "disabled", "optional"), gettext_noop("Whether it boots signed code only.")
+    ),
+    KeyRule("os_skip_agent_inject_files_at_boot", boolean(), gettext_noop("Whether the agent puts no files into it.")),
+    KeyRule("os_skip_agent_inject_ssh", boolean(), gettext_noop("Whether the agent puts no key into it.")),
 )

@@ -3,6 +3,7 @@
 A property that is not in the table is its owner's own: it is stored, and has no effect here.
 """
 
+from controlplane.kernel.texts import gettext_noop
 from scheduling.domain.request.image_property_names import EARLIER_NAMES
 from servers.catalog.domain.allowed import choice_any_case, one_of
 from servers.catalog.domain.extra_specs.placement_keys import trait_complaint
@@ -22,7 +23,7 @@ PROPERTY_RULES: tuple[KeyRule, ...] = (
     *DEVICE_PROPERTIES,
     *IMAGE_PROPERTIES,
     *OS_PROPERTIES,
-    KeyRule("trait:{name}", one_of("required"), "A trait that the host must have.", trait_complaint),
+    KeyRule("trait:{name}", one_of("required"), gettext_noop("A trait that the host must have."), trait_complaint),
 )
 
 # Nova reads it as two properties at once: ide is a disk bus, everything else a SCSI controller.
@@ -31,6 +32,13 @@ _ADAPTERS = choice_any_case(("ide", *SCSI_MODELS), OLD_SCSI_MODELS)
 
 _BY_KEY = {rule.key: rule for rule in PROPERTY_RULES if not rule.is_family}
 _FAMILIES = tuple((key_pattern(rule), rule) for rule in PROPERTY_RULES if rule.is_family)
+
+
+def property_rule(key: str) -> KeyRule | None:
+    """The rule of a property, also by a name that it had earlier; None for one that is its owner's own."""
+    if rule := _BY_KEY.get(EARLIER_NAMES.get(key, key)):
+        return rule
+    return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(key)), None)
 
 
 def property_complaint(key: str, value: str) -> str:

@@ -8,6 +8,7 @@ from controlplane.identity.models import User
 from servers.catalog.domain.public_keys import new_key
 from servers.models import Flavor, Image, Instance, KeyPair, Network
 from tests.worlds import cloud
+from tests.worlds.admin_actions import pairs
 
 pytestmark = pytest.mark.django_db
 SIZES = {"vcpus": 1, "memory_mib": 64, "root_gib": 0, "ephemeral_gib": 0, "swap_mib": 0, "is_public": "on"}
@@ -21,7 +22,7 @@ def browser(settings, tmp_path) -> Client:
     return client
 
 
-INLINE = {"InstanceTag", "InstanceActionEvent", "ServerGroupMember"}
+INLINE = {"ImageTag", "InstanceTag", "InstanceActionEvent", "ServerGroupMember"}
 MODELS = [model for model in apps.get_app_config("servers").get_models() if model.__name__ not in INLINE]
 
 
@@ -50,13 +51,14 @@ def test_instance_is_shown_but_not_saved(browser):
 
 
 def test_flavor_is_added_through_the_service(browser):
-    browser.post("/admin/servers/flavor/add/", {"name": "m1", **SIZES, "extra_specs": "{}"})
+    browser.post("/admin/servers/flavor/add/", {"name": "m1", **SIZES, **pairs("extra_specs", {})})
     assert Flavor.objects.get().memory_mib == 64
 
 
 def test_bad_flavor_is_refused_at_its_field(browser):
     shown = browser.post(
-        "/admin/servers/flavor/add/", {"name": "m1", **SIZES, "vcpus": 0, "extra_specs": '{"hw:cpu_policy": "x"}'}
+        "/admin/servers/flavor/add/",
+        {"name": "m1", **SIZES, "vcpus": 0, **pairs("extra_specs", {"hw:cpu_policy": "x"})},
     )
     errors = shown.context["adminform"].form.errors
     assert "it must be one of dedicated" in str(errors["extra_specs"])
@@ -67,7 +69,8 @@ def test_bad_flavor_is_refused_at_its_field(browser):
 def test_contradiction_of_a_flavor_is_told_at_its_extra_specs(browser):
     row = cloud.flavor()
     shown = browser.post(
-        f"/admin/servers/flavor/{row.pk}/change/", {"name": "m1", **SIZES, "extra_specs": '{"hw:cpu_policy": "mixed"}'}
+        f"/admin/servers/flavor/{row.pk}/change/",
+        {"name": "m1", **SIZES, **pairs("extra_specs", {"hw:cpu_policy": "mixed"})},
     )
     (reported,) = shown.context["adminform"].form.errors["extra_specs"]
     assert (
@@ -80,14 +83,16 @@ def test_contradiction_of_a_flavor_is_told_at_its_extra_specs(browser):
 
 def test_flavor_from_before_the_rules_is_renamed(browser):
     row = Flavor.objects.create(name="old", vcpus=1, memory_mib=64, extra_specs={"hw:gone": "1"})
-    browser.post(f"/admin/servers/flavor/{row.pk}/change/", {"name": "new", **SIZES, "extra_specs": '{"hw:gone": "1"}'})
+    browser.post(
+        f"/admin/servers/flavor/{row.pk}/change/", {"name": "new", **SIZES, **pairs("extra_specs", {"hw:gone": "1"})}
+    )
     row.refresh_from_db()
     assert (row.name, row.extra_specs) == ("new", {"hw:gone": "1"})
 
 
 def test_flavor_is_changed_disabled_and_deleted(browser):
     row = cloud.flavor()
-    browser.post(f"/admin/servers/flavor/{row.pk}/change/", {"name": "renamed", **SIZES, "extra_specs": ""})
+    browser.post(f"/admin/servers/flavor/{row.pk}/change/", {"name": "renamed", **SIZES, **pairs("extra_specs", {})})
     row.refresh_from_db()
     assert (row.name, row.extra_specs) == ("renamed", {})
     browser.post("/admin/servers/flavor/", {"action": "disable", "_selected_action": [str(row.pk)]})
@@ -126,12 +131,12 @@ def test_key_pair_is_added_with_its_fingerprint_and_not_changed(browser):
 
 
 def test_what_only_the_service_refuses_is_a_message(browser, settings):
-    settings.KILONOVA = {**settings.KILONOVA, "QUOTA_KEY_PAIRS": 0}
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_KEY_PAIRS": 0}
     user, line = User.objects.get(username="boss"), new_key("x").public.line
     answered = browser.post(
         "/admin/servers/keypair/add/", {"user": str(user.pk), "name": "k", "public_key": line}, follow=True
     )
-    assert "You have 0 of 0 key pairs." in answered.content.decode()
+    assert "key_pairs: 1 asked for, 0 of 0 in use." in answered.content.decode()
     assert not KeyPair.objects.exists()
 
 
@@ -143,7 +148,10 @@ def test_bad_public_key_is_refused_in_the_form(browser):
 
 def test_network_is_added_as_the_new_default(browser):
     Network.objects.create(name="old", hypervisor_network="default", is_default=True)
-    browser.post("/admin/servers/network/add/", {"name": "new", "hypervisor_network": "default", "make_default": "on"})
+    browser.post(
+        "/admin/servers/network/add/",
+        {"name": "new", "kind": "hypervisor", "hypervisor_network": "default", "make_default": "on"},
+    )
     assert list(Network.objects.filter(is_default=True).values_list("name", flat=True)) == ["new"]
 
 

@@ -83,6 +83,7 @@ def recorded_on(seen: FleetSeen, changes: dict[str, Any], *, seed: int) -> Sched
     return decision_record(draft=draft, trace=trace, duration_us=1)
 
 
+@pytest.mark.long
 def test_thousand_decisions_replay_bit_by_bit() -> None:
     hosts, rng = fleet(12), random.Random(4)
     zone = aggregate_create(name="rack", availability_zone="az1")

@@ -252,7 +252,7 @@ def test_claim_lost_on_a_shared_pool_is_a_loss_of_the_host_that_wanted_it() -> N
     assert (lost["provider_uuid"], lost["host"]) == (str(pool), "cmp-00")
     refusal = decision_why_not(decision=decision, host="cmp-00").refusal
     assert refusal is not None
-    assert refusal.sentence() == "disk: wants 1 GB, has 0 of 10"
+    assert refusal.sentence() == "disk: wants 1 GiB, has 0 GiB of 10 GiB"
 
 
 def test_group_limit_is_kept_on_the_root_when_devices_are_claimed_too() -> None:

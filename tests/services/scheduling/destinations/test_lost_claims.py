@@ -73,7 +73,7 @@ def test_room_that_is_gone_after_a_lost_claim_is_a_shortage() -> None:
         destinations_select(request=request(), inputs=scheduling_inputs(is_retry=False))
     decision = SchedulingDecision.objects.get(pk=caught.value.decision_id)
     assert decision.outcome == DecisionOutcome.NO_VALID_HOST
-    assert "ram: wants 1024 MB, has 0 of 4608" in decision_why_not(decision=decision, host="cmp-00").sentence
+    assert "memory: wants 1 GiB, has 0 MiB of 4.5 GiB" in decision_why_not(decision=decision, host="cmp-00").sentence
 
 
 def test_host_that_loses_twice_is_left_alone() -> None:

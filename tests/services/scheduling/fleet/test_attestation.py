@@ -142,7 +142,7 @@ def test_trusted_host_is_chosen(settings: Any, attester: tuple[Service, str, lis
 def test_nobody_attested_is_trusted_by_nobody() -> None:
     fleet(1)
     policy_create(body={"filters": ["TrustedFilter"]}, activate=True)
-    with pytest.raises(NoValidHost, match="trust level"):
+    with pytest.raises(NoValidHost, match="trusted as asked"):
         destinations_select(request=replace(request(), flavor=TRUSTING), inputs=scheduling_inputs(FleetFacts()))
 
 

@@ -54,6 +54,23 @@ def test_host_without_disk_has_no_disk_inventory() -> None:
     assert set(fleet_usage()[node_of("cmp-1").id]) == {"VCPU", "MEMORY_MB"}
 
 
+def test_virtual_gpus_are_offered_without_overcommit_until_the_host_has_none() -> None:
+    host_register(host="cmp-1", report=report(vgpus=4))
+    offered = fleet_usage()[node_of("cmp-1").id]["VGPU"].spec
+    assert (offered.total, offered.max_unit, offered.allocation_ratio) == (4, 4, 1.0)
+
+    host_register(host="cmp-1", report=report(vgpus=0))
+    assert "VGPU" not in fleet_usage()[node_of("cmp-1").id]
+
+
+def test_host_that_says_nothing_of_virtual_gpus_leaves_those_of_others() -> None:
+    host_register(host="cmp-1", report=report())
+    inventory_put(node_of("cmp-1").id, "VGPU", InventorySpec(total=3))
+
+    host_register(host="cmp-1", report=report(vcpus=8))
+    assert fleet_usage()[node_of("cmp-1").id]["VGPU"].spec.total == 3
+
+
 def test_registering_again_changes_nothing_but_the_heartbeat() -> None:
     host_register(host="cmp-1", report=report())
     before = ComputeNode.objects.values().get()

@@ -267,6 +267,6 @@ def test_queries_do_not_grow_with_the_fleet_or_the_flavors() -> None:
 
 def test_empty_fleet_has_no_room_and_a_verdict() -> None:
     found = schedule_simulate(request=request(), fleet_facts=NO_FACTS)
-    assert (found.trace.outcome, found.trace.verdict) == (Outcome.NO_VALID_HOST, "0/0 hosts: there are no hosts")
+    assert (found.trace.outcome, found.trace.verdict) == (Outcome.NO_VALID_HOST, "No host fits: there are no hosts")
     report = capacity_count(flavors=[request().flavor], fleet_facts=NO_FACTS)
     assert capacity_report(report)["flavors"][0]["total"]["count"] == 0

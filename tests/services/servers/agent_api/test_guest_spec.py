@@ -11,6 +11,7 @@ from computeagent.drivers.host_options import HostOptions
 from computeagent.protocol.guests import GuestSpec
 from computeagent.protocol.topology import CpuTopology
 from computeagent.protocol.topology_json import guest_from_dict
+from placement.selectors import fleet_usage
 from scheduling.models import ComputeNode, TopologyClaim
 from servers.agent_api import conductor_connect
 from servers.models import Instance
@@ -53,6 +54,27 @@ def test_guest_without_constraints_has_one_socket_for_each_vcpu_and_no_place() -
     assert guest.cpu_topology == CpuTopology(4, 1, 1)
     assert (guest.numa_topology, guest.pci_devices, guest.realtime_vcpus, guest.fault) == (None, (), "", "")
     assert not guest.has_locked_memory
+
+
+@pytest.mark.parametrize(("key", "wanted"), [("resources:VGPU", 2), ("resources1:VGPU", 1)])
+def test_guest_has_the_virtual_gpus_that_its_flavor_claimed(key: str, wanted: int) -> None:
+    who = world.cloud("h1", vgpus=4)
+    world.flavor("painter", extra_specs={key: str(wanted)})
+    world.create(who.member, flavor="painter")
+    world.pump()
+    order = world.order("h1")
+
+    assert order.guest.vgpus == wanted
+    assert fleet_usage()[ComputeNode.objects.get(host="h1").pk]["VGPU"].used == wanted
+
+
+def test_virtual_gpus_that_no_host_has_are_the_reason(db: None) -> None:
+    who = world.cloud("h1")
+    world.flavor("painter", extra_specs={"resources:VGPU": "1"})
+    world.create(who.member, flavor="painter")
+    world.pump()
+
+    assert Instance.objects.get().vm_state == "error"
 
 
 def test_guest_has_the_cpu_topology_of_its_flavor() -> None:

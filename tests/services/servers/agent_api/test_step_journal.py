@@ -20,7 +20,7 @@ from controlplane.work.work import work_fence
 from scheduling.models import ComputeNode
 from servers.agent_api import conductor_connect
 from servers.agent_api.connection import row_lease
-from servers.instances.actions.table import CREATE
+from servers.instances.actions.lifecycle import CREATE
 from servers.instances.services.delete import instance_delete
 from servers.instances.services.state import step_task_set
 from servers.models import Instance, InstanceActionEvent, ServerGroup, ServerGroupMember
@@ -183,7 +183,7 @@ def test_deletion_beside_an_agents_write_waits_and_then_fences_it() -> None:
         deleting.start()
         deleting.join(0.3)
         step_task_set(made.pk, CREATE, TaskState.SPAWNING)
-    deleting.join(10)
+    deleting.join(60)
     assert problems == []
     assert world.instance_of(made.pk).task_state == "deleting"
     with pytest.raises(Fenced):

@@ -1,24 +1,27 @@
-"""A process that creates build requests for one project, one by one, until the quota refuses.
+"""Processes that create build requests for one project, one by one, until the quota refuses.
 
-`quota_racer.py setup` migrates and prints a project's id; `quota_racer.py race PROJECT` prints `ready`, waits for a
-line on its standard input and prints how many it made; `quota_racer.py count PROJECT` prints what is in use.
+`quota_racer.py PROCESSES` makes the project, lets so many processes begin at one moment, and prints how many requests
+they made together and how many vCPUs are in use then. They are forks of one that has everything imported.
 """
 
 import sys
 import uuid
+from multiprocessing import get_context
+from typing import Any
 
 import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
-from django.db import transaction  # noqa: E402
+from django.db import connections, transaction  # noqa: E402
 
 from controlplane.identity.models import Project  # noqa: E402
 from controlplane.kernel.errors import QuotaExceeded  # noqa: E402
 from servers.catalog.selectors.quota import quota_usage  # noqa: E402
 from servers.catalog.services.quota import quota_count_allowed, quota_lock  # noqa: E402
 from servers.models import BuildRequest  # noqa: E402
+
+WITHIN_S = 400
 
 
 def make(project_id: uuid.UUID) -> None:
@@ -36,27 +39,32 @@ def make(project_id: uuid.UUID) -> None:
         )
 
 
-def race(project_id: uuid.UUID) -> int:
+def race(project_id: uuid.UUID, begin: Any, made: Any) -> None:
     Project.objects.count()  # the connection is open before the race starts
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.readline()
-    made = 0
+    begin.wait(WITHIN_S)
     while True:
         try:
             make(project_id)
         except QuotaExceeded:
-            return made
-        made += 1
+            return
+        with made.get_lock():
+            made.value += 1
 
 
-def main(verb: str, *args: str) -> object:
-    if verb == "setup":
-        call_command("migrate", verbosity=0)
-        return Project.objects.create(name="race", quota_instances=40, quota_cores=30, quota_ram_mib=51200).pk
-    project_id = uuid.UUID(args[0])
-    return race(project_id) if verb == "race" else quota_usage(project_id=project_id).cores
+def main(processes: int) -> str:
+    project_id = Project.objects.create(name="race", quota_instances=40, quota_cores=30, quota_ram_mib=51200).pk
+    connections.close_all()  # none goes along into a fork
+    context = get_context("fork")
+    begin, made = context.Barrier(processes), context.Value("i", 0)
+    racers = [context.Process(target=race, args=(project_id, begin, made)) for _ in range(processes)]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join(WITHIN_S)
+    if any(racer.exitcode != 0 for racer in racers):
+        sys.exit(f"racers ended with {[racer.exitcode for racer in racers]}")
+    return f"{made.value} {quota_usage(project_id=project_id).cores}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{main(*sys.argv[1:])}\n")
+    sys.stdout.write(f"{main(int(sys.argv[1]))}\n")

@@ -2,13 +2,15 @@ import uuid
 
 import pytest
 
+from computeagent.protocol.networks import NetworkBackendKind
 from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound, QuotaExceeded
 from servers.catalog.selectors.flavor import flavor_for_instance, flavor_get, flavor_snapshot, flavors_visible
 from servers.catalog.selectors.keypair import keypair_for_instance
 from servers.catalog.services.flavor import flavor_create, flavor_delete, flavor_update
 from servers.catalog.services.keypair import keypair_create, keypair_delete, keypair_generate
-from servers.catalog.services.network import network_create
 from servers.models import Flavor, KeyPair
+from servers.networks.domain.networks import NetworkRequest
+from servers.networks.services.networks import network_create
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db
@@ -160,12 +162,13 @@ def test_key_names_are_per_user():
 
 
 def test_key_pairs_beyond_the_limit_are_refused_with_numbers(settings):
-    settings.KILONOVA = {**settings.KILONOVA, "QUOTA_KEY_PAIRS": 1}
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_KEY_PAIRS": 1}
     user_id = people().member.user_id
     keypair_generate(user_id=user_id, name="one")
     with pytest.raises(QuotaExceeded) as refused:
         keypair_generate(user_id=user_id, name="two")
-    assert refused.value.extra == {"requested": 1, "used": 1, "limit": 1}
+    over = {"resource": "key_pairs", "requested": 1, "used": 1, "limit": 1}
+    assert refused.value.extra == {"requested": 1, "used": 1, "limit": 1, "over": [over]}
 
 
 def test_somebody_elses_key_is_not_found():
@@ -178,14 +181,20 @@ def test_somebody_elses_key_is_not_found():
     assert refused.value.field == "key_name"
 
 
+def named_network(name: str, **more):
+    request = NetworkRequest(project_id=None, name=name, hypervisor_network="default", **more)
+    return network_create(caller=None, request=request)
+
+
 def test_new_default_network_takes_the_place_of_the_old():
-    old = network_create(name="a", hypervisor_network="default", is_default=True)
-    network_create(name="b", hypervisor_network="default", is_default=True)
+    old = named_network("a", is_default=True)
+    named_network("b", is_default=True)
     old.refresh_from_db()
     assert not old.is_default
+    assert old.kind == NetworkBackendKind.HYPERVISOR
 
 
 def test_taken_network_name_is_a_conflict():
-    network_create(name="a", hypervisor_network="default")
+    named_network("a")
     with pytest.raises(Conflict):
-        network_create(name="a", hypervisor_network="other")
+        named_network("a")

@@ -5,11 +5,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.identity.models import Project
-from controlplane.kernel.errors import Conflict, Invalid, NotFound, QuotaExceeded
+from controlplane.identity.services import project_update, user_quota_reset
+from controlplane.kernel.errors import Conflict, Invalid, InvalidFields, NotFound, QuotaExceeded
 from servers.catalog.domain.quota import QuotaAmounts
 from servers.catalog.selectors.quota import quota_usage
 from servers.catalog.selectors.server_group import server_group_for_instance, server_group_get
-from servers.catalog.services.quota import quota_count_allowed, quota_lock
+from servers.catalog.services.keypair import keypair_generate
+from servers.catalog.services.quota import quota_count_allowed, quota_lock, user_quota_limit
 from servers.catalog.services.server_group import (
     server_group_create,
     server_group_delete,
@@ -136,35 +138,66 @@ def test_hint_with_a_foreign_group_is_refused_even_to_an_admin_of_another_projec
     assert refused.value.field == "hints"
 
 
+def members_add(*, group_id, instance_uuids):
+    group = ServerGroup.objects.filter(pk=group_id).first()
+    of = {"project_id": group.project_id if group else uuid.uuid4()}
+    server_group_members_add(group_id=group_id, instance_uuids=instance_uuids, **of)
+
+
+def test_limits_of_project_and_user_count_for_groups_members_and_key_pairs():
+    caller = people().member
+    project = Project.objects.get(pk=caller.project_id)
+    project_update(project=project, quota_server_groups=2, quota_key_pairs=3)
+    limits = {"server_groups": 1, "server_group_members": 1, "key_pairs": 1}
+    user_quota_limit(project_id=caller.project_id, user_id=caller.user_id, limits=limits, force=False)
+    group = server_group_create(caller=caller, name="a", policy="affinity")
+    with pytest.raises(QuotaExceeded, match="server_groups: 1 asked for, 1 of 1 in use"):
+        server_group_create(caller=caller, name="b", policy="affinity")
+    of = {"project_id": caller.project_id, "user_id": caller.user_id}
+    with pytest.raises(QuotaExceeded, match="server_group_members: 2 asked for, 0 of 1 in use"):
+        server_group_members_add(group_id=group.pk, instance_uuids=[uuid.uuid4(), uuid.uuid4()], **of)
+    keypair_generate(name="one", **of)
+    with pytest.raises(QuotaExceeded, match="key_pairs: 1 asked for, 1 of 1 in use"):
+        keypair_generate(name="two", **of)
+    with pytest.raises(InvalidFields) as refused:
+        user_quota_limit(project_id=caller.project_id, user_id=caller.user_id, limits={"key_pairs": 0}, force=False)
+    assert "the user has 1 already" in str(refused.value.errors["key_pairs"])
+    with pytest.raises(InvalidFields) as refused:
+        user_quota_limit(project_id=caller.project_id, user_id=caller.user_id, limits={"server_groups": 3}, force=True)
+    assert "the project's own limit is 2" in str(refused.value.errors["server_groups"])
+    user_quota_reset(project_id=caller.project_id, user_id=caller.user_id)
+    server_group_create(caller=caller, name="b", policy="affinity")
+
+
 def test_groups_beyond_the_limit_are_refused(settings):
-    settings.KILONOVA = {**settings.KILONOVA, "QUOTA_SERVER_GROUPS": 1}
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_SERVER_GROUPS": 1}
     caller = people().member
     server_group_create(caller=caller, name="a", policy="affinity")
-    with pytest.raises(QuotaExceeded, match="1 of 1 server groups"):
+    with pytest.raises(QuotaExceeded, match="server_groups: 1 asked for, 1 of 1 in use"):
         server_group_create(caller=caller, name="b", policy="affinity")
     assert ServerGroup.objects.count() == 1
 
 
 def test_members_beyond_the_limit_are_refused_all(settings):
-    settings.KILONOVA = {**settings.KILONOVA, "QUOTA_SERVER_GROUP_MEMBERS": 2}
+    settings.KILONOVA = {**settings.KILONOVA, "DEFAULT_QUOTA_SERVER_GROUP_MEMBERS": 2}
     group = server_group_create(caller=people().member, name="g", policy="affinity")
-    server_group_members_add(group_id=group.pk, instance_uuids=[uuid.uuid4()])
-    with pytest.raises(QuotaExceeded, match="1 of 2 members; 2 more"):
-        server_group_members_add(group_id=group.pk, instance_uuids=[uuid.uuid4(), uuid.uuid4()])
+    members_add(group_id=group.pk, instance_uuids=[uuid.uuid4()])
+    with pytest.raises(QuotaExceeded, match="server_group_members: 2 asked for, 1 of 2 in use"):
+        members_add(group_id=group.pk, instance_uuids=[uuid.uuid4(), uuid.uuid4()])
     assert ServerGroupMember.objects.count() == 1
 
 
 def test_instance_joins_only_one_group_and_may_leave_it():
     caller, member = people().member, uuid.uuid4()
     groups = [server_group_create(caller=caller, name=name, policy="affinity") for name in "ab"]
-    server_group_members_add(group_id=groups[0].pk, instance_uuids=[member])
+    members_add(group_id=groups[0].pk, instance_uuids=[member])
     with pytest.raises(Conflict):
-        server_group_members_add(group_id=groups[1].pk, instance_uuids=[member])
+        members_add(group_id=groups[1].pk, instance_uuids=[member])
     ServerGroupMember.objects.filter(instance_uuid=member).delete()
-    server_group_members_add(group_id=groups[1].pk, instance_uuids=[member])
+    members_add(group_id=groups[1].pk, instance_uuids=[member])
     assert groups[1].members.count() == 1
 
 
 def test_joining_a_group_that_was_deleted_is_refused():
     with pytest.raises(Invalid, match="does not exist"):
-        server_group_members_add(group_id=uuid.uuid4(), instance_uuids=[uuid.uuid4()])
+        members_add(group_id=uuid.uuid4(), instance_uuids=[uuid.uuid4()])

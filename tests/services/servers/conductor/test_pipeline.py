@@ -63,7 +63,7 @@ def test_no_host_is_moved_to_cell0_with_verdict_and_decision() -> None:
     fault = InstanceFault.objects.get(instance_uuid=made.pk)
     assert (instance.vm_state, instance.host) == ("error", "")
     assert instance.decision_id
-    assert "0/1 hosts" in fault.message
+    assert "No host fits: the only one " in fault.message
     assert InstanceMapping.objects.get(instance_uuid=made.pk).cell_id.int == 0  # type: ignore[union-attr]
     assert allocations_by_consumer() == {}
     assert audit_findings() == []

@@ -1,5 +1,6 @@
 """What every place for image bytes does alike: a directory, and an S3-compatible store that runs here."""
 
+import io
 import logging
 import os
 import time
@@ -16,7 +17,7 @@ from servers.images.stores.chosen import store_named
 from servers.images.stores.directory import DirectoryStore
 from servers.images.stores.s3 import S3Store
 from servers.images.stores.s3_client import S3Place
-from servers.images.stores.store import MARKER, TRASH, BytesName, ByteStore
+from servers.images.stores.store import MARKER, TRASH, BytesName, ByteStore, beginning_of
 from servers.models import ImageStore
 from tests.fixtures.s3_server import S3Server
 
@@ -67,6 +68,21 @@ def test_bytes_come_back_whole_and_from_every_offset(store: ByteStore) -> None:
             assert b"".join(found) == data[offset:]
     assert store.size(name) == len(data)
     assert listed(store) == [(name, False)]
+
+
+def test_beginning_of_bytes_is_not_sent_by_the_kernel_which_would_send_them_all(store: ByteStore) -> None:
+    name, data = a_name(), os.urandom(3_000_000)
+    put(store, name, data)
+    closed: list[int] = []
+    whole = store.open(name, offset=10)
+    whole.when_closed(lambda: closed.append(1))
+    begun = beginning_of(whole, 2_000_000)
+    with pytest.raises(io.UnsupportedOperation):
+        begun.fileno()
+    assert (begun.size_bytes, b"".join(begun)) == (2_000_000, data[10:2_000_010])
+    assert closed == [1]
+    with store.open(name, offset=2_999_990) as end:
+        assert beginning_of(end, 11) is end
 
 
 def test_bytes_are_seen_when_they_are_published_and_not_before(store: ByteStore) -> None:

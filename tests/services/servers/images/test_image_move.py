@@ -1,5 +1,6 @@
 """Images between the two stores: copied once, verified, removed only when asked for. Both are real."""
 
+import hashlib
 import io
 import os
 import uuid
@@ -9,16 +10,22 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from controlplane.identity.models import Project
 from controlplane.kernel.errors import Conflict, Unavailable
 from servers.images.services.image import image_create, image_deactivate
 from servers.images.services.image_move import MoveStep, images_move
 from servers.images.services.image_store import image_chunks, image_upload
-from servers.images.stores.chosen import store_named
+from servers.images.services.pieces import pieces_begin, pieces_end, pieces_take
+from servers.images.stores.chosen import byte_store, store_named
 from servers.images.stores.store import MARKER
 from servers.models import Image
+from servers.volumes.backups.incoming import IncomingBackup
+from servers.volumes.backups.reading import backup_chunks
+from servers.volumes.domain.states import BackupState
 from tests.fixtures.s3_server import S3Server
+from tests.worlds.volumes import backup_row, volume_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.processes]
+pytestmark = [pytest.mark.django_db, pytest.mark.processes, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +116,17 @@ def test_store_that_is_not_set_up_is_named(two_stores: Any) -> None:
         steps()
     with pytest.raises(CommandError, match="IMAGE_S3_BUCKET is not set"):
         call_command("images_move", "--to", "s3")
+
+
+def test_backups_of_volumes_move_too(two_stores: Any) -> None:
+    data = os.urandom(100_000)
+    volume = volume_row(Project.objects.create(name="p"))
+    backup = backup_row(volume, state=BackupState.CREATING, has_bytes=False)
+    incoming, sha256 = IncomingBackup(backup.pk), hashlib.sha256(data).hexdigest()
+    pieces_begin(byte_store(), incoming, size_bytes=len(data), sha256=sha256)
+    pieces_take(byte_store(), incoming, offset=0, data=data)
+    assert steps() == []
+    pieces_end(byte_store(), incoming)
+    assert steps(verify=True) == [MoveStep.VERIFIED]
+    use(two_stores, "s3")
+    assert b"".join(backup_chunks(backup.pk)) == data

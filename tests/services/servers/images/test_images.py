@@ -17,6 +17,7 @@ from servers.images.services.image import image_create, image_deactivate, image_
 from servers.images.services.image_store import image_chunks, image_delete, image_files_sweep, image_upload
 from servers.images.stores.store import MARKER, TRASH
 from servers.models import Image
+from tests.fixtures.disk_images import disk_image
 from tests.worlds.cloud import people
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +35,8 @@ def stored(directory: Path) -> list[Path]:
 
 
 def qcow2(backing_at: int = 0, size: int = 2**30) -> bytes:
+    if not backing_at:
+        return disk_image("qcow2", size=size)
     return struct.pack(">4sIQIIQI", b"QFI\xfb", 3, backing_at, 0, 16, size, 0).ljust(2000, b"\0")
 
 
@@ -423,3 +426,16 @@ def test_unknown_image_is_refused_at_its_field(reference):
 def test_options_follow_the_settings(settings):
     settings.KILONOVA = {**settings.KILONOVA, "IMAGE_MAX_BYTES": 7}
     assert server_options().image_max_bytes == 7
+
+
+def test_properties_that_somebody_else_changed_meanwhile_are_not_written_over():
+    made = image(properties={"hw_disk_bus": "virtio"})
+    seen = made.properties
+    image_update(caller=None, image_id=made.pk, changes={"properties": {**seen, "os_type": "linux"}})
+    with pytest.raises(Conflict, match="Somebody else") as refused:
+        image_update(caller=None, image_id=made.pk, changes={"properties": {}, "name": "other"}, properties_seen=seen)
+    assert refused.value.field == "properties"
+    now = Image.objects.get(pk=made.pk)
+    assert (now.name, now.properties) == ("demo", {"hw_disk_bus": "virtio", "os_type": "linux"})
+    image_update(caller=None, image_id=made.pk, changes={"properties": {}}, properties_seen=now.properties)
+    assert Image.objects.get(pk=made.pk).properties == {}

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from computeagent.protocol.guests import GuestFacts, GuestOnHypervisor, GuestReturn
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
+from controlplane.identity.domain import Caller
 from controlplane.infra.db import now_plus
 from controlplane.kernel.errors import Conflict, Fenced, NotFound
 from controlplane.work.models import Heal, Work, WorkState
@@ -21,12 +22,14 @@ from placement.selectors.allocations import consumer_holdings
 from placement.services import allocations_replace, inventory_set
 from scheduling.models import ComputeNode, Service
 from servers.agent_api import conductor_connect
+from servers.instances.services.act import instance_act
 from servers.models import DriftSighting, Instance, InstanceAction, InstanceFault
 from servers.models import OrphanGuest as StrangeRow
 from servers.repair.domain.drift import KIND_LABELS, Drift, DriftKind
 from servers.repair.selectors.drift import drift_checks, drift_list, drift_of, drift_rows
 from servers.repair.services.audit import audit_findings
 from servers.repair.services.drift import (
+    GUESTS,
     LOOKS,
     DriftHealed,
     drift_check_request,
@@ -88,7 +91,7 @@ def test_cloud_at_rest_has_no_drift_in_a_constant_number_of_queries(django_asser
     world.create(who.member, min_count=3)
     world.pump()
     assert world.finish_builds() == 3
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(47):
         assert drift_list() == []
 
 
@@ -190,6 +193,105 @@ def test_heal_that_did_not_help_is_not_tried_again_within_the_hour() -> None:
     assert "tried_at" in one_drift().evidence
 
 
+def test_guest_that_is_lost_again_after_a_heal_that_helped_is_brought_back_again() -> None:
+    instance = world.active(world.cloud().member)
+    for times in (1, 2):
+        report_power(instance, PowerState.NOSTATE)
+        assert guest_drift_round() == 0
+        lasted()
+        assert guest_drift_round() == 1
+        assert guest_drift_round() == 0  # under way: nobody knows yet that it helps
+        assert DriftSighting.objects.filter(tried_at__isnull=False).count() == 1
+        conductor_connect().action_done(lease=world.order("h1", WorkKind.START).lease, facts=world.RUNNING)
+        drift_check_run(GUESTS)
+        DriftSighting.objects.update(tried_at=now_plus(-600))
+        Work.objects.update(finished_at=now_plus(-600))
+        drift_check_run(GUESTS)
+        assert not DriftSighting.objects.exists()
+        assert Heal.objects.filter(kind="guest_missing").count() == times
+
+
+def test_check_that_was_cut_forgets_no_heal(settings: Any) -> None:
+    member = world.cloud().member
+    for name in ("a", "b"):
+        report_power(world.active(member, name), PowerState.NOSTATE)
+    guest_drift_round()
+    DriftSighting.objects.update(tried_at=now_plus(0))
+    settings.KILONOVA = {**settings.KILONOVA, "DRIFT_MAX_FINDINGS": 1}
+    assert drift_check_run(GUESTS).is_cut
+    assert DriftSighting.objects.filter(tried_at__isnull=False).count() == 2
+    assert DriftSighting.objects.filter(seen_at__isnull=True).count() == 1  # listed no more
+
+
+# ---- guests that are gone when something is to be done to them -------------------------------------------------
+
+
+def fail(member: Caller, instance: Instance, action: str, kind: WorkKind) -> None:
+    """The host cannot do it, for it has no guest."""
+    instance_act(caller=member, instance_id=instance.pk, action=action)
+    lease = world.order(instance.host, kind).lease
+    conductor_connect().action_failed(lease=lease, step="step", message="no such guest", is_guest_gone=True)
+
+
+@pytest.mark.parametrize(("action", "kind"), [("pause", WorkKind.PAUSE), ("stop", WorkKind.STOP)])
+def test_guest_that_is_gone_when_something_is_done_to_it_comes_back_at_once(action: str, kind: WorkKind) -> None:
+    member = world.cloud().member
+    instance = world.active(member)
+    fail(member, instance, action, kind)
+    assert open_kinds(instance) == ["start"]
+    assert Heal.objects.get(kind="guest_missing").subject == instance.pk
+    conductor_connect().action_done(lease=world.order("h1", WorkKind.START).lease, facts=world.RUNNING)
+    assert (world.instance_of(instance.pk).vm_state, audit_findings()) == ("active", [])
+
+
+def test_start_that_fails_without_a_guest_is_left_to_drift() -> None:
+    member = world.cloud().member
+    instance = world.active(member)
+    fail(member, instance, "pause", WorkKind.PAUSE)
+    lease = world.order("h1", WorkKind.START).lease
+    conductor_connect().action_failed(lease=lease, step="step", message="no disk", is_guest_gone=True)
+    assert open_kinds(instance) == []
+    assert world.instance_of(instance.pk).vm_state == "active"
+    assert one_drift().kind is DriftKind.GUEST_MISSING
+
+
+def test_guest_that_is_gone_stays_gone_where_none_is_to_run() -> None:
+    member = world.cloud().member
+    instance = world.active(member)
+    Instance.objects.filter(pk=instance.pk).update(vm_state="stopped")
+    fail(member, instance, "start", WorkKind.START)
+    Instance.objects.filter(pk=instance.pk).update(vm_state="suspended")
+    fail(member, instance, "resume", WorkKind.RESUME)
+    assert open_kinds(instance) == []
+    assert not Heal.objects.exists()
+
+
+def test_failure_is_told_once_and_brings_back_once() -> None:
+    member = world.cloud().member
+    instance = world.active(member)
+    instance_act(caller=member, instance_id=instance.pk, action="pause")
+    lease = world.order("h1", WorkKind.PAUSE).lease
+    said: dict[str, Any] = {"lease": lease, "step": "pausing", "message": "no such guest", "is_guest_gone": True}
+    conductor_connect().action_failed(**said)
+    with pytest.raises(Fenced):
+        conductor_connect().action_failed(**said)
+    assert open_kinds(instance) == ["start"]
+    assert Heal.objects.count() == 1
+
+
+def test_host_that_was_removed_is_not_asked_and_the_failure_stands() -> None:
+    member = world.cloud().member
+    instance = world.active(member)
+    instance_act(caller=member, instance_id=instance.pk, action="pause")
+    lease = world.order("h1", WorkKind.PAUSE).lease
+    conductor = conductor_connect()
+    ComputeNode.objects.all().delete()
+    Service.objects.all().delete()
+    conductor.action_failed(lease=lease, step="pausing", message="no such guest", is_guest_gone=True)
+    assert open_kinds(instance) == []
+    assert (world.instance_of(instance.pk).task_state, Heal.objects.count()) == ("", 0)
+
+
 def test_instance_whose_agent_is_silent_waits_for_it() -> None:
     instance = world.active(world.cloud().member)
     report_power(instance, PowerState.NOSTATE)
@@ -206,7 +308,10 @@ def test_crashed_guest_stops_its_instance_and_is_a_problem_until_somebody_starts
     report_power(instance, PowerState.CRASHED)
     assert world.instance_of(instance.pk).vm_state == "stopped"
     assert not Heal.objects.exists()
-    assert "crashed on h1" in InstanceFault.objects.get(instance_uuid=instance.pk).message
+    fault = InstanceFault.objects.get(instance_uuid=instance.pk)
+    assert "The guest crashed" in fault.message
+    assert "h1" not in fault.message
+    assert fault.details == "On h1."
     drift = one_drift()
     assert (drift.kind, drift.can_heal, drift.host) == (DriftKind.GUEST_CRASHED, False, "h1")
     lasted()
@@ -258,14 +363,17 @@ def test_drift_that_went_by_itself_is_not_found() -> None:
 
 def test_guest_that_an_agent_brought_back_is_booked_and_one_it_could_not_has_a_fault() -> None:
     who = world.cloud()
-    back, lost = world.active(who.member, "a"), world.active(who.member, "b")
+    back, lost, ran = (world.active(who.member, name) for name in ("a", "b", "c"))
     returns = [
         GuestReturn(str(back.pk), PowerState.SHUTDOWN),
+        GuestReturn(str(ran.pk), PowerState.RUNNING),
         GuestReturn(str(lost.pk), PowerState.NOSTATE, "the root disk is gone"),
     ]
     conductor_connect().guests_returned(host="h1", returns=returns)
     assert Heal.objects.get(subject=back.pk).done == "The guest was started again."
     assert "root disk is gone" in Heal.objects.get(subject=lost.pk).done
+    heal = Heal.objects.get(subject=ran.pk)
+    assert (heal.kind, heal.done) == (DriftKind.GUEST_RUNS, "The guest was paused.")
     assert InstanceFault.objects.get().instance_uuid == lost.pk
 
 

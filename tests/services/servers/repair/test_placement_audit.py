@@ -92,7 +92,7 @@ def test_what_an_instance_in_error_on_no_host_holds_is_an_orphan(people: People)
 
 
 def test_a_consumer_of_a_type_that_is_not_ours_is_left_alone(people: People) -> None:
-    claim_of_nobody(consumer_type="VOLUME")
+    claim_of_nobody(consumer_type="SHARE")
     make_old()
 
     assert placement_audit() == []

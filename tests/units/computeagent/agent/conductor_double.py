@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from computeagent.protocol.conductor import GroupVerdict
+from computeagent.protocol.guest_config import NO_FIRST_BOOT, FirstBoot
 from computeagent.protocol.guests import (
     GuestCounters,
     GuestFacts,
@@ -16,9 +17,13 @@ from computeagent.protocol.guests import (
 )
 from computeagent.protocol.hosts import HostReport, HostUsage, Registration
 from computeagent.protocol.power import PowerState
-from computeagent.protocol.steps import BuildFailure, StepEnd
-from computeagent.protocol.work import AgentLease, WorkKind, WorkOrder, WorkWakeup
-from controlplane.kernel.errors import Conflict, Fenced, NotFound, Unavailable
+from computeagent.protocol.steps import BuildFailure, FailureClass, StepEnd
+from computeagent.protocol.work import AgentLease, Wakeup, WorkKind, WorkOrder, WorkWakeup
+from controlplane.kernel.errors import Conflict, Fenced, Invalid, NotFound, Unavailable
+from tests.units.computeagent.agent.documents_asked import DocumentsAsked
+from tests.units.computeagent.agent.images_asked import ImagesAsked
+from tests.units.computeagent.agent.networks_asked import NetworksAsked
+from tests.units.computeagent.agent.volumes_asked import VolumesAsked, VolumeWorkRow
 
 
 @dataclass
@@ -44,6 +49,7 @@ class InstanceRow:
     vm_state: str = "building"
     task_state: str = ""
     power_state: PowerState = PowerState.NOSTATE
+    is_guest_gone: bool = False
     steps: list[tuple[str, str]] = field(default_factory=list)
     failures: list[BuildFailure] = field(default_factory=list)
     action_failures: list[str] = field(default_factory=list)
@@ -57,15 +63,17 @@ class InstanceRow:
             self.steps.append((step.name, step.error or "finished"))
 
 
-class ConductorDouble:
+class ConductorDouble(ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
     """Rows under one lock. `sends_wakeups=False` loses every wake-up; `away` makes every call Unavailable,
     `refusal` is why every call is refused."""
 
     def __init__(self, *, lease_s: float = 5.0, report_interval_s: float = 0.05) -> None:
+        for verbs in (ImagesAsked, NetworksAsked, DocumentsAsked, VolumesAsked):
+            verbs.__init__(self)
         self.changed = threading.Condition(threading.RLock())
         self.works: dict[str, WorkRow] = {}
         self.instances: dict[str, InstanceRow] = {}
-        self.pending_wakeups: list[WorkWakeup] = []
+        self.pending_wakeups: list[Wakeup] = []
         self.sends_wakeups = True
         self.away = False
         self.refusal = ""
@@ -80,19 +88,21 @@ class ConductorDouble:
         self.reports: list[HostReport] = []
         self.usages: list[HostUsage] = []
         self.reported_steps: list[tuple[tuple[str, ...], str]] = []
-        self.heartbeats = 0
-        self.takes = 0
-        self.lost_answers_of_take = 0
-        self.writes = 0
+        self.heartbeats = self.takes = self.lost_answers_of_take = self.writes = 0
         self.reported: list[dict[str, GuestFacts]] = []
         self.counters: list[dict[str, GuestCounters]] = []
         self.knows_counters = True
         self.version = "1"
         self.time_ahead_s = 0.0
+        self.screenshots: list[tuple[bytes, str]] = []
         self.consoles: list[dict[str, str]] = []
+        self.power_state_wanted = PowerState.RUNNING
         self.image = b"image bytes"
         self.image_cuts: list[tuple[int, Unavailable]] = []
         self.image_asked: list[int] = []
+        self.boot_files_asked: list[str] = []
+        self.first_boot_said = NO_FIRST_BOOT
+        self.first_boot_refusal = ""
         self.seen_orphans: dict[str, float] = {}
         self.not_removed_because = ""
         self.orphan_grace_s = 0.2
@@ -162,7 +172,7 @@ class ConductorDouble:
             self.heartbeats += 1
             return self._registration(host)
 
-    def wakeups(self, *, host: str, timeout_s: float) -> list[WorkWakeup]:
+    def wakeups(self, *, host: str, timeout_s: float) -> list[Wakeup]:
         """See Conductor."""
         with self.changed:
             self._reach()
@@ -198,7 +208,7 @@ class ConductorDouble:
                 work.kind,
                 guest,
                 f"req-{work_id}",
-                PowerState.RUNNING,
+                self.power_state_wanted,
                 dict(work.arguments),
                 is_grouped=self.is_grouped,
             )
@@ -206,7 +216,7 @@ class ConductorDouble:
     def renew(self, *, lease: AgentLease) -> None:
         """See Conductor."""
         with self.changed:
-            self._held(lease)
+            self._any_held(lease)
 
     def usage(self, *, host: str, usage: HostUsage) -> None:
         """See Conductor."""
@@ -227,11 +237,23 @@ class ConductorDouble:
             self._reach()
             return GroupVerdict(True) if self.group_allows else GroupVerdict(False, "group g: 1 of 1 on this host")
 
-    def image_chunks(self, *, lease: AgentLease, offset: int = 0) -> Iterator[bytes]:
+    def first_boot(self, *, lease: AgentLease) -> FirstBoot:
         """See Conductor."""
         with self.changed:
             self._held(lease)
+        if self.first_boot_refusal:
+            raise Invalid(self.first_boot_refusal)
+        return self.first_boot_said
+
+    def image_chunks(self, *, lease: AgentLease, offset: int = 0, image_id: str = "") -> Iterator[bytes]:
+        """See Conductor."""
+        with self.changed:
+            self._any_held(lease)
             self.image_asked.append(offset)
+            if image_id in self.backups:
+                return iter([self.backups[image_id][offset:]])
+            if image_id:
+                self.boot_files_asked.append(image_id)
             cut_at, error = self.image_cuts.pop(0) if self.image_cuts else (None, None)
         if cut_at == 0 and error is not None:
             raise error
@@ -257,6 +279,13 @@ class ConductorDouble:
         if retried:
             row.host = "another"
 
+    def screenshot_done(self, *, lease: AgentLease, png: bytes, error: str = "") -> None:
+        """See Conductor."""
+        with self.changed:
+            self._held(lease).state = "failed" if error else "done"
+            self.screenshots.append((png, error))
+            self.changed.notify_all()
+
     def action_done(self, *, lease: AgentLease, facts: GuestFacts, ended: Sequence[StepEnd] = ()) -> None:
         """See Conductor."""
         self._end_steps(self._row(lease), ended)
@@ -264,12 +293,21 @@ class ConductorDouble:
         self._close(lease, "done", vm_state=vm_state, power_state=facts.power_state)
 
     def action_failed(
-        self, *, lease: AgentLease, step: str, message: str, details: str = "", ended: Sequence[StepEnd] = ()
+        self,
+        *,
+        lease: AgentLease,
+        step: str,
+        message: str,
+        details: str = "",
+        ended: Sequence[StepEnd] = (),
+        failure_class: FailureClass = FailureClass.HOST,
+        is_guest_gone: bool = False,
     ) -> None:
         """See Conductor."""
         row = self._row(lease)
         self._end_steps(row, ended)
         row.action_failures.append(f"{step}: {message}")
+        row.is_guest_gone = is_guest_gone
         self._close(lease, "failed", vm_state=row.vm_state)
 
     def deleted(self, *, lease: AgentLease, ended: Sequence[StepEnd] = ()) -> None:
@@ -324,7 +362,7 @@ class ConductorDouble:
     def give_back(self, *, lease: AgentLease, reason: str) -> None:
         """See Conductor."""
         with self.changed:
-            work = self._held(lease)
+            work = self._any_held(lease)
             work.state, work.owner, work.lease_until = "waiting", "", 0.0
             self.given_back.append(lease.work_id)
 
@@ -391,6 +429,10 @@ class ConductorDouble:
         mine = self.instances[work.instance_uuid].host == host
         leased = work.state == "running" and work.lease_until > time.monotonic()
         return mine and work.state in ("waiting", "running") and not leased
+
+    def _any_held(self, lease: AgentLease) -> WorkRow | VolumeWorkRow:
+        self._reach()
+        return self.volume_held(lease) if lease.work_id in self.volume_works else self._held(lease)
 
     def _held(self, lease: AgentLease) -> WorkRow:
         self._reach()

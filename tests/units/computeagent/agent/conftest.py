@@ -4,14 +4,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from computeagent.agent.loop import Agent
 from computeagent.agent.options import AgentOptions
+from computeagent.networks.memory import MemoryPlug
 from computeagent.protocol.guests import GuestSpec
+from computeagent.volumes.base import VolumeBackend
 from tests.units.computeagent.agent.conductor_double import ConductorDouble
 from tests.units.computeagent.agent.memory_driver import MemoryDriver
 
@@ -25,7 +27,7 @@ QUICK = AgentOptions(
 )
 
 
-def eventually(held_leases: Callable[[], object], *, within_s: float = 10.0) -> None:
+def eventually(held_leases: Callable[[], object], *, within_s: float = 60.0) -> None:
     """Wait until `held_leases()` is true; fail the test when it does not become so."""
     end = time.monotonic() + within_s
     while not held_leases():
@@ -67,7 +69,7 @@ class RunningAgent:
 
     def exit_code(self) -> int:
         """Wait for its end."""
-        self.thread.join(15)
+        self.thread.join(60)
         assert not self.thread.is_alive()
         return self.exit_codes[0]
 
@@ -80,6 +82,8 @@ class World:
     driver: MemoryDriver
     state_dir: Path
     agents: list[RunningAgent]
+    plug: MemoryPlug = field(default_factory=MemoryPlug)
+    pools: dict[str, VolumeBackend] = field(default_factory=dict)
 
     def start(self, **options: object) -> RunningAgent:
         """Run an agent for host h1."""
@@ -88,6 +92,8 @@ class World:
             conductor=self.conductor,
             open_driver=self.driver.opened,
             state_dir=self.state_dir,
+            plug=self.plug,
+            pools=self.pools,
             options=replace(QUICK, **options),  # type: ignore[arg-type]
         )
         return self.run(agent)

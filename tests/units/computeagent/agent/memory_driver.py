@@ -1,13 +1,27 @@
 """A hypervisor in memory for the agent's tests: it can fail at a verb, hang at a verb, and lose its guests."""
 
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
-from computeagent.drivers.base import DriverError, ForeignGuest, GuestNotice, ImageSource
+from computeagent.drivers.base import (
+    Check,
+    CopyProgress,
+    DriverError,
+    ForeignGuest,
+    GuestNotice,
+    ImageSource,
+    always,
+)
+from computeagent.protocol.guest_config import BootFile, FirstBoot
 from computeagent.protocol.guests import GuestCounters, GuestFacts, GuestOnHypervisor, GuestSpec
 from computeagent.protocol.hosts import HostReport
+from computeagent.protocol.images import CachedImage, WantedImage
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.topology import HostTopology
+from computeagent.protocol.volumes import VolumeFacts
 
 
 class MemoryDriver:
@@ -22,10 +36,17 @@ class MemoryDriver:
         self.verbs: list[str] = []
         self.counter_reads = 0
         self.grace_s: list[float] = []
+        self.deaf: set[str] = set()
+        """Guests that do not power off when they are asked to."""
         self.images: list[bytes] = []
+        self.passwords: list[tuple[str, str]] = []
+        self.first_boots: list[FirstBoot] = []
+        self.images_present: dict[str, bytes] = {}
         self.failures: dict[str, list[Exception]] = {}
         self.gates: dict[str, threading.Event] = {}
         self.entered: dict[str, threading.Event] = {}
+        self.volumes: dict[str, list[str]] = {}
+        self.sizes: dict[str, int] = {}
         self.sick: set[str] = set()
         self.unlisted: set[str] = set()
         self.foreign: set[str] = set()
@@ -85,10 +106,16 @@ class MemoryDriver:
             raise DriverError("empty image")
         self.images.append(data)
 
+    def prepare_boot_file(self, file: BootFile, source: ImageSource) -> None:
+        """See Driver."""
+        self._begin("prepare_boot_file")
+        self.images.append(b"".join(source()))
+
     def prepare_disks(self, guest: GuestSpec) -> None:
         """See Driver."""
         self._begin("prepare_disks")
         self.disks.add(guest.uuid)
+        self.first_boots.append(guest.first_boot)
 
     def spawn(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
@@ -109,10 +136,14 @@ class MemoryDriver:
         self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
 
-    def stop(self, guest_uuid: str, *, grace_s: float) -> GuestFacts:
+    def stop(self, guest_uuid: str, *, grace_s: float, check: Check = always) -> GuestFacts:
         """See Driver."""
         self._begin("stop")
         self.grace_s.append(grace_s)
+        deadline = time.monotonic() + grace_s
+        while guest_uuid in self.deaf and time.monotonic() < deadline:
+            check()
+            time.sleep(0.01)
         self.running[guest_uuid] = PowerState.SHUTDOWN
         return self._facts(guest_uuid)
 
@@ -121,6 +152,20 @@ class MemoryDriver:
         self._begin("hard_reboot")
         self.running[guest.uuid] = PowerState.RUNNING
         return self._facts(guest.uuid)
+
+    def define(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        return self._become("define", guest.uuid, PowerState.SHUTDOWN)
+
+    def rescue(self, guest: GuestSpec) -> GuestFacts:
+        """See Driver."""
+        self.first_boots.append(guest.first_boot)
+        return self._become("rescue", guest.uuid, PowerState.RUNNING)
+
+    def set_password(self, guest: GuestSpec, *, user: str, password: str) -> None:
+        """See Driver."""
+        self._begin("set_password")
+        self.passwords.append((user, password))
 
     def pause(self, guest_uuid: str) -> GuestFacts:
         """See Driver."""
@@ -137,6 +182,45 @@ class MemoryDriver:
     def resume(self, guest: GuestSpec) -> GuestFacts:
         """See Driver."""
         return self._become("resume", guest.uuid, PowerState.RUNNING)
+
+    def attach_volume(self, guest: GuestSpec, volume_id: str) -> GuestFacts:
+        """See Driver."""
+        self._begin("attach_volume")
+        self.volumes.setdefault(guest.uuid, []).append(volume_id)
+        return self._facts(guest.uuid)
+
+    def detach_volume(self, guest: GuestSpec, volume_id: str, *, timeout_s: float) -> GuestFacts:
+        """See Driver."""
+        del timeout_s
+        self._begin("detach_volume")
+        self.volumes[guest.uuid].remove(volume_id)
+        return self._facts(guest.uuid)
+
+    def resize_volume(self, guest: GuestSpec, volume_id: str, size_bytes: int) -> None:
+        """See Driver."""
+        self._begin("resize_volume")
+        self.sizes[volume_id] = size_bytes
+
+    def limit_volume(self, guest: GuestSpec, volume_id: str) -> None:
+        """See Driver."""
+        self._begin("limit_volume")
+
+    def copy_volume(self, guest: GuestSpec, volume_id: str, target: Path, progress: CopyProgress) -> VolumeFacts:
+        """See Driver."""
+        self._begin("copy_volume")
+        progress(1, 1)
+        target.write_bytes(volume_id.encode())
+        return VolumeFacts(is_consistent=True, frozen_ms=7)
+
+    def quiesce(self, guest: GuestSpec, take: Callable[[], VolumeFacts]) -> VolumeFacts:
+        """See Driver."""
+        self._begin("quiesce")
+        return replace(take(), is_consistent=True, frozen_ms=5)
+
+    def volumes_of_guests(self) -> dict[str, tuple[str, ...]]:
+        """See Driver."""
+        self._begin("volumes_of_guests")
+        return {guest: tuple(volumes) for guest, volumes in self.volumes.items()}
 
     def _become(self, verb: str, guest_uuid: str, state: PowerState) -> GuestFacts:
         self._begin(verb)
@@ -160,10 +244,26 @@ class MemoryDriver:
         running = [(uuid, state) for uuid, state in list(self.running.items()) if uuid not in self.unlisted]
         return [GuestOnHypervisor(uuid, uuid, state) for uuid, state in running]
 
+    def cache_image(self, image: WantedImage, source: ImageSource) -> Path | None:
+        """See Driver."""
+        if waiting := self.failures.get("cache_image"):
+            raise waiting.pop(0)
+        self.images_present[image.image_checksum] = b"".join(source())
+        return None
+
+    def cached_images(self) -> list[CachedImage]:
+        """See Driver."""
+        return [CachedImage(checksum, len(data)) for checksum, data in sorted(self.images_present.items())]
+
     def guest_counters(self) -> dict[str, GuestCounters]:
         """See Driver."""
         self.counter_reads += 1
         return {uuid: GuestCounters(cpu_ns=1) for uuid, state in self.running.items() if state is PowerState.RUNNING}
+
+    def screenshot(self, guest_uuid: str) -> bytes:
+        """See Driver."""
+        self._begin("screenshot")
+        return b"\x89PNG\r\n\x1a\n" + guest_uuid.encode()
 
     def console_log(self, guest_uuid: str, *, max_bytes: int) -> bytes:
         """See Driver."""

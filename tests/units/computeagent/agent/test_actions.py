@@ -1,5 +1,7 @@
 """Delete, start, stop, reboot."""
 
+import pytest
+
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.work import WorkKind
@@ -36,7 +38,7 @@ def test_delete_during_build_waits_for_the_effect_and_then_removes_it(world: Wor
     gate = world.driver.gate("spawn")
     world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["spawn"].wait(10)
+    assert world.driver.entered["spawn"].wait(60)
     world.conductor.order(WorkKind.DELETE, guest)
     eventually(lambda: world.conductor.takes == 2)
     assert "destroy" not in world.driver.verbs
@@ -55,6 +57,21 @@ def test_delete_does_not_wait_behind_builds_of_others(world: World) -> None:
     world.conductor.order(WorkKind.DELETE, victim)
     world.start()
     eventually(lambda: row.vm_state == "deleted")
+
+
+def test_picture_of_the_screen_is_sent_and_why_there_is_none(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.driver.failures["screenshot"] = [DriverError("no monitor")]
+    world.start()
+    for many in (1, 2):
+        world.conductor.order(WorkKind.SCREENSHOT, guest)
+        eventually(lambda many=many: len(world.conductor.screenshots) == many)
+    failed, taken = world.conductor.screenshots
+    assert failed == (b"", "no monitor")
+    assert taken == (b"\x89PNG\r\n\x1a\n" + guest.uuid.encode(), "")
+    assert world.driver.running[guest.uuid] is PowerState.RUNNING
 
 
 def test_stop_start_and_reboot_tell_the_power_state(world: World) -> None:
@@ -114,6 +131,21 @@ def test_soft_reboot_gives_the_guest_its_time(world: World) -> None:
     assert world.driver.grace_s == [7.0]
 
 
+def test_hard_reboot_does_not_wait_for_the_soft_one_that_it_takes_the_place_of(world: World) -> None:
+    guest = guest_spec()
+    world.conductor.place(guest)
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.driver.deaf.add(guest.uuid)
+    world.start(soft_reboot_grace_s=3600.0)
+    soft = world.conductor.order(WorkKind.REBOOT_SOFT, guest)
+    eventually(lambda: world.driver.grace_s == [3600.0])
+    soft.state = "cancelled"
+    hard = world.conductor.order(WorkKind.REBOOT, guest)
+    eventually(lambda: hard.state == "done")
+    assert [verb for verb in world.driver.verbs if verb not in {"open", "guests"}] == ["stop", "hard_reboot"]
+    assert soft.state == "cancelled"
+
+
 def test_failed_start_keeps_the_instance_as_it_was(world: World) -> None:
     guest = guest_spec()
     row = world.conductor.place(guest, vm_state="stopped")
@@ -122,3 +154,18 @@ def test_failed_start_keeps_the_instance_as_it_was(world: World) -> None:
     world.start()
     eventually(lambda: row.action_failures == ["powering-on: no kvm"])
     assert row.vm_state == "stopped"
+
+
+@pytest.mark.parametrize("state", ["there", "gone", "unreadable"])
+def test_failure_says_whether_the_guest_is_gone(world: World, state: str) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    world.start()
+    if state in ("there", "unreadable"):
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+    if state == "unreadable":
+        world.driver.sick.add(guest.uuid)
+    world.driver.failures["pause"] = [DriverError("it cannot be paused")]
+    work = world.conductor.order(WorkKind.PAUSE, guest)
+    eventually(lambda: work.state == "failed")
+    assert row.is_guest_gone is (state == "gone")

@@ -27,7 +27,7 @@ def test_double_wakeup_runs_once(world: World) -> None:
     world.start()
     guest = guest_spec()
     work = world.conductor.order(WorkKind.BUILD, guest, wakeups=3)
-    assert world.driver.entered["spawn"].wait(10)
+    assert world.driver.entered["spawn"].wait(60)
     gate.set()
     eventually(lambda: work.state == "done")
     assert (work.attempt, world.driver.verbs.count("spawn")) == (1, 1)
@@ -38,7 +38,7 @@ def test_heartbeat_goes_on_while_builds_hang(world: World) -> None:
     world.start()
     for _ in range(3):
         world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["prepare_image"].wait(10)
+    assert world.driver.entered["prepare_image"].wait(60)
     before = world.conductor.heartbeats
     eventually(lambda: world.conductor.heartbeats > before + 3)
 
@@ -98,7 +98,7 @@ def test_stop_lets_work_end_and_exits_zero(world: World) -> None:
     gate = world.driver.gate("spawn")
     running = world.start()
     work = world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["spawn"].wait(10)
+    assert world.driver.entered["spawn"].wait(60)
     running.agent.stop()
     gate.set()
     assert running.exit_code() == 0
@@ -110,7 +110,7 @@ def test_stop_gives_back_work_that_does_not_end(world: World) -> None:
     world.driver.gate("spawn")
     running = world.start(shutdown_s=2.3)
     work = world.conductor.order(WorkKind.BUILD, guest_spec())
-    assert world.driver.entered["spawn"].wait(10)
+    assert world.driver.entered["spawn"].wait(60)
     assert running.end() == 0
     assert (work.state, world.conductor.given_back) == ("waiting", [work.work_id])
 
@@ -142,7 +142,7 @@ def test_stop_while_the_control_plane_is_away_exits_zero(world: World) -> None:
 def test_stop_while_the_hypervisor_is_being_opened_exits_zero(world: World) -> None:
     world.driver.gate("open")
     running = world.start()
-    assert world.driver.entered["open"].wait(10)
+    assert world.driver.entered["open"].wait(60)
     assert running.end() == 0
 
 

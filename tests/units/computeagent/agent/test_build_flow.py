@@ -158,7 +158,7 @@ def test_lease_lost_during_a_step_writes_nothing_more(world: World) -> None:
     gate = world.driver.gate("prepare_disks")
     work = world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["prepare_disks"].wait(10)
+    assert world.driver.entered["prepare_disks"].wait(60)
     world.conductor.fence(work)
     writes = world.conductor.writes
     gate.set()
@@ -174,7 +174,7 @@ def test_renewer_keeps_a_long_build_leased(world: World) -> None:
     gate = world.driver.gate("prepare_disks")
     work = world.conductor.order(WorkKind.BUILD, guest)
     world.start()
-    assert world.driver.entered["prepare_disks"].wait(10)
+    assert world.driver.entered["prepare_disks"].wait(60)
     first = work.lease_until
     eventually(lambda: work.lease_until > first + 1.2)
     gate.set()
@@ -196,7 +196,7 @@ def test_build_outlives_a_short_absence_of_the_control_plane(world: World) -> No
     gate = world.driver.gate("prepare_disks")
     world.conductor.order(WorkKind.BUILD, guest)
     running = world.start()
-    assert world.driver.entered["prepare_disks"].wait(10)
+    assert world.driver.entered["prepare_disks"].wait(60)
     world.conductor.away = True
     gate.set()
     eventually(lambda: running.agent.context.counts["unavailable"] >= 2)

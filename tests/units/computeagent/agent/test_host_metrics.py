@@ -12,6 +12,7 @@ from computeagent.agent.host_metrics import (
     memory,
     network_counters,
     network_rates,
+    uptime,
 )
 
 STAT = "cpu  100 20 30 400 50 6 4 9 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
@@ -85,7 +86,8 @@ def test_memory_is_what_can_be_had_without_swapping() -> None:
 
 def test_load_and_frequency() -> None:
     assert load("0.50 1.25 2.00 1/3 4\n") == {"cpu.load.1m": 0.5, "cpu.load.5m": 1.25, "cpu.load.15m": 2.0}
-    assert load("") == frequency("processor: 0\n") == {}
+    assert load("") == frequency("processor: 0\n") == uptime("") == {}
+    assert uptime("90061.25 1.5\n") == {"uptime": 90061.25}
     assert frequency("cpu MHz : 2000\ncpu MHz : 3000\n") == {"cpu.frequency": 2500.0}
 
 

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from computeagent.agent.loop import Agent
 from computeagent.drivers.base import DriverError
 from computeagent.protocol.guests import GuestReturn
@@ -41,6 +43,60 @@ def test_guest_that_is_off_though_active_is_started(world: World) -> None:
     eventually(lambda: row.power_state is PowerState.RUNNING)
     assert world.driver.verbs[:2] == ["open", "start"]
     assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.SHUTDOWN)]
+
+
+def test_paused_guest_lost_with_its_host_is_spawned_again_and_paused(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="paused")
+    world.start()
+    eventually(lambda: row.power_state is PowerState.PAUSED)
+    assert world.driver.verbs[:3] == ["open", "spawn", "pause"]
+    assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.NOSTATE)]
+
+
+def test_paused_instance_whose_return_was_cut_off_is_paused(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="paused")
+    world.driver.running[guest.uuid] = PowerState.RUNNING
+    world.start()
+    eventually(lambda: row.power_state is PowerState.PAUSED)
+    assert world.driver.verbs[:2] == ["open", "pause"]
+    assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.RUNNING)]
+
+
+@pytest.mark.parametrize("found", [PowerState.SHUTDOWN, PowerState.PAUSED])
+def test_paused_guest_that_is_off_or_paused_is_left_to_the_control_plane(world: World, found: PowerState) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="paused")
+    world.driver.running[guest.uuid] = found
+    world.start()
+    eventually(lambda: row.power_state is found)
+    assert not {"spawn", "start", "pause"} & set(world.driver.verbs)
+
+
+def test_work_that_needs_a_guest_which_the_host_lost_finds_it_again(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest, vm_state="paused")
+    row.task_state = "unpausing"
+    world.conductor.sends_wakeups = False
+    work = world.conductor.order(WorkKind.UNPAUSE, guest)
+    work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
+    world.start()
+    eventually(lambda: work.state == "done")
+    assert world.driver.verbs[:4] == ["open", "spawn", "pause", "unpause"]
+    assert world.conductor.returns == [GuestReturn(guest.uuid, PowerState.NOSTATE)]
+
+
+def test_guest_that_is_to_be_deleted_is_not_brought_back(world: World) -> None:
+    guest = guest_spec()
+    row = world.conductor.place(guest)
+    row.task_state = "deleting"
+    world.conductor.sends_wakeups = False
+    work = world.conductor.order(WorkKind.DELETE, guest)
+    work.state, work.attempt, work.owner = "running", 1, "h1:1:dead"
+    world.start()
+    eventually(lambda: work.state == "done")
+    assert "spawn" not in world.driver.verbs
 
 
 def test_stopped_instance_stays_off(world: World) -> None:

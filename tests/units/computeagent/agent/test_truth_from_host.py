@@ -32,7 +32,7 @@ def test_console_of_a_new_guest_is_shipped_at_once(world: World) -> None:
     world.start()
     eventually(lambda: world.conductor.heartbeats > 0)
     world.conductor.order(WorkKind.BUILD, guest)
-    eventually(lambda: {guest.uuid: "hello"} in world.conductor.consoles, within_s=5.0)
+    eventually(lambda: {guest.uuid: "hello"} in world.conductor.consoles)
 
 
 def test_console_that_could_not_be_sent_is_sent_later(world: World) -> None:
@@ -104,7 +104,7 @@ def test_power_state_of_a_guest_that_is_worked_on_is_not_told(world: World) -> N
     gate = world.driver.gate("hard_reboot")
     world.start()
     world.conductor.order(WorkKind.REBOOT, guest)
-    assert world.driver.entered["hard_reboot"].wait(10)
+    assert world.driver.entered["hard_reboot"].wait(60)
     world.conductor.reported.clear()
     world.driver.running[guest.uuid] = PowerState.SHUTDOWN
     heartbeats = world.conductor.heartbeats
@@ -145,9 +145,42 @@ def test_listing_that_lost_many_guests_at_once_is_not_believed(world: World) -> 
         world.driver.running[guest.uuid] = PowerState.RUNNING
     running = world.start()
     eventually(lambda: all(row.power_state is PowerState.RUNNING for row in rows))
+    stranger = guest_spec()
     world.driver.running.clear()
+    world.driver.running[stranger.uuid] = PowerState.RUNNING
     eventually(lambda: running.agent.context.counts["listing_not_believed"] > 2)
     assert {row.power_state for row in rows} == {PowerState.RUNNING}
+    reason = running.agent.context.safe_mode.reason
+    assert reason.startswith("4 of 4 guests are gone from the hypervisor's listing at once")
+    eventually(lambda: world.conductor.reports[-1].safe_mode == reason)
+    world.conductor.order(WorkKind.REBOOT, guests[0])
+    registered = len(world.conductor.reports)
+    eventually(lambda: len(world.conductor.reports) > registered + 2)
+    assert "hard_reboot" not in world.driver.verbs
+    assert stranger.uuid in world.driver.running
+
+    # A supervisor that starts the agent again settles nothing.
+    running.end()
+    running = world.start()
+    eventually(lambda: world.conductor.reports[-1].safe_mode == reason)
+    assert not set(world.driver.running) & {guest.uuid for guest in guests}
+
+    for guest in guests:
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+    eventually(lambda: world.conductor.reports[-1].safe_mode == "")
+    eventually(lambda: "hard_reboot" in world.driver.verbs)
+
+
+def test_listing_that_somebody_vouches_for_is_believed_at_the_start(world: World) -> None:
+    guests = [guest_spec() for _ in range(4)]
+    rows = [world.conductor.place(guest) for guest in guests]
+    for row in rows:
+        row.power_state = PowerState.RUNNING
+    world.state_dir.mkdir(parents=True, exist_ok=True)
+    (world.state_dir / "safe_mode").write_text("4 of 4 guests are gone.\n")
+    world.start(trust_listing=True)
+    eventually(lambda: {guest.uuid for guest in guests} <= set(world.driver.running))
+    assert not (world.state_dir / "safe_mode").exists()
 
 
 def test_guest_that_was_told_as_missing_and_is_back_is_told_at_once(world: World) -> None:
@@ -161,7 +194,7 @@ def test_guest_that_was_told_as_missing_and_is_back_is_told_at_once(world: World
     del world.driver.running[guest.uuid]
     eventually(lambda: row.power_state is PowerState.NOSTATE)
     world.driver.running[guest.uuid] = PowerState.RUNNING
-    eventually(lambda: row.power_state is PowerState.RUNNING, within_s=5.0)
+    eventually(lambda: row.power_state is PowerState.RUNNING)
     assert len(world.conductor.reported) > reported + 1
 
 
@@ -175,7 +208,7 @@ def test_guest_that_cannot_be_read_does_not_keep_the_others_from_being_told(worl
     eventually(lambda: row.power_state is PowerState.RUNNING)
     world.driver.sick.add(sick.uuid)
     world.driver.running[crashed.uuid] = PowerState.CRASHED
-    eventually(lambda: row.power_state is PowerState.CRASHED, within_s=5.0)
+    eventually(lambda: row.power_state is PowerState.CRASHED)
     assert running.agent.context.counts["guest_unreadable"] > 0
 
 
@@ -206,5 +239,21 @@ def test_log_that_was_quiet_for_once_is_shipped_with_the_next_tick_again(world: 
     eventually(lambda: world.conductor.consoles[-1][chatty.uuid] == world.driver.logs[chatty.uuid].decode())
     time.sleep(0.3)
     world.driver.logs[chatty.uuid] += b"again"
-    eventually(lambda: world.conductor.consoles[-1][chatty.uuid].endswith("again"), within_s=1.0)
+    eventually(lambda: world.conductor.consoles[-1][chatty.uuid].endswith("again"))
     assert running.agent.context.counts["console_failed"] == 0
+
+
+def test_guests_that_hang_do_not_delay_the_others(world: World) -> None:
+    hanging, well = [guest_spec() for _ in range(3)], guest_spec()
+    for guest in (*hanging, well):
+        world.conductor.place(guest)
+        world.driver.running[guest.uuid] = PowerState.RUNNING
+    gate = world.driver.gate("stop")
+    world.start(slow_work_s=0.05)
+    for guest in hanging:
+        world.conductor.order(WorkKind.STOP, guest)
+    eventually(lambda: world.driver.verbs.count("stop") == 3)
+    world.conductor.order(WorkKind.PAUSE, well)
+    eventually(lambda: world.driver.running[well.uuid] is PowerState.PAUSED)
+    assert {world.driver.running[guest.uuid] for guest in hanging} == {PowerState.RUNNING}
+    gate.set()

@@ -4,6 +4,7 @@ import time
 
 from computeagent.agent.counters import CountersReporter
 from computeagent.agent.versions import SERVICE_VERSION, os_name
+from computeagent.networks.memory import MemoryPlug
 from computeagent.protocol.guests import GuestCounters
 from computeagent.protocol.power import PowerState
 from computeagent.protocol.wire import PROTOCOL_VERSION
@@ -73,3 +74,12 @@ def test_reporter_asks_nothing_of_the_hypervisor_while_nobody_takes_the_answer(w
     for control_plane in ("1", "1", "2", "2"):
         reporter.tick(control_plane)
     assert (world.driver.counter_reads, len(world.conductor.counters)) == (2, 2)
+
+
+def test_reports_which_networks_it_carries(world: World) -> None:
+    world.plug = MemoryPlug(physical_networks=["physnet1", "dmz-2"])
+    world.start()
+    eventually(lambda: world.conductor.reports)
+    assert {"CUSTOM_NETWORK_BRIDGE", "CUSTOM_PHYSNET_PHYSNET1", "CUSTOM_PHYSNET_DMZ_2"} <= set(
+        world.conductor.reports[0].traits
+    )

@@ -1,13 +1,17 @@
 """What an operator sets aside: from options, settings and device specs."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from computeagent.conf import HostSettings
-from computeagent.daemon.host_settings import host_options
+from computeagent.daemon.host_settings import host_options, plug_maker
 from computeagent.drivers.device_spec import device_specs_of_text, devices_chosen
 from computeagent.drivers.host_options import ReservedPages
+from computeagent.networks.base import NetworkPlace
+from computeagent.networks.bridge.plug import BridgePlug
+from computeagent.networks.ovn.plug import OvnPlug
 from computeagent.protocol.pci import DeviceType, PciDeviceRecord
 from controlplane.kernel.errors import Invalid
 
@@ -86,3 +90,9 @@ def test_chosen_device_is_reported_with_the_tags_of_its_spec() -> None:
 def test_specs_that_are_none_are_refused(specs: str) -> None:
     with pytest.raises(Invalid):
         device_specs_of_text(specs)
+
+
+@pytest.mark.parametrize(("backend", "kind"), [("bridge", BridgePlug), ("ovn", OvnPlug)])
+def test_operator_says_what_carries_networks(backend: str, kind: type, tmp_path: Path) -> None:
+    settings = HostSettings(network_backend=backend, ovs_database="unix:/run/ovs.sock")
+    assert isinstance(plug_maker({"host": "cmp-7"}, settings, tmp_path)(NetworkPlace()), kind)

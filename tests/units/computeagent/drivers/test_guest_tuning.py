@@ -8,7 +8,7 @@ import pytest
 from computeagent.drivers.base import DriverError
 from computeagent.drivers.libvirt.guest_tuning import GuestTuning, HostView, guest_tuning
 from computeagent.drivers.libvirt.guest_xml import GuestDefinition, guest_metadata, guest_xml
-from computeagent.protocol.guests import GuestSpec
+from computeagent.protocol.guests import GuestSpec, PortSpec
 from computeagent.protocol.pci import DeviceType, GivenDevice, PciDeviceRecord
 from computeagent.protocol.steps import FailureClass
 from computeagent.protocol.topology import CpuTopology, NUMACell, NUMAPages
@@ -234,6 +234,43 @@ def test_device_is_handed_through_by_its_address(guest_spec: GuestSpec) -> None:
         "slot": "0x00",
         "function": "0x0",
     }
+
+
+def test_device_of_a_port_has_its_address(guest_spec: GuestSpec) -> None:
+    port = PortSpec("fa:16:3e:00:00:09", "n1", id="p1", vnic_type="direct", pci_request_id="p1")
+    given = (GivenDevice("0000:0a:00.0", request_id="p1"),)
+    root = domain(replace(guest_spec, ports=(port,), pci_devices=given))
+
+    assert root.find("devices/hostdev") is None
+    card = next(each for each in root.findall("devices/interface") if each.get("type") == "hostdev")
+    assert card.get("managed") == "yes"
+    assert attributes(card, "mac") == {"address": port.mac}
+    assert attributes(card, "source/address") == {
+        "type": "pci",
+        "domain": "0x0000",
+        "bus": "0x0a",
+        "slot": "0x00",
+        "function": "0x0",
+    }
+
+
+def test_whole_card_of_a_port_is_handed_through_as_it_is(guest_spec: GuestSpec) -> None:
+    port = PortSpec("fa:16:3e:00:00:09", "n1", id="p1", vnic_type="direct-physical", pci_request_id="p1")
+    given = (GivenDevice("0000:0a:00.0", request_id="p1"),)
+    root = domain(replace(guest_spec, ports=(port,), pci_devices=given))
+
+    assert attributes(root, "devices/hostdev")["managed"] == "yes"
+
+
+def test_macvtap_is_on_the_interface_of_the_device(guest_spec: GuestSpec) -> None:
+    port = PortSpec("fa:16:3e:00:00:09", "n1", id="p1", vnic_type="macvtap", pci_request_id="p1")
+    given = (GivenDevice("0000:0a:00.0", request_id="p1"),)
+    asked = replace(guest_spec, ports=(port,), pci_devices=given)
+    with pytest.raises(DriverError, match="has no interface of this host"):
+        guest_tuning(asked, HOST)
+    named = replace(HOST, pci_devices=tuple(replace(each, devname="enp10s0") for each in HOST.pci_devices))
+    (device,) = guest_tuning(asked, named).devices
+    assert (device.mac, device.devname) == (port.mac, "enp10s0")
 
 
 def test_device_that_its_spec_leaves_to_the_operator_is_not_managed(guest_spec: GuestSpec) -> None:

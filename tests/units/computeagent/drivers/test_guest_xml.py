@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from computeagent.drivers.base import DriverError
+from computeagent.drivers.libvirt.firmware import GuestFirmware
 from computeagent.drivers.libvirt.guest_options import guest_options
 from computeagent.drivers.libvirt.guest_xml import (
     DOMAIN_NAME_LENGTH,
@@ -166,10 +167,10 @@ def test_vnc_listens_on_no_port() -> None:
 
 
 def test_serial_log_is_appended_to() -> None:
-    source = parsed(DEFINITION).find("devices/serial/source")
+    log = parsed(DEFINITION).find("devices/serial[@type='pty']/log")
 
-    assert source is not None
-    assert source.attrib == {"path": "/s/console.log", "append": "on"}
+    assert log is not None
+    assert log.attrib == {"file": "/s/console.log", "append": "on"}
 
 
 def test_simulated_definition_has_no_devices() -> None:
@@ -232,6 +233,27 @@ def optioned(specs: dict[str, str], properties: dict[str, str] | None = None, *,
         ({}, {"hw_pointer_model": "usbtablet"}, "devices/input[@type='tablet'][@bus='usb']", None),
         ({}, {"hw_input_bus": "virtio"}, "devices/input[@type='tablet'][@bus='virtio']", None),
         ({}, {"hw_time_hpet": "yes"}, "clock/timer[@name='hpet'][@present='yes']", None),
+        ({"hw:serial_port_count": "5"}, {}, "devices/serial[@type='null']/target[@port='4'][@type='pci-serial']", None),
+        ({"hw:virtio_packed_ring": "yes"}, {}, "devices/interface/driver[@packed='on']", None),
+        ({"hw:virtio_packed_ring": "yes"}, {}, "devices/disk/driver[@packed='on']", None),
+        (
+            {"hw:tpm_version": "2.0"},
+            {},
+            "devices/tpm[@model='tpm-tis']/backend[@type='emulator'][@version='2.0']",
+            None,
+        ),
+        ({}, {"hw_tpm_version": "2.0", "hw_tpm_model": "tpm-crb"}, "devices/tpm[@model='tpm-crb']/backend", None),
+        ({"hw:viommu_model": "intel"}, {}, "devices/iommu[@model='intel']/driver[@intremap='on']", None),
+        ({"hw:viommu_model": "intel"}, {}, "features/ioapic[@driver='qemu']", None),
+        ({}, {"hw_viommu_model": "virtio"}, "devices/iommu[@model='virtio']", None),
+        ({}, {"hw_scsi_model": "lsilogic"}, "devices/controller[@type='scsi'][@model='lsilogic']", None),
+        (
+            {"hw:maxphysaddr_mode": "emulate", "hw:maxphysaddr_bits": "40"},
+            {},
+            "cpu/maxphysaddr[@mode='emulate'][@bits='40']",
+            None,
+        ),
+        ({"hw:maxphysaddr_mode": "passthrough"}, {}, "cpu/maxphysaddr[@mode='passthrough']", None),
         ({}, {"hw_qemu_guest_agent": "yes"}, "devices/channel/target[@name='org.qemu.guest_agent.0']", None),
     ],
 )
@@ -251,6 +273,50 @@ def test_flavor_may_forbid_the_random_number_generator() -> None:
     assert optioned({"hw_rng:allowed": "no"}).find("devices/rng") is None
 
 
+def test_emulated_cpu_hides_the_hypervisor_by_itself() -> None:
+    path = "cpu/feature[@policy='disable'][@name='hypervisor']"
+
+    assert optioned({}, virt_type="qemu").find(path) is None
+    assert optioned({"hw:hide_hypervisor_id": "yes"}, virt_type="qemu").find(path) is not None
+    assert optioned({"hw:hide_hypervisor_id": "yes"}, virt_type="kvm").find(path) is None
+
+
+def test_disk_on_a_scsi_bus_brings_its_controller() -> None:
+    disk = DiskDevice(Path("/s/disk"), "qcow2", "scsi", "sda")
+
+    assert parsed(DEFINITION).find("devices/controller[@type='scsi']") is None
+    domain = parsed(replace(DEFINITION, disks=(disk,)))
+    assert domain.find("devices/controller[@type='scsi'][@model='virtio-scsi']") is not None
+
+
+FIRMWARE = GuestFirmware(Path("/f/CODE.fd"), Path("/f/VARS.fd"), Path("/s/nvram.fd"))
+
+
+def test_uefi_keeps_the_guests_own_variables() -> None:
+    domain = parsed(replace(DEFINITION, firmware=FIRMWARE))
+
+    loader, nvram = domain.find("os/loader"), domain.find("os/nvram")
+    assert loader is not None
+    assert nvram is not None
+    assert (loader.attrib, loader.text) == ({"readonly": "yes", "type": "pflash"}, "/f/CODE.fd")
+    assert (nvram.attrib, nvram.text) == ({"template": "/f/VARS.fd"}, "/s/nvram.fd")
+    assert domain.find("features/smm") is None
+
+
+def test_secure_boot_is_held_by_the_loader_and_by_management_mode() -> None:
+    domain = parsed(replace(DEFINITION, firmware=replace(FIRMWARE, is_secure=True, has_smm=True)))
+
+    assert domain.find("os/loader[@secure='yes']") is not None
+    assert domain.find("features/smm[@state='on']") is not None
+
+
+def test_stateless_firmware_has_no_variables() -> None:
+    domain = parsed(replace(DEFINITION, firmware=replace(FIRMWARE, variables=None)))
+
+    assert domain.find("os/loader[@stateless='yes']") is not None
+    assert domain.find("os/nvram") is None
+
+
 def test_config_drive_has_no_limits() -> None:
     domain = optioned({"quota:disk_read_bytes_sec": "5"})
 
@@ -268,8 +334,12 @@ def test_disabled_watchdog_is_none() -> None:
     [
         ({"quota:disk_total_bytes_sec": "1", "quota:disk_write_bytes_sec": "1"}, "goes without"),
         ({"quota:vif_inbound_peak": "1"}, "average must be set"),
-        ({"hw:sound_model": "virtio"}, "not possible here"),
-        ({"hw:serial_port_count": "9"}, "at most"),
+        ({"hw:sound_model": "pcspk"}, "not possible here"),
+        ({"hw:viommu_model": "smmuv3"}, "not possible here"),
+        ({"hw:tpm_version": "3.0"}, "not possible here"),
+        ({"hw:mem_encryption": "yes"}, "not possible here"),
+        ({"hw:ephemeral_encryption": "yes"}, "not possible here"),
+        ({"hw:serial_port_count": "17"}, "is above 16"),
         ({"quota:disk_read_iops_sec": "1 <x/>"}, "whole number"),
     ],
 )

@@ -56,7 +56,7 @@ def test_qemu_that_came_up_is_killed_only_if_it_is_of_this_domain(tmp_path: Path
         process.stdout.readline()
         (tmp_path / "i-half.pid").write_text(str(process.pid))
         half_started_forget(tmp_path)
-        ended = process.poll() if not is_killed else process.wait(10)
+        ended = process.poll() if not is_killed else process.wait(60)
         process.kill()
     assert (ended is not None) is is_killed
     assert list(tmp_path.iterdir()) == []

@@ -12,15 +12,10 @@ from computeagent.drivers.factory import driver_open
 from computeagent.drivers.libvirt.boot_sector import SECTOR_BYTES, boot_sector
 from computeagent.drivers.libvirt.capabilities import CPU_TRAITS, capabilities_parse, traits_of
 from computeagent.drivers.libvirt.domains import vnc_socket
-from computeagent.drivers.libvirt.embedded import (
-    QEMU_USER,
-    ROOT_MAX_BYTES,
-    embedded_root_prepare,
-    qemu_account,
-    qemu_conf,
-)
+from computeagent.drivers.libvirt.embedded import ROOT_MAX_BYTES, embedded_root_prepare, qemu_account
 from computeagent.drivers.libvirt.guest_hardware import disk_bus, mac_of, machine_type, ports_of
 from computeagent.drivers.libvirt.networks import guest_network, nat_network_xml, network_by_mac
+from computeagent.drivers.libvirt.qemu_account import QEMU_USER, qemu_conf
 from computeagent.protocol.guests import GuestSpec, PortSpec
 from computeagent.protocol.steps import FailureClass
 

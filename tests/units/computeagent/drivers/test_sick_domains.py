@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from computeagent.drivers.libvirt.binding import LibvirtError, libvirt
-from computeagent.drivers.libvirt.domains import metadata_of
-from computeagent.drivers.libvirt.driver import running_guests
+from computeagent.drivers.libvirt.domains import metadata_of, running_guests
 
 pytestmark = pytest.mark.libvirt
 

@@ -16,10 +16,10 @@ def test_every_reason_has_a_sentence_that_is_not_its_code(reason: RefusalReason)
     [
         (
             Refusal(RefusalReason.RAM_SHORT, wanted=4096, available=1900, unit="MB", total=8192, ratio=1.5),
-            "ram: wants 4096 MB, has 1900 of 8192 after 1.5x",
+            "memory: wants 4 GiB, has 1,900 MiB of 8 GiB after 1.5x",
         ),
-        (Refusal(RefusalReason.VCPU_SHORT, wanted=4, available=2, total=8, ratio=1.0), "vcpu: wants 4, has 2 of 8"),
-        (Refusal(RefusalReason.DISK_SHORT, wanted=4, available=0, unit="GB"), "disk: wants 4 GB, has 0"),
+        (Refusal(RefusalReason.VCPU_SHORT, wanted=4, available=2, total=8, ratio=1.0), "vCPUs: wants 4, has 2 of 8"),
+        (Refusal(RefusalReason.DISK_SHORT, wanted=4, available=0, unit="GB"), "disk: wants 4 GiB, has 0 GiB"),
         (
             Refusal(RefusalReason.RESOURCE_SHORT, wanted=1, available=0, detail="CUSTOM_GPU"),
             "CUSTOM_GPU: wants 1, has 0",
@@ -36,5 +36,19 @@ def test_sentence_has_the_numbers(refusal: Refusal, sentence: str) -> None:
     assert refusal.sentence() == sentence
 
 
-def test_label_is_the_code_in_words() -> None:
-    assert RefusalReason.WRONG_ZONE.label == "wrong zone"
+def test_every_reason_has_a_label_and_says_what_one_host_and_many_do() -> None:
+    for reason in RefusalReason:
+        assert reason.label
+        assert reason.of_hosts(1) != reason.of_hosts(2), reason
+    assert RefusalReason.PINNED_CPU_SHORT.label == "no free pinned CPUs"
+
+
+def test_object_is_named_where_there_is_one() -> None:
+    assert RefusalReason.TRAIT_MISSING.of_hosts(40, "trait CUSTOM_GPU") == "lack trait CUSTOM_GPU"
+    assert RefusalReason.TRAIT_MISSING.of_hosts(1) == "lacks a trait"
+    assert RefusalReason.RAM_SHORT.of_hosts(1, "anything") == "lacks memory"
+
+
+def test_amounts_that_round_alike_are_told_apart() -> None:
+    refusal = Refusal(RefusalReason.RAM_SHORT, wanted=512000, available=511999, unit="MB")
+    assert refusal.sentence() == "memory: wants 512,000 MiB, has 511,999 MiB"

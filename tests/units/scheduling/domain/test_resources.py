@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.kernel.reasons import RefusalReason
 from scheduling.domain.request.resources import derive_resources, resource_words
 from scheduling.engine import ImageSnapshot
 from tests.units.scheduling.worlds import flavor
@@ -58,5 +59,5 @@ def test_traits_come_from_flavor_and_image() -> None:
     assert (found.required, found.forbidden) == (frozenset({"HW_A", "HW_B", "HW_C"}), frozenset({"HW_X"}))
 
 
-def test_class_without_words_of_its_own_is_called_by_name() -> None:
-    assert resource_words("CUSTOM_GPU").words == "CUSTOM_GPU"
+def test_class_without_words_of_its_own_is_short_of_a_resource() -> None:
+    assert resource_words("CUSTOM_GPU").short is RefusalReason.RESOURCE_SHORT

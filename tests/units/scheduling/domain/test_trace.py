@@ -81,18 +81,18 @@ def test_five_thousand_alike_names_are_short() -> None:
 
 def test_failure_counts_reasons_and_names_the_nearest() -> None:
     trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=20)), DEFAULT_POLICY, 1))
-    assert trace.verdict == "0/6 hosts: 5 vcpu short, 1 disabled; nearest: cmp-01 lacks 4 vcpu"
-    assert trace.verdict_redacted == "0/6 hosts: 5 vcpu short, 1 disabled; the nearest lacks 4 vcpu"
+    assert trace.verdict == "No host fits: 5 lack vCPUs, 1 is disabled; closest is cmp-01, 4 vCPU short"
+    assert trace.verdict_redacted == "No host fits: 5 lack vCPUs, 1 is disabled; the closest is 4 vCPU short"
 
 
 def test_nearest_names_all_it_lacks() -> None:
     trace = schedule(ScheduleCall(FLEET, request(flavor=flavor(vcpus=18, memory_mib=40000)), DEFAULT_POLICY, 1))
-    assert trace.verdict.endswith("nearest: cmp-01 lacks 2 vcpu and 7232 MB ram")
+    assert trace.verdict.endswith("closest is cmp-01, 2 vCPU and 7,232 MiB of memory short")
 
 
 def test_nearest_is_never_a_host_that_is_down() -> None:
     fleet = table(host("down", up=False), host("up", vcpu=InventoryRow(1)))
-    assert run(fleet, request(flavor=flavor(vcpus=17))).verdict.endswith("nearest: up lacks 16 vcpu")
+    assert run(fleet, request(flavor=flavor(vcpus=17))).verdict.endswith("closest is up, 16 vCPU short")
 
 
 def test_failure_without_lack_of_room_has_no_nearest() -> None:

@@ -65,7 +65,7 @@ def test_reason_of_a_provider_alone_has_the_columns_numbers() -> None:
     trace = schedule_on(request(), (root(1, VCPU=usage(1, 3, ratio=4.0), MEMORY_MB=4096, DISK_GB=20),))
     refusal = trace.refusal_of(0)
     assert refusal is not None
-    assert refusal.sentence() == "vcpu: wants 2, has 1 of 1 after 4x"
+    assert refusal.sentence() == "vCPUs: wants 2, has 1 of 1 after 4x"
 
 
 def test_groups_that_need_two_devices_are_refused_by_one() -> None:

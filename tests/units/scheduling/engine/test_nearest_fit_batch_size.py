@@ -31,7 +31,7 @@ def test_batch_leaves_a_host_when_it_is_full() -> None:
 def test_batch_that_does_not_fit_whole_places_nothing() -> None:
     trace = run(table(host("a", vcpu=cores(4))), request(3))
     assert (trace.outcome, trace.selections) == (Outcome.NO_VALID_HOST, ())
-    assert trace.verdict == "0/1 hosts for instance 3 of 3: 1 vcpu short; nearest: a lacks 2 vcpu"
+    assert trace.verdict == "No host fits instance 3 of 3: the only one lacks vCPUs; closest is a, 2 vCPU short"
 
 
 def test_min_count_lets_a_part_succeed() -> None:
@@ -103,4 +103,4 @@ def test_alternates_of_a_batch_are_ranked_after_it_was_placed() -> None:
 
 
 def test_no_hosts_at_all_is_said() -> None:
-    assert run(table(), request()).verdict == "0/0 hosts: there are no hosts"
+    assert run(table(), request()).verdict == "No host fits: there are no hosts"

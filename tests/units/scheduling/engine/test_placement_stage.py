@@ -49,7 +49,7 @@ def test_refusal_has_the_numbers() -> None:
     trace = run(table(host("a", ram=inventory)), request(flavor=flavor(memory_mib=4096)))
     refusal = trace.refusal_of(0)
     assert refusal is not None
-    assert refusal.sentence() == "ram: wants 4096 MB, has 1900 of 8192 after 1.5x"
+    assert refusal.sentence() == "memory: wants 4 GiB, has 1,900 MiB of 8 GiB after 1.5x"
 
 
 def test_over_allocated_host_has_nothing_rather_than_less() -> None:

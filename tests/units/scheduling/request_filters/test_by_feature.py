@@ -126,13 +126,13 @@ def test_unknown_sound_model_fails_the_request() -> None:
 @pytest.mark.parametrize(
     ("said", "trait"),
     [
-        (None, f"{SECRET}_USER"),
+        (None, f"{SECRET}_HOST"),
         ("user", f"{SECRET}_USER"),
         ("host", f"{SECRET}_HOST"),
         ("deployment", f"{SECRET}_DEPLOYMENT"),
     ],
 )
-def test_tpm_requires_a_keeper_of_its_secret_the_user_by_default(said: str | None, trait: str) -> None:
+def test_tpm_requires_a_keeper_of_its_secret_the_host_by_default(said: str | None, trait: str) -> None:
     specs = {"hw:tpm_version": "2.0", "hw:tpm_model": "tpm-crb"}
     asked = request(specs=specs if said is None else {**specs, "hw:tpm_secret_security": said})
     assert tpm_secret_security_filter(asked, AROUND).required == {trait}

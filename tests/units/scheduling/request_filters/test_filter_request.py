@@ -26,7 +26,7 @@ ASKED = request(
 )
 
 
-def test_there_are_fourteen_in_nova_s_order() -> None:
+def test_there_are_nova_s_fourteen_in_its_order_and_one_of_our_own() -> None:
     assert [each.__name__ for each in REQUEST_FILTERS] == [
         "require_tenant_aggregate",
         "map_az_to_placement_aggregate",
@@ -42,6 +42,7 @@ def test_there_are_fourteen_in_nova_s_order() -> None:
         "virtio_sound_filter",
         "tpm_secret_security_filter",
         "owner_nova_filter",
+        "guest_hardware_filter",
     ]
 
 

@@ -85,7 +85,7 @@ def test_chance_does_not_draw_a_host_that_the_claim_of_a_group_would_refuse() ->
 
 def test_chance_without_any_host_says_why() -> None:
     trace = scheduler_run(ScheduleCall(table(host("down", up=False)), request(), CHANCE, 1))
-    assert trace.verdict.startswith("0/1 hosts: 1 down")
+    assert trace.verdict.startswith("No host fits: the only one is down")
 
 
 def test_trace_of_chance_is_kept_and_explained_like_any_other() -> None:

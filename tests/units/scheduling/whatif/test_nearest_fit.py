@@ -33,17 +33,17 @@ def on(row: HostRow, asked: dict[str, Any], *filters: str, **rules: Any) -> list
 @pytest.mark.parametrize(
     ("room", "less", "freed", "ratio"),
     [
-        ({"vcpu": InventoryRow(16, 15)}, "ask for 1 vcpu instead of 2", "free 1 vcpu on a", "VCPU on a from 1 to 1.07"),
+        ({"vcpu": InventoryRow(16, 15)}, "ask for 1 vCPU instead of 2", "free 1 vCPU on a", "VCPU on a from 1 to 1.07"),
         (
             {"ram": InventoryRow(4096, 3072)},
-            "ask for 1024 MB ram instead of 2048",
-            "free 1024 MB ram on a",
+            "ask for 1 GiB of memory instead of 2 GiB",
+            "free 1 GiB of memory on a",
             "MEMORY_MB on a from 1 to 1.25",
         ),
         (
             {"disk": InventoryRow(100, 96)},
-            "ask for 4 GB disk instead of 10",
-            "free 6 GB disk on a",
+            "ask for 4 GiB of disk instead of 10 GiB",
+            "free 6 GiB of disk on a",
             "DISK_GB on a from 1 to 1.06",
         ),
     ],
@@ -66,7 +66,7 @@ def test_override_in_the_flavor_is_lowered_where_it_stands() -> None:
 def test_piece_that_is_too_large_is_made_smaller() -> None:
     row = host("a", vcpu=InventoryRow(16, allocation_ratio=4.0, max_unit=16, step_size=4))
     fits = on(row, {"flavor": flavor(vcpus=18)})
-    assert sentences(fits) == ["ask for 16 vcpu instead of 18"]
+    assert sentences(fits) == ["ask for 16 vCPU instead of 18"]
 
 
 def test_disabled_host_is_to_be_enabled() -> None:
@@ -159,7 +159,7 @@ def test_smaller_flavor_on_offer_is_told_and_a_larger_one_is_not() -> None:
     small, large = flavor(id="s", name="small", vcpus=1), flavor(id="l", name="large", vcpus=9)
     where = world(host("a", vcpu=InventoryRow(16, 15)))
     fits = findings(where, trial(), offers=[large, small])
-    assert "use the flavor small (1 vcpu, 2048 MiB ram, 10 GiB disk)" in sentences(fits)
+    assert "use the flavor small (1 vCPU, 2 GiB memory, 10 GiB disk)" in sentences(fits)
     assert not any("large" in sentence for sentence in sentences(fits))
 
 
@@ -206,7 +206,7 @@ def test_batch_is_told_fewer_smaller_more_room_and_more_hosts() -> None:
     fits = fits_anywhere(where, Trial(asked, policy()))
     assert set(sentences(fits)) >= {
         "ask for 2 instead of 3 instances",
-        "ask for 5 vcpu instead of 6",
+        "ask for 5 vCPU instead of 6",
         "raise the allocation ratio of VCPU on a from 1 to 1.13",
         "add 1 host like a",
     }

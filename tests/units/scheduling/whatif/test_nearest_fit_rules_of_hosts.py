@@ -64,9 +64,9 @@ def test_trust_is_not_asked_for() -> None:
 @pytest.mark.parametrize(
     ("name", "row", "sentence"),
     [
-        ("ExactRamFilter", {"ram": InventoryRow(4096)}, "ask for 4096 MB ram instead of 2048"),
-        ("ExactCoreFilter", {"vcpu": InventoryRow(8, 4)}, "ask for 4 vcpu instead of 2"),
-        ("ExactDiskFilter", {"disk": InventoryRow(40)}, "ask for 40 GB root disk instead of 10"),
+        ("ExactRamFilter", {"ram": InventoryRow(4096)}, "ask for 4 GiB of memory instead of 2 GiB"),
+        ("ExactCoreFilter", {"vcpu": InventoryRow(8, 4)}, "ask for 4 vCPU instead of 2"),
+        ("ExactDiskFilter", {"disk": InventoryRow(40)}, "ask for 40 GiB of disk instead of 10 GiB"),
     ],
 )
 def test_exactly_what_is_free_is_asked_for(name: str, row: dict[str, InventoryRow], sentence: str) -> None:

@@ -52,7 +52,7 @@ def test_guest_of_too_many_cells_is_spread_over_fewer() -> None:
 def test_pinned_guest_too_large_for_a_cell_is_spread_or_made_smaller_or_shares() -> None:
     found = findings(numa_host(cell(0), cell(1)), vcpus=6, specs=DEDICATED)
     assert found == [
-        "ask for 4 vcpu instead of 6",
+        "ask for 4 vCPU instead of 6",
         "ask for shared CPUs instead of pinned ones",
         "spread it over 2 NUMA cells instead of 1",
     ]
@@ -60,13 +60,13 @@ def test_pinned_guest_too_large_for_a_cell_is_spread_or_made_smaller_or_shares()
 
 def test_guest_of_shared_cpus_too_large_for_a_cell_is_spread_or_made_smaller() -> None:
     found = findings(numa_host(cell(0), cell(1)), vcpus=6, specs={"hw:numa_nodes": "1"})
-    assert "ask for 4 vcpu instead of 6" in found
+    assert "ask for 4 vCPU instead of 6" in found
     assert "spread it over 2 NUMA cells instead of 1" in found
 
 
 def test_guest_with_too_much_memory_for_a_cell_is_spread_or_made_smaller() -> None:
     found = findings(numa_host(cell(0), cell(1)), memory=6144, specs={"hw:numa_nodes": "1"})
-    assert "ask for 4096 MB ram instead of 6144" in found
+    assert "ask for 4 GiB of memory instead of 6 GiB" in found
     assert "spread it over 2 NUMA cells instead of 1" in found
 
 
@@ -85,7 +85,7 @@ def test_too_few_large_pages_are_asked_for_less_or_in_another_size() -> None:
     few = cell(mempages=(pages(4, 2**20), pages(2048, 512)))
     found = findings(numa_host(few), memory=2048, specs={"hw:mem_page_size": "large"})
     assert found == [
-        "ask for 1024 MB ram instead of 2048",
+        "ask for 1 GiB of memory instead of 2 GiB",
         "ask for pages of 4 KiB instead of large",
         "ask for pages of any instead of large",
     ]

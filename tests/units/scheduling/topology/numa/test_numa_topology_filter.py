@@ -115,7 +115,7 @@ def test_batch_takes_pinned_cpus_of_each_host_once() -> None:
 def test_batch_larger_than_the_fleets_cells_is_refused() -> None:
     trace = run(table(numa_host("one", cell())), asks(3), policy("NUMATopologyFilter"))
     assert trace.selections == ()
-    assert "1 pinned cpu short" in trace.verdict
+    assert "lacks free pinned CPUs" in trace.verdict
 
 
 def test_batch_takes_devices_once() -> None:

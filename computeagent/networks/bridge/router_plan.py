@@ -1,0 +1,148 @@
+"""What a router is to have: legs, routes, address translation, router advertisements.
+
+It is a network namespace, so that routers with equal addresses do not meet. What comes to its own addresses is dropped,
+but for pings and neighbour discovery.
+"""
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Network
+
+from computeagent.networks.bridge.checked import (
+    CheckedNetwork,
+    checked_address,
+    checked_id,
+    checked_interfaces,
+    checked_mac,
+    checked_range,
+)
+from computeagent.networks.bridge.names import (
+    BRIDGE_PREFIX,
+    LEG_PREFIX,
+    ROUTER_PREFIX,
+    TABLE,
+    device_name,
+    router_namespace,
+)
+from computeagent.networks.bridge.plan import LegPlan, RouterPlan
+from computeagent.networks.bridge.ruleset import Chain, NamedSet, Table
+from computeagent.protocol.networks import RouterLeg, RouterSpec
+
+ROUTER_LIFETIME_S = 1800
+_ANSWERED = (
+    "echo-request, nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld-listener-query, "
+    "mld-listener-report, mld2-listener-report"
+)
+
+
+def router_plan(
+    spec: RouterSpec, networks: Mapping[str, CheckedNetwork], namespace_prefix: str, directory: str
+) -> RouterPlan:
+    """The router of the document. Raises ValueError."""
+    identifier = checked_id(spec.id)
+    legs = [_leg(each, networks) for each in spec.legs]
+    outer = _leg(spec.gateway, networks) if spec.gateway is not None else None
+    routes = [(str(checked_range(each.destination)), str(checked_address(each.nexthop))) for each in spec.routes]
+    if spec.gateway is not None:
+        external = networks[checked_id(spec.gateway.network_id)]
+        with_address = {checked_id(each.subnet_id) for each in spec.gateway.addresses}
+        routes += [
+            ("0.0.0.0/0" if subnet.cidr.version == 4 else "::/0", str(subnet.gateway))
+            for subnet in external.subnets.values()
+            if subnet.gateway is not None and subnet.id in with_address
+        ]
+    floating = [(IPv4Address(each.address), IPv4Address(each.fixed_address)) for each in spec.floating]
+    if floating and outer is None:
+        raise ValueError("it has floating addresses and no gateway to an external network")
+    own = [str(each.ip) for each in outer.addresses if each.version == 4] if outer is not None else []
+    return RouterPlan(
+        id=identifier,
+        namespace=router_namespace(namespace_prefix, identifier),
+        legs=(*legs, *((outer,) if outer is not None else ())),
+        outer=outer.name if outer is not None else "",
+        routes=tuple(dict.fromkeys(routes)),
+        announced=tuple(str(address) for address, _ in floating),
+        tables=_tables(legs, outer, floating, own[0] if own else "", has_snat=spec.has_snat),
+        advertisements=_advertisements(legs, directory),
+    )
+
+
+def _leg(spec: RouterLeg, networks: Mapping[str, CheckedNetwork]) -> LegPlan:
+    port_id, network = checked_id(spec.port_id), networks.get(checked_id(spec.network_id))
+    if network is None:
+        raise ValueError(f"network {spec.network_id} of a leg is not in the document, or not as it should be")
+    return LegPlan(
+        link=device_name(ROUTER_PREFIX, port_id),
+        name=device_name(LEG_PREFIX, port_id),
+        bridge=device_name(BRIDGE_PREFIX, network.id),
+        mac=checked_mac(spec.mac),
+        mtu=network.mtu,
+        addresses=checked_interfaces(spec.addresses, network),
+    )
+
+
+def _tables(
+    legs: list[LegPlan],
+    outer: LegPlan | None,
+    floating: list[tuple[IPv4Address, IPv4Address]],
+    own: str,
+    *,
+    has_snat: bool,
+) -> tuple[Table, ...]:
+    inside = {str(each.network): "" for leg in legs for each in leg.addresses if each.version == 4}
+    guard = Table(
+        "inet",
+        TABLE,
+        {
+            "input": Chain(
+                (
+                    "ct state established,related accept",
+                    "icmp type echo-request accept",
+                    f"icmpv6 type {{ {_ANSWERED} }} accept",
+                    'iifname "lo" accept',
+                ),
+                "type filter hook input priority 0; policy drop;",
+            )
+        },
+    )
+    if outer is None:
+        return (guard,)
+    translated = [
+        # From inside to a floating address of the same router: the answer has to come back this way.
+        "ct status dnat ip saddr @inside snat to ip saddr map @floating_out",
+        *([f"ct status dnat ip saddr @inside snat to {own}"] if own else []),
+        f'oifname "{outer.name}" snat to ip saddr map @floating_out',
+        *([f'oifname "{outer.name}" ip saddr @inside snat to {own}'] if own and has_snat else []),
+    ]
+    nat = Table(
+        "ip",
+        TABLE,
+        {
+            "floating": Chain(
+                ("dnat to ip daddr map @floating_in",), "type nat hook prerouting priority -100; policy accept;"
+            ),
+            "source": Chain(tuple(translated), "type nat hook postrouting priority 100; policy accept;"),
+        },
+        {
+            "inside": NamedSet("type ipv4_addr", inside, flags="interval"),
+            "floating_in": NamedSet("type ipv4_addr : ipv4_addr", {str(a): str(b) for a, b in floating}, is_map=True),
+            "floating_out": NamedSet("type ipv4_addr : ipv4_addr", {str(b): str(a) for a, b in floating}, is_map=True),
+        },
+    )
+    return (guard, nat)
+
+
+def _advertisements(legs: list[LegPlan], directory: str) -> str:
+    """Guests learn their way out of IPv6 from the router itself, their addresses from DHCPv6 on their own host: the
+    rules let no request for an address in.
+    """
+    six = [(leg, each.network) for leg in legs for each in leg.addresses if isinstance(each.network, IPv6Network)]
+    if not six:
+        return ""
+    lines = [
+        "port=0", "bind-interfaces", "except-interface=lo", "no-hosts", "no-resolv", "leasefile-ro", "enable-ra",
+        "log-facility=/dev/null", "quiet-dhcp6", "quiet-ra", f"pid-file={directory}/pid",
+    ]  # fmt: skip
+    for leg in dict.fromkeys(leg for leg, _ in six):
+        lines += [f"interface={leg.name}", f"ra-param={leg.name},mtu:{leg.mtu},60,{ROUTER_LIFETIME_S}"]
+    lines += [f"dhcp-range={network.network_address},static,{network.prefixlen}" for _, network in six]
+    return "\n".join(lines) + "\n"

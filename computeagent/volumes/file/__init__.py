@@ -1,0 +1,1 @@
+"""Volumes as files of a directory."""

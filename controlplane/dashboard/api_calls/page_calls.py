@@ -1,0 +1,89 @@
+"""Pages as calls: what of `/api/` gives a program what a page shows a person."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from controlplane.dashboard.api_calls.calls import ApiCall
+
+LISTS: Mapping[str, str] = {
+    "instances": "/instances/",
+    "images": "/images/",
+    "flavors": "/flavors/",
+    "keypairs": "/keypairs/",
+    "server-groups": "/server-groups/",
+    "networks": "/networks/",
+    "routers": "/routers/",
+    "floating-ips": "/floating-ips/",
+    "security-groups": "/security-groups/",
+    "volumes": "/volumes/",
+    "volume-snapshots": "/volume-snapshots/",
+    "volume-backups": "/volume-backups/",
+    "volume-types": "/volume-types/",
+    "storage-pools": "/storage-pools/",
+    "hosts": "/compute-nodes/",
+    "aggregates": "/aggregates/",
+    "providers": "/resource-providers/",
+    "work": "/work/",
+    "drift": "/drift/",
+    "heals": "/heals/",
+    "bulk-jobs": "/bulk-jobs/",
+    "audit-log": "/audit-log/",
+    "decisions": "/decisions/",
+    "policies": "/policies/",
+    "webhooks": "/webhooks/",
+    "projects": "/projects/",
+    "users": "/users/",
+    "user-groups": "/groups/",
+    "saved-views": "/saved-views/",
+    "capacity-matrix": "/capacity/",
+    "search": "/search/",
+}
+"""Lists by the name of their address: their filters are those of the API, by the same names."""
+THINGS: Mapping[str, str] = {
+    "instance": "/instances/{instance_id}/",
+    "instance-console": "/instances/{instance_id}/console-log/",
+    "image": "/images/{image_id}/",
+    "flavor": "/flavors/{flavor_id}/",
+    "server-group": "/server-groups/{group_id}/",
+    "network": "/networks/{network_id}/",
+    "router": "/routers/{router_id}/",
+    "security-group": "/security-groups/{group_id}/",
+    "volume": "/volumes/{volume_id}/",
+    "storage-pool": "/storage-pools/{pool_id}/",
+    "host": "/compute-nodes/?host={host}",
+    "provider": "/resource-providers/{provider_uuid}/",
+    "bulk-job": "/bulk-jobs/{job_id}/",
+    "decision": "/decisions/{decision_id}/",
+    "policy": "/policies/{policy_id}/",
+    "project": "/projects/{project_id}/",
+    "user": "/users/{user_id}/",
+    "user-group": "/groups/{user_group_id}/",
+}
+"""Pages of one thing."""
+BESIDES: Mapping[str, tuple[tuple[str, str, str, Mapping[str, Any] | None], ...]] = {
+    "instance": (
+        ("GET", "/instances/{instance_id}/journey/", "Its journey", None),
+        ("GET", "/instances/{instance_id}/actions/", "What may be done to it now, and why not", None),
+        ("POST", "/instances/{instance_id}/actions/", "Each button without a page of its own", {"action": "stop"}),
+    ),
+}
+"""{page: (method, path, what it does, body)} of other calls that belong to a page."""
+
+
+def page_calls(
+    url_name: str, kwargs: Mapping[str, Any], asked: Iterable[tuple[str, str]], filters: Iterable[str] | None
+) -> list[ApiCall]:
+    """What gives what this page shows. `asked` is the page's query; of it only `filters` are the API's too."""
+    if url_name in LISTS:
+        known = {"q", "all_projects", *(filters or ())}
+        pairs = [(name, text) for name, text in asked if name in known and text]
+        query = f"?{urlencode(pairs)}" if pairs else ""
+        return [ApiCall("GET", LISTS[url_name] + query)]
+    if url_name not in THINGS:
+        return []
+    safe = {name: quote(str(value), safe="") for name, value in kwargs.items()}
+    others = [
+        ApiCall(method, path.format(**safe), body, about) for method, path, about, body in BESIDES.get(url_name, ())
+    ]
+    return [ApiCall("GET", THINGS[url_name].format(**safe)), *others]

@@ -1,0 +1,1 @@
+"""Pages of bulk jobs: what is asked before, the progress of each item, the list."""

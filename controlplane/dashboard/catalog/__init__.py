@@ -1,0 +1,1 @@
+"""Pages of what instances are made of: flavors, key pairs, server groups."""

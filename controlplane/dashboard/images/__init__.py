@@ -1,0 +1,1 @@
+"""Pages of images: lists, one image, forms, members, and the catalogue of well-known ones."""

@@ -1,0 +1,1 @@
+"""Pages of networks: what guests are joined to, and who lets what through."""

@@ -1,0 +1,212 @@
+"""Pages of networks: list, one with its subnets, ports and a drawing, forms."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.lists.pages import list_response
+from controlplane.dashboard.networks.forms import NetworkEditForm, NetworkPageForm, SubnetPageForm
+from controlplane.dashboard.networks.listing import NETWORKS
+from controlplane.dashboard.networks.tags import tags_asked
+from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
+from controlplane.dashboard.pages import page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Forbidden, KilonovaError
+from controlplane.kernel.texts import gettext_noop
+from servers.networks.domain.names import PortOwner
+from servers.networks.domain.tags import tags_text
+from servers.networks.selectors.networks import network_get, owns_network
+from servers.networks.selectors.subnets import subnet_get, subnets_visible
+from servers.networks.selectors.tags import TaggedKind, owns_tags
+from servers.networks.selectors.topology import JoinedPort, JoinedRouter, port_counts, ports_joined, routers_joined
+from servers.networks.services.networks import network_create, network_delete, network_update
+from servers.networks.services.subnets import subnet_create, subnet_delete
+from servers.networks.services.tags import with_tags
+
+PAGE_SIZE = 50
+SECTION = "networks"
+OWNER_WORDS = {
+    PortOwner.ROUTER_INTERFACE: gettext_noop("a router"),
+    PortOwner.ROUTER_GATEWAY: gettext_noop("a router's gateway"),
+    PortOwner.FLOATING_IP: gettext_noop("a floating address"),
+}
+
+
+@require_safe
+@page("networks:read")
+def network_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+    """The project's own, shared and external ones; all for an admin."""
+    return list_response(request, caller, NETWORKS)
+
+
+@require_safe
+@page("networks:read")
+def network_detail(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
+    """One network: what hangs on it, its subnets and ports."""
+    network = network_get(caller=caller, network_id=network_id)
+    ports, routers = ports_joined(caller, network.pk), routers_joined(caller, network.pk)
+    subnets = list(subnets_visible(caller).filter(network=network.pk).order_by("created_at", "pk"))
+    count = port_counts(caller, [network.pk]).get(network.pk, 0)
+    context = {
+        "network": network,
+        "subnets": subnets,
+        "ports": [(one, OWNER_WORDS.get(PortOwner(one.port.owner), ""), owns_tags(caller, one.port)) for one in ports],
+        "port_count": count,
+        "owns": owns_network(caller, network) and caller.can_write,
+        "drawing": drawing(_tree(network, subnets, ports, routers)),
+    }
+    return show(request, caller, "dashboard/networks/network_detail.html", SECTION, **context)
+
+
+def _tree(network: Any, subnets: list[Any], ports: list[JoinedPort], routers: list[JoinedRouter]) -> list[TopologyNode]:
+    """From outside in: what the first router leads to, that router, the network, its guests and other routers."""
+    others = [_router_node(one) for one in routers[1:]]
+    guests = [
+        TopologyNode(
+            "guest",
+            _cut(one.instance_name or one.port.name or one.port.mac),
+            _cut(", ".join(one.addresses) + "".join(f" · {address}" for address in one.floating), 60),
+            f"/instances/{one.port.instance_uuid}/" if one.instance_name else "",
+        )
+        for one in ports
+        if one.port.owner in (PortOwner.INSTANCE, PortOwner.NOBODY)
+    ]
+    ranges = ", ".join(subnet.cidr for subnet in subnets) or _("no subnet")
+    own = TopologyNode(
+        "network", _cut(network.name or str(network.pk)), _cut(ranges, 60), "", bounded([*others, *guests])
+    )
+    if not routers:
+        return [own]
+    return [_from_outside(routers[0], own)]
+
+
+def _from_outside(joined: JoinedRouter, below: TopologyNode) -> TopologyNode:
+    router = _router_node(joined, (below,))
+    outside = joined.router.external_network
+    if outside is None:
+        return router
+    address = ", ".join(joined.gateway.addresses) if joined.gateway else ""
+    return TopologyNode("outside", _cut(outside.name), _cut(address, 60), f"/networks/{outside.pk}/", (router,))
+
+
+def _router_node(joined: JoinedRouter, children: tuple[TopologyNode, ...] = ()) -> TopologyNode:
+    label = _cut(joined.router.name or str(joined.router.pk))
+    return TopologyNode("router", label, joined.address, f"/routers/{joined.router.pk}/", children)
+
+
+def _own_network(caller: Caller, network_id: uuid.UUID) -> Any:
+    """One that the caller may say the shape of: no form is shown for others. Raises NotFound, Forbidden."""
+    network = network_get(caller=caller, network_id=network_id)
+    if not owns_network(caller, network):
+        raise Forbidden(
+            _("Network %(network)s is another project's: only that and administrators change it.")
+            % {"network": network}
+        )
+    return network
+
+
+def _cut(text: str, limit: int = 30) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("networks:write")
+def network_new(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """A network with its first subnet, or none of both."""
+    form = NetworkPageForm(request.POST or None, is_admin=caller.is_admin)
+    if request.method == "POST" and form.is_valid():
+        try:
+            network = with_tags(
+                caller=caller, kind=TaggedKind.NETWORK, tags=tags_asked(form), write=lambda: _made(caller, form)
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            messages.success(request, _("%(name)s was created.") % {"name": network.name}, extra_tags="good")
+            return redirect("network", network_id=network.pk)
+    return show(request, caller, "dashboard/networks/network_form.html", SECTION, form=form)
+
+
+def _made(caller: Caller, form: NetworkPageForm) -> Any:
+    network = network_create(caller=caller, request=form.network_request(caller))
+    if form.cleaned_data["cidr"].strip():
+        subnet_create(caller=caller, request=form.request_in(network.pk))
+    return network
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("networks:write")
+def network_edit(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
+    """Name, MTU, switches, tags."""
+    network = _own_network(caller, network_id)
+    initial = {name: getattr(network, name) for name in NetworkEditForm.base_fields} | {"tags": tags_text(network.tags)}
+    form = NetworkEditForm(request.POST or None, initial=initial, is_admin=caller.is_admin)
+    if request.method == "POST" and form.is_valid():
+        try:
+            changes = {name: value for name, value in form.cleaned_data.items() if value != initial[name]}
+            changes.pop("tags", None)
+            with_tags(
+                caller=caller,
+                kind=TaggedKind.NETWORK,
+                tags=tags_asked(form, network.tags),
+                write=lambda: network_update(caller=caller, network_id=network_id, changes=changes),
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            said = _("%(name)s was changed.") % {"name": form.cleaned_data["name"]}
+            messages.success(request, said, extra_tags="good")
+            return redirect("network", network_id=network.pk)
+    return show(request, caller, "dashboard/networks/network_form.html", SECTION, form=form, network=network)
+
+
+@require_POST
+@page("networks:write")
+def network_delete_view(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
+    """Remove one that no port is in, with its subnets."""
+    network = network_get(caller=caller, network_id=network_id)
+    network_delete(caller=caller, network_id=network_id)
+    said = _("%(name)s was deleted.") % {"name": network.name or network.pk}
+    messages.success(request, said, extra_tags="good")
+    return redirect("networks")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("networks:write")
+def subnet_new(request: HttpRequest, caller: Caller, network_id: uuid.UUID) -> HttpResponse:
+    """One more range of addresses."""
+    network = _own_network(caller, network_id)
+    form = SubnetPageForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            subnet = with_tags(
+                caller=caller,
+                kind=TaggedKind.SUBNET,
+                tags=tags_asked(form),
+                write=lambda: subnet_create(caller=caller, request=form.request_in(network.pk)),
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            said = _("%(range)s was added to %(network)s.") % {"range": subnet.cidr, "network": network.name}
+            messages.success(request, said, extra_tags="good")
+            return redirect("network", network_id=network.pk)
+    context = {"form": form, "network": network, "is_subnet": True}
+    return show(request, caller, "dashboard/networks/network_form.html", SECTION, **context)
+
+
+@require_POST
+@page("networks:write")
+def subnet_delete_view(request: HttpRequest, caller: Caller, subnet_id: uuid.UUID) -> HttpResponse:
+    """Remove a range of which no port has an address."""
+    subnet = subnet_get(caller=caller, subnet_id=subnet_id)
+    subnet_delete(caller=caller, subnet_id=subnet_id)
+    messages.success(request, _("%(name)s was removed.") % {"name": subnet.cidr}, extra_tags="good")
+    return redirect("network", network_id=subnet.network_id)

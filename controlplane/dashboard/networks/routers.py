@@ -1,0 +1,211 @@
+"""Pages of routers: what they join, and what they lead to."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from controlplane.dashboard.form_errors import errors_add
+from controlplane.dashboard.lists.pages import list_response
+from controlplane.dashboard.networks.router_listing import ROUTERS
+from controlplane.dashboard.networks.tags import tags_asked, tags_field
+from controlplane.dashboard.networks.topology import TopologyNode, bounded, drawing
+from controlplane.dashboard.pages import page, show
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import KilonovaError
+from servers.networks.domain.tags import tags_text
+from servers.networks.selectors.networks import networks_visible
+from servers.networks.selectors.routers import gateway_of, legs_of, router_get
+from servers.networks.selectors.subnets import subnets_visible
+from servers.networks.selectors.tags import TaggedKind
+from servers.networks.services.router_legs import router_interface_add, router_interface_remove
+from servers.networks.services.routers import router_create, router_delete, router_update
+from servers.networks.services.tags import with_tags
+
+SECTION = "routers"
+MAX_CHOICES = 500
+
+
+class RouterForm(forms.Form):
+    """Name, and the network outside."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), strip=False, help_text=gettext_lazy("Up to 255 characters."))
+    description = forms.CharField(label=gettext_lazy("Description"), required=False)
+    external_network = forms.ChoiceField(
+        label=gettext_lazy("Leads out by"),
+        required=False,
+        help_text=gettext_lazy("Where its gateway is. Floating addresses are of it."),
+    )
+    has_snat = forms.BooleanField(
+        label=gettext_lazy("Guests without a floating address go out under the gateway's own"),
+        required=False,
+        initial=True,
+    )
+    is_enabled = forms.BooleanField(label=gettext_lazy("Enabled: it passes traffic"), required=False, initial=True)
+    tags = tags_field()
+
+    def __init__(self, data: Any = None, *, outside: list[Any], **more: Any) -> None:
+        super().__init__(data, **more)
+        field: Any = self.fields["external_network"]
+        nothing = gettext("nothing: it joins networks inside only")
+        field.choices = [("", nothing), *((str(one.pk), one.name) for one in outside)]
+
+    def values(self) -> dict[str, Any]:
+        """What the filled-in form says, but for the tags."""
+        outside = self.cleaned_data["external_network"]
+        said = {name: value for name, value in self.cleaned_data.items() if name != "tags"}
+        return {**said, "external_network": uuid.UUID(outside) if outside else None}
+
+
+class LegForm(forms.Form):
+    """A subnet that the router joins."""
+
+    subnet = forms.ChoiceField(
+        label=gettext_lazy("Subnet"), help_text=gettext_lazy("The router answers at its gateway's address.")
+    )
+
+    def __init__(self, data: Any = None, *, subnets: list[Any], **more: Any) -> None:
+        super().__init__(data, **more)
+        field: Any = self.fields["subnet"]
+        field.choices = [(str(one.pk), f"{one.network.name}: {one.cidr}") for one in subnets]
+
+
+@require_safe
+@page("routers:read")
+def router_list(request: HttpRequest, caller: Caller) -> HttpResponseBase:
+    """Those of the project; of every project for an admin."""
+    return list_response(request, caller, ROUTERS)
+
+
+@require_safe
+@page("routers:read")
+def router_detail(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """One router: its gateway, its networks, a drawing."""
+    return _detail_shown(request, caller, router_id, None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("routers:write")
+def router_new(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """A router that joins nothing yet."""
+    form = RouterForm(request.POST or None, outside=_outside(caller))
+    if request.method == "POST" and form.is_valid():
+        try:
+            router = with_tags(
+                caller=caller,
+                kind=TaggedKind.ROUTER,
+                tags=tags_asked(form),
+                write=lambda: router_create(caller=caller, **form.values()),
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            said = gettext("%(name)s was created. Join networks to it.") % {"name": router.name}
+            messages.success(request, said, extra_tags="good")
+            return redirect("router", router_id=router.pk)
+    return show(request, caller, "dashboard/networks/router_form.html", SECTION, form=form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@page("routers:write")
+def router_edit(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """Another name, gateway or switch, or other tags."""
+    router = router_get(caller=caller, router_id=router_id)
+    initial = {name: getattr(router, name) for name in ("name", "description", "has_snat", "is_enabled")}
+    initial |= {"external_network": str(router.external_network_id or ""), "tags": tags_text(router.tags)}
+    form = RouterForm(request.POST or None, outside=_outside(caller), initial=initial)
+    if request.method == "POST" and form.is_valid():
+        changes = form.values()
+        if changes["external_network"] == router.external_network_id:
+            del changes["external_network"]
+        try:
+            with_tags(
+                caller=caller,
+                kind=TaggedKind.ROUTER,
+                tags=tags_asked(form, router.tags),
+                write=lambda: router_update(caller=caller, router_id=router_id, changes=changes),
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            messages.success(request, gettext("%(name)s was changed.") % {"name": changes["name"]}, extra_tags="good")
+            return redirect("router", router_id=router.pk)
+    return show(request, caller, "dashboard/networks/router_form.html", SECTION, form=form, router=router)
+
+
+@require_POST
+@page("routers:write")
+def router_delete_view(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """Remove one that joins nothing."""
+    router = router_get(caller=caller, router_id=router_id)
+    router_delete(caller=caller, router_id=router_id)
+    said = gettext("%(name)s was deleted.") % {"name": router.name or router.pk}
+    messages.success(request, said, extra_tags="good")
+    return redirect("routers")
+
+
+@require_POST
+@page("routers:write")
+def router_leg_add(request: HttpRequest, caller: Caller, router_id: uuid.UUID) -> HttpResponse:
+    """Join one more subnet; a refusal stands in the form."""
+    form = LegForm(request.POST, subnets=_subnets(caller))
+    if form.is_valid():
+        try:
+            port = router_interface_add(
+                caller=caller, router_id=router_id, subnet_id=uuid.UUID(form.cleaned_data["subnet"])
+            )
+        except KilonovaError as error:
+            errors_add(form, error, {})
+        else:
+            names = {"network": port.network_name, "address": port.addresses[0]}
+            messages.success(request, gettext("%(network)s is joined, at %(address)s.") % names, extra_tags="good")
+            return redirect("router", router_id=router_id)
+    return _detail_shown(request, caller, router_id, form)
+
+
+@require_POST
+@page("routers:write")
+def router_leg_remove(request: HttpRequest, caller: Caller, router_id: uuid.UUID, port_id: uuid.UUID) -> HttpResponse:
+    """Leave a network."""
+    router_interface_remove(caller=caller, router_id=router_id, port_id=port_id)
+    messages.success(request, gettext("The router left the network."), extra_tags="good")
+    return redirect("router", router_id=router_id)
+
+
+def _outside(caller: Caller) -> list[Any]:
+    return list(networks_visible(caller).filter(is_external=True).order_by("name", "pk")[:MAX_CHOICES])
+
+
+def _subnets(caller: Caller) -> list[Any]:
+    """Those that a router can answer in: not outside, with a gateway."""
+    rows = subnets_visible(caller).filter(network__is_external=False, gateway__isnull=False)
+    return list(rows.select_related("network").order_by("network__name", "cidr")[:MAX_CHOICES])
+
+
+def _detail_shown(request: HttpRequest, caller: Caller, router_id: uuid.UUID, form: LegForm | None) -> HttpResponse:
+    router = router_get(caller=caller, router_id=router_id)
+    gateway, legs = gateway_of(router), legs_of(router)
+    networks = tuple(
+        TopologyNode("network", leg.network_name[:30], ", ".join(leg.addresses), f"/networks/{leg.network_id}/")
+        for leg in legs
+    )
+    own = TopologyNode("router", (router.name or str(router.pk))[:30], "", "", bounded(networks))
+    outside = router.external_network
+    if outside is not None:
+        address = ", ".join(gateway.addresses) if gateway else ""
+        own = TopologyNode("outside", outside.name[:30], address, f"/networks/{outside.pk}/", (own,))
+    context = {
+        "router": router,
+        "gateway": gateway,
+        "legs": legs,
+        "drawing": drawing([own]),
+        "form": form or LegForm(subnets=_subnets(caller)),
+        "is_open": form is not None,
+    }
+    return show(request, caller, "dashboard/networks/router_detail.html", SECTION, **context)

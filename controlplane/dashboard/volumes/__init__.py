@@ -1,0 +1,1 @@
+"""Pages of volumes, their snapshots and backups, types and pools."""

@@ -1,0 +1,1 @@
+"""What is asked elsewhere: an LDAP directory, an OpenID provider. Nothing here touches rows."""

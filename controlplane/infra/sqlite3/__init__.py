@@ -1,0 +1,1 @@
+"""Django's backend for SQLite, for processes with many threads."""

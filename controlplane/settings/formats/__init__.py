@@ -1,0 +1,1 @@
+"""How times are written where no template says it, such as in the Django admin: by language."""

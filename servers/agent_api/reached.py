@@ -1,0 +1,38 @@
+"""What verbs stand on: a database that answers, and a host that is still the agent's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import InterfaceError, OperationalError, close_old_connections, connection, transaction
+
+from controlplane.kernel.errors import Conflict, Unavailable
+from controlplane.work.host_ownership import Ownership, ownership_lock
+
+
+@contextmanager
+def database_reached() -> Iterator[None]:
+    """On a connection that is alive as far as is known; a database that is away becomes Unavailable."""
+    try:
+        if not connection.in_atomic_block:  # in the midst of a transaction it would end that
+            close_old_connections()
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise Unavailable(f"the database does not answer: {error}") from error
+
+
+class OwnedHost:
+    """Verbs of the agent of one host. `ownership`: who must own it for a write to take effect, where that was told."""
+
+    def __init__(self, ownership: Ownership | None = None) -> None:
+        self._ownership = ownership
+
+    @contextmanager
+    def _owned(self, host: str) -> Iterator[None]:
+        """One transaction during which the host stays this agent's. Raises Conflict when it is another one's."""
+        if self._ownership is None:
+            yield
+            return
+        with transaction.atomic():
+            if not ownership_lock(self._ownership):
+                raise Conflict(f"Host {host} is served by another agent now.", host=host)
+            yield

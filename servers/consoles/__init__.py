@@ -1,0 +1,1 @@
+"""Consoles that people type into: sessions, who may have them, and how they end."""

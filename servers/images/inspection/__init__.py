@@ -1,0 +1,1 @@
+"""Looking into disk images, and converting them, in a process that may do nothing else."""

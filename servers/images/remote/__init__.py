@@ -1,0 +1,1 @@
+"""Fetching a file from a server that somebody else chose."""

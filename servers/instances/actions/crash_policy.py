@@ -1,0 +1,31 @@
+"""Whether a guest that crashed is started again: its policy, and for how often."""
+
+from enum import StrEnum
+
+
+class CrashPolicy(StrEnum):
+    """What follows a crash."""
+
+    STOP = "stop"
+    """The instance is stopped, as in Nova."""
+    RESTART = "restart"
+    """Its guest is started again, a few times."""
+
+
+class CrashOutcome(StrEnum):
+    """What is done about one crash."""
+
+    STAY_OFF = "stay_off"
+    RESTART = "restart"
+    GIVE_UP = "give_up"
+
+
+DEFAULT = "default"
+"""What an instance is set to so that the installation's setting counts for it."""
+
+
+def crash_outcome(policy: str, *, restarts: int, limit: int) -> CrashOutcome:
+    """`restarts`: how often it was started again lately, of `limit` times."""
+    if policy != CrashPolicy.RESTART:
+        return CrashOutcome.STAY_OFF
+    return CrashOutcome.RESTART if restarts < limit else CrashOutcome.GIVE_UP

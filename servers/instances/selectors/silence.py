@@ -1,0 +1,19 @@
+"""Instances on hosts that are silent: nothing is known of them now, and what is asked for waits."""
+
+from scheduling.fleet.selectors.liveness import SilentHost, hosts_silent
+from servers.conf import server_options
+from servers.instances.actions.lifecycle import DELETE, FORCE_DELETE
+from servers.instances.actions.rule import ActionRule
+from servers.models import Instance
+
+
+def silence_of(instance: Instance) -> SilentHost | None:
+    """The host that it is on, where that is silent. One query, none for an instance on no host."""
+    return hosts_silent([instance.host]).get(instance.host) if instance.host else None
+
+
+def wait_s(rule: ActionRule) -> float:
+    """For how many seconds at most an action waits for a host that is silent; 0: it has nothing to do there."""
+    if rule.work is None and rule not in (DELETE, FORCE_DELETE):
+        return 0.0
+    return rule.deadline_s or server_options().build_deadline_s

@@ -1,0 +1,124 @@
+"""Interfaces are added to instances, and taken away from them, while these run or are off.
+
+The port is the instance's before its host is asked: cut off anywhere, the guest gets the card with its next start at
+the latest, and until it is told that the host could not do it, the port is not given to anybody else. A port leaves the
+instance when its host says that the guest has let go of the card, and not before.
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+
+from django.db.models import Max
+
+from controlplane.identity.domain import Caller
+from controlplane.kernel.errors import Conflict, Invalid, NotFound
+from controlplane.kernel.ids import parse_uuid
+from controlplane.kernel.texts import phrase as _
+from controlplane.work.models import Work
+from controlplane.work.work import WorkLease
+from servers.fields import refuse_if
+from servers.instances.actions.interfaces import ATTACH_INTERFACE
+from servers.instances.actions.rule import ActionRule
+from servers.instances.domain.nics import AUTO, MAX_NICS
+from servers.instances.services.device_requests import device_action_ask, device_at_rest_require
+from servers.instances.services.host_action import row_locked
+from servers.instances.services.nics import NicsDecided, nics_found
+from servers.models import Instance, Port
+from servers.networks.domain.names import VnicType
+from servers.networks.domain.nics import InstanceNics
+from servers.networks.services.groups import default_group_ensure
+from servers.networks.services.instance_ports import instance_ports_allocate, instance_ports_claim, port_release
+
+PORT_ID = "port_id"
+"""Argument of the work: the port whose card the guest gets or loses."""
+NO_DEFAULT = {"has_default_network": False}
+"""Whoever says which cards there are gets no other one in their place."""
+NIC_KEYS = ("network", "port", "fixed_ip", "tag")
+
+
+def attach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments: Mapping[str, str]) -> None:
+    """Give the instance the port, and have its host add the card. Raises InvalidFields, Conflict, Forbidden,
+    QuotaExceeded, and what networks raise that have no address left.
+    """
+    row = row_locked(instance, rule, caller)
+    said = {key: arguments[key] for key in NIC_KEYS if arguments.get(key)}
+    groups = [name.strip() for name in arguments.get("security_groups", "").split(",") if name.strip()]
+    # The instance's project decides what it may have, whoever asks for it.
+    owner = replace(caller, own_project_id=row.project_id)
+    found = nics_found(
+        owner, networks=[said] if said.keys() & {"network", "port"} else AUTO, security_groups=groups, count=1
+    )
+    refuse_if(found.problems)
+    if found.refusals:
+        raise found.refusals[0]
+    position = _free_place(row, said.get("tag", ""))
+    port_id = _port_give(row, found.decided, position, said.get("tag", ""))
+    device_action_ask(row, rule, caller, arguments={PORT_ID: str(port_id)}, changes=NO_DEFAULT)
+
+
+def _free_place(row: Instance, tag: str) -> int:
+    ports = Port.objects.filter(instance_uuid=row.pk)
+    count, last = ports.count(), ports.aggregate(last=Max("position"))["last"]
+    if count >= MAX_NICS:
+        raise Conflict(
+            _("The instance has {count} interfaces; it has at most {max_nics}.", count=count, max_nics=MAX_NICS),
+            field="network",
+        )
+    if tag and ports.filter(tag=tag).exists():
+        raise Invalid(_("Another interface of the instance has the tag {tag:.60}.", tag=tag), field="tag")
+    return 0 if last is None else last + 1
+
+
+def _port_give(row: Instance, decided: NicsDecided, position: int, tag: str) -> uuid.UUID:
+    """The port that is the instance's from now on."""
+    nic = replace(decided.nics[0], tag=tag)
+    given = decided.ports.get(nic.port_id) if nic.port_id else None
+    if given is not None and (given.vnic_type != VnicType.NORMAL or given.resource_request):
+        reason = _("Such a port needs a device or bandwidth of its host, which only a new instance is placed for.")
+        raise Invalid(reason, field="port")
+    group_ids = decided.group_ids
+    if decided.names_default_group:
+        group_ids = (*(group_ids or ()), default_group_ensure(project_id=row.project_id).pk)
+    instance_ports_claim(instance_uuid=row.pk, project_id=row.project_id, nics=[nic], first=position)
+    wanted = InstanceNics(row.pk, row.project_id, row.host, (nic,), group_ids, position)
+    if refused := instance_ports_allocate([wanted]):
+        raise refused[row.pk]
+    return Port.objects.values_list("pk", flat=True).get(instance_uuid=row.pk, position=position)
+
+
+def detach_begin(instance: Instance, rule: ActionRule, caller: Caller, arguments: Mapping[str, str]) -> None:
+    """Have its host take the card away. Raises NotFound for a port that is not the instance's, Conflict."""
+    row = row_locked(instance, rule, caller)
+    named = arguments.get("port", "")
+    port_id = parse_uuid(named)
+    port = Port.objects.filter(instance_uuid=row.pk, pk=port_id).first() if port_id else None
+    if port is None:
+        raise NotFound(_("The instance has no interface of port {named!r:.60}.", named=named), field="port")
+    if port.vnic_type != VnicType.NORMAL:
+        raise Conflict(_("A device of its host leaves the instance only with the instance."), field="port")
+    device_at_rest_require(row, PORT_ID, port.pk, field="port")
+    device_action_ask(row, rule, caller, arguments={PORT_ID: str(port.pk)}, changes=NO_DEFAULT)
+
+
+def detach_done(lease: WorkLease) -> None:
+    """The guest has let go of the card."""
+    arguments = Work.objects.values_list("arguments", flat=True).get(pk=lease.work_id)
+    port_release(instance_uuid=lease.subject, port_id=uuid.UUID(arguments[PORT_ID]))
+
+
+def attach_failed(instance: Instance, is_overdue: bool) -> None:
+    """The host said that the guest has no such card. One that said nothing may have added it: then the port stays, the
+    guest has the card after its next start, and it can be taken away.
+    """
+    if is_overdue:
+        return
+    works = Work.objects.filter(subject=instance.pk, kind=ATTACH_INTERFACE.work).order_by("-created_at", "-pk")
+    arguments = works.values_list("arguments", flat=True).first()
+    if arguments and (port_id := parse_uuid(str(arguments.get(PORT_ID, "")))) is not None:
+        port_release(instance_uuid=instance.pk, port_id=port_id)
+
+
+def attach_given_up(instance: Instance, arguments: Mapping[str, str], _reason: str) -> None:
+    """The host was never asked for the card."""
+    port_release(instance_uuid=instance.pk, port_id=uuid.UUID(arguments[PORT_ID]))

@@ -1,0 +1,1 @@
+"""Networks, ports, security groups, routers and floating addresses, as Neutron has them."""

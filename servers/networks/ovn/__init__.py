@@ -1,0 +1,1 @@
+"""Networks of kind OVN: rows to the northbound database."""

@@ -1,0 +1,1 @@
+"""What the northbound database is to hold, as values made of values: no database, network or clock."""

@@ -1,0 +1,67 @@
+"""A guest's port: one switch port."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+
+from computeagent.protocol.networks import HostPort, SubnetSpec
+from servers.networks.ovn.objects.row import DROP, Columns, NorthboundRow, dhcp_key, group_key, network_key, port_key
+from servers.networks.ovn.objects.state import OvnPort
+
+HOSTNAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+
+def port_rows(wanted: OvnPort, subnets: Mapping[str, SubnetSpec]) -> list[NorthboundRow]:
+    """The port, by its own id as name: that is what a chassis plugs (`iface-id`)."""
+    port = wanted.port
+    own = " ".join([port.mac, *(each.address for each in port.addresses)])
+    options = {"requested-chassis": wanted.host} if wanted.host else {}
+    # It becomes part of a rule of OVN's, so nothing but a host name may stand in it.
+    if HOSTNAME.fullmatch(port.hostname):
+        options["hostname"] = f'"{port.hostname}"'
+    columns: Columns = {
+        "name": port.id,
+        "type": "",
+        # `unknown`: it also receives what is for nobody that OVN knows of.
+        "addresses": (own, *_other_macs(port)) if port.has_security else (own, "unknown"),
+        "port_security": _allowed(port, own) if port.has_security else (),
+        "enabled": (port.is_enabled,),
+        "options": options,
+    }
+    groups = (DROP, *(group_key(group) for group in port.group_ids)) if port.has_security else ()
+    return [
+        NorthboundRow(
+            "Logical_Switch_Port",
+            port_key(port.id),
+            port_key(port.id),
+            columns,
+            parent=network_key(port.network_id),
+            column="ports",
+            references=_dhcp_of(port, subnets),
+            groups=groups,
+        )
+    ]
+
+
+def _dhcp_of(port: HostPort, subnets: Mapping[str, SubnetSpec]) -> dict[str, str]:
+    """Of each IP version the first subnet with DHCP that the port has an address of."""
+    found: dict[str, str] = {"dhcpv4_options": "", "dhcpv6_options": ""}
+    for each in port.addresses:
+        subnet = subnets.get(each.subnet_id)
+        column = f"dhcpv{ipaddress.ip_address(each.address).version}_options"
+        if subnet is not None and subnet.has_dhcp and not found[column]:
+            found[column] = dhcp_key(subnet.id)
+    return found
+
+
+def _allowed(port: HostPort, own: str) -> tuple[str, ...]:
+    """What it may send from: its own addresses, and those of its pairs with the MAC address that each names."""
+    by_mac: dict[str, list[str]] = {port.mac: own.split(" ")[1:]}
+    for pair in port.allowed_pairs:
+        by_mac.setdefault(pair.mac or port.mac, []).append(pair.address)
+    return tuple(" ".join([mac, *addresses]) for mac, addresses in by_mac.items())
+
+
+def _other_macs(port: HostPort) -> tuple[str, ...]:
+    """MAC addresses that it also receives for."""
+    return tuple(dict.fromkeys(pair.mac for pair in port.allowed_pairs if pair.mac not in ("", port.mac)))

@@ -1,0 +1,1 @@
+"""Resources of the Compute API as its clients read them, for each microversion."""

@@ -1,0 +1,1 @@
+"""Which servers a list asks for, and which page of them."""

@@ -1,0 +1,1 @@
+"""What bodies of the Compute API may say, for each microversion."""

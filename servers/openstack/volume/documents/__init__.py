@@ -1,0 +1,1 @@
+"""Rows as the Volume API shows them."""

@@ -1,0 +1,1 @@
+"""What the Volume API does: read a request, call a service or selector, write the answer."""

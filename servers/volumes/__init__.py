@@ -1,0 +1,1 @@
+"""Volumes: what a user has apart from any instance, and what instances have of it."""

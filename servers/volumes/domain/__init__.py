@@ -1,0 +1,1 @@
+"""Pure rules of volumes: states, types, block devices, errors. No Django."""

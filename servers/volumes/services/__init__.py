@@ -1,0 +1,1 @@
+"""Writing of volumes: one transaction a service, compare-and-set."""

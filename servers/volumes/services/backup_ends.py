@@ -1,0 +1,140 @@
+"""What becomes of a backup when its snapshot is there, and when a host sent it or could not.
+
+Each function is called in the transaction that ends the work, and again for a backup that is gone or moved on: then it
+changes nothing.
+"""
+
+import logging
+import uuid
+
+from django.db import transaction
+
+from computeagent.protocol.volumes import VolumeFacts, VolumeWorkKind
+from controlplane.kernel.errors import Conflict, NotFound
+from controlplane.kernel.texts import phrase as _
+from servers.models import Volume, VolumeBackup, VolumeSnapshot
+from servers.volumes.domain.states import BackupState, VolumeSnapshotState, VolumeState
+from servers.volumes.services.backup_state import backup_state_try
+from servers.volumes.services.deletion import snapshot_deletion_begin
+from servers.volumes.services.state import volume_state_try
+from servers.volumes.services.work import volume_work_begin, volume_work_is_open
+
+log = logging.getLogger(__name__)
+BACKUP_ID = "backup_id"
+"""Argument of work that restores a volume."""
+NO_BYTES = _("Its bytes did not come. Delete it, and make another one.")
+NO_SNAPSHOT = _("The snapshot that was made for it is gone.")
+BATCH = 200
+
+
+def backup_work_begin(backup: VolumeBackup, volume: Volume) -> None:
+    """Have a host read the backup's snapshot and send it. Raises PoolUnreachable."""
+    since = backup.parent.snapshot_id if backup.parent is not None else None
+    arguments = {"snapshot_id": str(backup.snapshot_id), "since_snapshot_id": str(since or "")}
+    volume_work_begin(kind=VolumeWorkKind.VOLUME_BACKUP_CREATE, subject=backup.pk, volume=volume, arguments=arguments)
+
+
+def snapshot_came(*, snapshot_id: uuid.UUID) -> None:
+    """The snapshot is there: the backup for which it was made goes on. One that no host can do now waits for a round
+    of `backups_resume`.
+    """
+    rows = VolumeBackup.objects.select_related("parent").filter(snapshot_id=snapshot_id, owns_snapshot=True)
+    row = rows.filter(state=BackupState.CREATING).first()
+    snapshot = VolumeSnapshot.objects.select_related("volume__pool").filter(pk=snapshot_id).first()
+    if row is None or snapshot is None or snapshot.state != VolumeSnapshotState.AVAILABLE:
+        return None
+    since = row.parent.snapshot_id if row.parent is not None else None
+    if row.parent is not None and (since is None or not VolumeSnapshot.objects.filter(pk=since).exists()):
+        return _fail(row.pk, _("The snapshot of the backup that it was to rest on is gone."))
+    VolumeBackup.objects.filter(pk=row.pk).update(is_consistent=snapshot.is_consistent)
+    try:
+        backup_work_begin(row, snapshot.volume)
+    except Conflict as error:
+        VolumeBackup.objects.filter(pk=row.pk).update(fault=error.message)
+    return None
+
+
+def snapshot_failed(*, snapshot_id: uuid.UUID, message: str) -> None:
+    """There is no snapshot, and so no backup."""
+    for row in VolumeBackup.objects.filter(snapshot_id=snapshot_id, owns_snapshot=True, state=BackupState.CREATING):
+        _fail(row.pk, message)
+
+
+def backup_create_done(*, subject: uuid.UUID, facts: VolumeFacts) -> None:
+    """The store has it: `available`. A snapshot that is not to stay goes, and that of the one before it, which no
+    later one needs.
+    """
+    has_bytes = VolumeBackup.objects.filter(pk=subject, has_bytes=True).exists()
+    if not has_bytes:
+        return _fail(subject, NO_BYTES)
+    row = backup_state_try(backup_id=subject, after=BackupState.AVAILABLE, before=[BackupState.CREATING], fault="")
+    if row is None:
+        return None
+    if not row.keeps_snapshot:
+        snapshot_let_go(row)
+    elif row.parent is not None:
+        snapshot_let_go(row.parent)
+    return None
+
+
+def backup_create_failed(*, subject: uuid.UUID, message: str) -> None:
+    """It has no bytes that count: `error`, until somebody deletes it."""
+    _fail(subject, message)
+
+
+def volume_restore_done(*, subject: uuid.UUID, facts: VolumeFacts) -> None:
+    """The volume has the bytes of the backup."""
+    volume_state_try(volume_id=subject, after=VolumeState.AVAILABLE, before=[VolumeState.RESTORING], fault="")
+
+
+def volume_restore_failed(*, subject: uuid.UUID, message: str) -> None:
+    """Nobody knows which bytes the volume has: `error_restoring`, until a backup is restored into it, or it goes."""
+    volume_state_try(
+        volume_id=subject, after=VolumeState.ERROR_RESTORING, before=[VolumeState.RESTORING], fault=message
+    )
+
+
+def _fail(backup_id: uuid.UUID, message: str) -> None:
+    row = backup_state_try(backup_id=backup_id, after=BackupState.ERROR, before=[BackupState.CREATING], fault=message)
+    if row is not None:
+        snapshot_let_go(row)
+
+
+def snapshot_let_go(backup: VolumeBackup) -> None:
+    """The backup needs its snapshot no more: one that was made for it is deleted. What cannot be deleted now is tried
+    again by `backups_resume`.
+    """
+    if backup.snapshot_id is None or not backup.owns_snapshot:
+        return
+    VolumeBackup.objects.filter(pk=backup.pk).update(keeps_snapshot=False)
+    try:
+        with transaction.atomic():
+            snapshot_deletion_begin(snapshot_id=backup.snapshot_id, is_forced=False)
+    except NotFound:
+        pass
+    except Conflict as error:
+        log.info("the snapshot of backup %s stays for now: %s", backup.pk, error.message)
+        return
+    VolumeBackup.objects.filter(pk=backup.pk).update(snapshot_id=None)
+
+
+def backups_resume() -> None:
+    """Go on with backups that stand still: their snapshot came when no host could go on, or could not be deleted."""
+    creating = VolumeBackup.objects.filter(state=BackupState.CREATING, owns_snapshot=True, snapshot_id__isnull=False)
+    snapshots = dict(VolumeSnapshot.objects.filter(pk__in=creating.values("snapshot_id")).values_list("pk", "state"))
+    for pk, snapshot_id in list(creating.values_list("pk", "snapshot_id")[:BATCH]):
+        state = snapshots.get(snapshot_id) if snapshot_id is not None else None
+        if snapshot_id is None or state == VolumeSnapshotState.CREATING or volume_work_is_open(subject=pk):
+            continue
+        with transaction.atomic():
+            if state == VolumeSnapshotState.AVAILABLE:
+                snapshot_came(snapshot_id=snapshot_id)
+            else:
+                _fail(pk, NO_SNAPSHOT)
+    resting = [BackupState.AVAILABLE.value, BackupState.ERROR.value, BackupState.DELETING.value]
+    left = VolumeBackup.objects.filter(
+        state__in=resting, owns_snapshot=True, keeps_snapshot=False, snapshot_id__isnull=False
+    )
+    for row in left.order_by("updated_at")[:BATCH]:
+        with transaction.atomic():
+            snapshot_let_go(row)

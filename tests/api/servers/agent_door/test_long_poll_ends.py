@@ -1,0 +1,65 @@
+"""A wake-up that comes just as a long poll ends: answered, or sent again for the next poll, and never lost."""
+
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitTimeout
+
+import pytest
+
+from computeagent.protocol.work import WorkKind, WorkWakeup
+from controlplane.kernel.errors import Unavailable
+from controlplane.work.models import Wakeup
+from controlplane.work.wakeups import ReceivedWakeup
+from servers.agent_door.asker import Asker
+from servers.agent_door.wakeups import (
+    LongPoll,
+    Wakeups,
+    long_poll_answer,
+    long_poll_give_up,
+    wakeups_of_host,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)  # who gives up has a connection of its own
+ASKER = Asker("h1", "", "")
+WORK = "00000000-0000-0000-0000-00000000000a"
+CAME = [ReceivedWakeup("build", WORK)]
+
+
+class CameAtTheEnd(Future[Wakeups]):
+    """What is waited for comes between the end of the wait and the word that nobody waits any more."""
+
+    def result(self, timeout: float | None = None) -> Wakeups:
+        try:
+            return super().result(timeout)
+        except WaitTimeout:
+            self.set_result(CAME)
+            raise
+
+
+def test_wakeups_that_come_just_as_the_time_is_up_are_answered() -> None:
+    with long_poll_answer(LongPoll("compute.h1", CameAtTheEnd(), 25.0)):
+        (wakeup,) = wakeups_of_host(ASKER, timeout_s=25.0)
+    assert isinstance(wakeup, WorkWakeup)
+    assert (wakeup.kind, str(wakeup.work_id)) == (WorkKind.BUILD, WORK)
+
+
+def test_poll_whose_time_is_up_is_waited_for_by_nobody() -> None:
+    poll = LongPoll("compute.h1", Future(), 25.0)
+    with long_poll_answer(poll):
+        assert wakeups_of_host(ASKER, timeout_s=25.0) == []
+    assert poll.wakeups.cancelled()  # so the hub sends again what comes for it
+
+
+def test_wakeups_whose_answer_reached_nobody_are_sent_again() -> None:
+    poll = LongPoll("compute.h1", Future(), 25.0)
+    poll.wakeups.set_result(CAME)
+    long_poll_give_up(poll)
+    assert list(Wakeup.objects.values_list("queue", "code", "ref")) == [("compute.h1", "build", WORK)]
+
+
+def test_poll_that_is_given_up_before_anything_came_sends_nothing() -> None:
+    waiting, failed = (LongPoll("compute.h1", Future(), 25.0) for _ in range(2))
+    failed.wakeups.set_exception(Unavailable("the database does not answer"))
+    long_poll_give_up(waiting)
+    long_poll_give_up(failed)
+    assert waiting.wakeups.cancelled()
+    assert not Wakeup.objects.exists()

@@ -1,0 +1,154 @@
+"""Networks, subnets and ports in the Django admin: through the services, with their refusals at the fields."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from controlplane.identity.models import Project, User
+from controlplane.identity.selectors import caller_for_user
+from servers.models import IPAllocation, Network, Port, PortGroup, Subnet
+from servers.networks.services.floating_ips import floating_ip_create
+from servers.networks.services.groups import security_group_create
+from servers.networks.services.ports import ports_create
+from servers.networks.services.routers import router_create
+from tests.worlds.ports import asked, network, subnet
+from tests.worlds.routing import guest_port, inside, outside
+
+pytestmark = pytest.mark.django_db
+SWITCHES = {"has_port_security": "on", "is_enabled": "on"}
+EMPTY = {"allocations-TOTAL_FORMS": "0", "allocations-INITIAL_FORMS": "0"}
+NO_SUBNETS = {"subnets-TOTAL_FORMS": "0", "subnets-INITIAL_FORMS": "0"}
+
+
+@pytest.fixture
+def browser() -> Client:
+    found = Client()
+    found.force_login(User.objects.create_superuser(username="boss", password="x"))
+    return found
+
+
+@pytest.fixture
+def project() -> Project:
+    return Project.objects.create(name="demo")
+
+
+def test_network_is_made_changed_and_removed(browser, project):
+    made = {"name": "lan", "kind": "bridge", "project": str(project.pk), **SWITCHES, **NO_SUBNETS}
+    assert browser.post("/admin/servers/network/add/", made).status_code == 302
+    row = Network.objects.get()
+    assert (row.project, row.mtu, row.kind) == (project, 1450, "bridge")
+    path = f"/admin/servers/network/{row.pk}/"
+    changed = {"name": "wan", "mtu": "1400", "make_default": "on", "is_shared": "on", **SWITCHES, **NO_SUBNETS}
+    assert browser.post(f"{path}change/", changed).status_code == 302
+    row.refresh_from_db()
+    assert (row.name, row.mtu, row.is_default, row.is_shared) == ("wan", 1400, True, True)
+    shown = browser.post(f"{path}change/", {**changed, "mtu": "9000"})
+    assert "most is 1450" in shown.content.decode()
+    browser.post(f"{path}delete/", {"post": "yes"})
+    assert not Network.objects.exists()
+
+
+def test_network_with_ports_stays_with_a_message(browser):
+    net = network()
+    ports_create(caller=None, requests=[asked(net)])
+    shown = browser.post(f"/admin/servers/network/{net.pk}/delete/", {"post": "yes"}, follow=True).content.decode()
+    assert Network.objects.exists()
+    assert "1 ports" in shown or "protected" in shown
+
+
+def test_subnet_is_made_changed_and_refused_at_its_fields(browser):
+    net = network()
+    made = {"network": str(net.pk), "cidr": "10.0.0.0/24", "has_dhcp": "on", "dns_servers": '["9.9.9.9"]', "routes": ""}
+    assert browser.post("/admin/servers/subnet/add/", made).status_code == 302
+    row = Subnet.objects.get()
+    assert (row.gateway, row.dns_servers, row.pools) == ("10.0.0.1", ["9.9.9.9"], [["10.0.0.2", "10.0.0.254"]])
+    twice = browser.post("/admin/servers/subnet/add/", made)
+    assert "10.0.0.0/24 overlaps with another subnet" in twice.content.decode()
+    path = f"/admin/servers/subnet/{row.pk}/"
+    changed = {
+        "name": "lan",
+        "gateway": "none",
+        "has_dhcp": "on",
+        "dns_servers": "[]",
+        "pools": json.dumps([{"first": "10.0.0.50", "last": "10.0.0.60"}]),
+        "routes": json.dumps([{"destination": "10.9.0.0/16", "nexthop": "10.0.0.9"}]),
+    }
+    assert browser.post(f"{path}change/", changed).status_code == 302
+    row.refresh_from_db()
+    assert (row.gateway, row.pools, row.name) == (None, [["10.0.0.50", "10.0.0.60"]], "lan")
+    bad = browser.post(f"{path}change/", {**changed, "pools": '[{"first": 5}]'})
+    assert "list of objects of first and last" in bad.content.decode()
+    browser.post(f"{path}delete/", {"post": "yes"})
+    assert not Subnet.objects.exists()
+
+
+def test_port_is_made_changed_and_removed(browser, project):
+    net = network(project_id=project.pk)
+    subnet(net)
+    made = {"network": str(net.pk), "project": str(project.pk), "name": "web", "is_enabled": "on", "has_security": "on"}
+    assert browser.post("/admin/servers/port/add/", {**made, **EMPTY, "allowed_pairs": "[]"}).status_code == 302
+    row = Port.objects.get()
+    assert (row.addresses, row.name) == (["10.0.0.2"], "web")
+    group = PortGroup.objects.get().group_id
+    path = f"/admin/servers/port/{row.pk}/"
+    changed = {"name": "db", "mac": row.mac, "addresses": "10.0.0.9", "groups": [str(group)], "is_enabled": "on"}
+    changed |= {"has_security": "on", "allowed_pairs": '[{"address": "10.0.0.77"}]', **EMPTY}
+    answer = browser.post(f"{path}change/", changed)
+    assert answer.status_code == 302, answer.content.decode()
+    row.refresh_from_db()
+    assert (row.name, row.addresses) == ("db", ["10.0.0.9"])
+    assert row.allowed_pairs == [{"address": "10.0.0.77", "mac": ""}]
+    refused = browser.post(f"{path}change/", {**changed, "addresses": "10.7.0.1"})
+    assert "is in no subnet" in refused.content.decode()
+    assert browser.get("/admin/servers/port/?q=10.0.0.9").status_code == 200
+    browser.post(f"{path}delete/", {"post": "yes"})
+    assert (Port.objects.count(), IPAllocation.objects.count()) == (0, 0)
+
+
+def filled(page) -> dict[str, object]:
+    """What a browser sends of a form as it is shown: texts of fields, keys of what is chosen, ticks."""
+    found: dict[str, object] = {}
+    forms = [page.context["adminform"].form]
+    forms += [inline.formset.management_form for inline in page.context["inline_admin_formsets"]]
+    for form in forms:
+        for field in form:
+            value = field.value()
+            if value is True:
+                value = "on"
+            elif isinstance(value, dict | list) and field.name != "groups":
+                value = json.dumps(value)
+            if value is not None and value is not False and value != []:
+                found[field.html_name] = value
+    return found
+
+
+def test_tags_are_shown_changed_refused_and_looked_for(browser, project):
+    member = caller_for_user(user=User.objects.get(), project_id=project.pk)
+    public, inner = outside(), inside(member)
+    rows = (
+        inner.network,
+        inner,
+        guest_port(member, inner),
+        router_create(caller=member, name="edge"),
+        security_group_create(caller=member, name="web"),
+        floating_ip_create(caller=member, network_id=public.pk),
+    )
+    for row in rows:
+        name = row._meta.model_name
+        address = f"/admin/servers/{name}/{row.pk}/change/"
+        body = filled(browser.get(address))
+        refused = browser.post(address, {**body, "tags": f"red, {'x' * 256}"})
+        assert (refused.status_code, "at most 255" in refused.content.decode()) == (200, True), name
+        answer = browser.post(address, {**body, "tags": 'red, "a,b", red'})
+        assert answer.status_code == 302, (name, answer.context["errors"])
+        row.refresh_from_db()
+        assert row.tags == ["a,b", "red"], name
+        again = filled(browser.get(address))
+        assert again["tags"] == '"a,b", red', name
+        for tag, count in (("a,b", 1), ("a", 0)):
+            found = browser.get(f"/admin/servers/{name}/", {"tag": tag}).context["cl"]
+            assert found.result_count == count, (name, tag)
+        assert browser.post(address, {**again, "tags": ""}).status_code == 302
+        row.refresh_from_db()
+        assert row.tags == [], name

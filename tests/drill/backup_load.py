@@ -1,0 +1,116 @@
+"""The share of backups of volumes in the mixed load: made, full ones and increments, restored, and deleted."""
+
+import os
+import random
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.drill.names import RESTORED, VOLUME
+
+BACKUPS = "volume-backups/?all_projects=1&limit=200"
+VOLUMES = "volumes/?all_projects=1&limit=200"
+NAME = "drill"
+MAX_BACKUPS, MAX_RESTORED = 5, 2
+INCREMENTAL, KEEPS_SNAPSHOT = 0.6, 0.8
+FULL_AFTER = 2
+BLOCK_BYTES = 8192
+WRITTEN_GIB = 1
+"""Each volume is at least as large."""
+RACED = (400, 404)
+"""Right for what somebody else takes away meanwhile, and for a volume that is smaller than another one by now."""
+
+Ask = Callable[..., Any]
+"""`Load.ask`: the body of an accepted request, None otherwise."""
+
+
+class BackupLoad:
+    """Steps side by side with the load of volumes. Refusals by the state of things (409) are right.
+
+    `pools`: the directories in which volumes are files; nobody attaches or changes a volume that was restored.
+    """
+
+    def __init__(self, ask: Ask, rng: random.Random) -> None:
+        self._ask, self._rng = ask, rng
+        self._lock = threading.Lock()
+        self.pools: Sequence[Path] = ()
+        self.promised: set[str] = set()
+        """Backups that the API accepted, and nobody asked to take away."""
+        self.known: set[str] = set()
+        """All that it ever accepted."""
+
+    def make(self) -> None:
+        """A volume is written to, and backed up: whole, or what changed. Where there are many, one goes for it."""
+        there = self._all(BACKUPS)
+        if len(there) >= MAX_BACKUPS:
+            resting = [one["id"] for one in there if one["state"] == "available" and not one["has_dependents"]]
+            for uid in resting[-1:]:
+                self.delete(uid)
+        volumes = [one for one in self._all(VOLUMES) if one["name"] == VOLUME]
+        usable = [one for one in volumes if one["state"] in ("available", "in-use")]
+        if not usable:
+            return
+        parents = {one["volume_id"] for one in there}
+        # One that has a backup already comes first: only then there is something that changed since.
+        volume = min(usable, key=lambda one: (one["id"] not in parents, self._rng.random()))
+        if volume["state"] == "available":
+            self.write(volume["id"])
+        is_incremental, keeps = self._rng.random() < INCREMENTAL, self._rng.random() < KEEPS_SNAPSHOT
+        self.of_volume(volume["id"], is_incremental=is_incremental, keeps_snapshot=keeps)
+
+    def of_volume(self, volume_id: str, *, is_incremental: bool, keeps_snapshot: bool) -> str:
+        """Asks for one; its id, empty when it was refused."""
+        body = {"volume": volume_id, "name": NAME, "keep_snapshot": keeps_snapshot}
+        if is_incremental:
+            body |= {"incremental": True, "full_after": FULL_AFTER}
+        made = self._ask("volume-backups/", body, fine=RACED) or {}
+        uid = str(made.get("id", ""))
+        if uid:
+            with self._lock:
+                self.promised.add(uid)
+                self.known.add(uid)
+        return uid
+
+    def restore(self) -> None:
+        """One is made a new volume, which stays as it is; where there are enough of these, one goes. Now and then one
+        is written over a volume that nobody has.
+        """
+        volumes = self._all(VOLUMES)
+        restored = [one for one in volumes if one["name"] == RESTORED]
+        if len(restored) >= MAX_RESTORED:
+            for one in [each for each in restored if each["state"] == "available"][:1]:
+                self._ask(f"volumes/{one['id']}/?with_snapshots=1", None, "DELETE", fine=RACED)
+        sound = [one["id"] for one in self._all(BACKUPS) if one["state"] == "available"]
+        free = [one["id"] for one in volumes if one["name"] == VOLUME and one["state"] == "available"]
+        if not sound:
+            return
+        body = {"volume": self._rng.choice(free)} if free and self._rng.random() < 0.3 else {"name": RESTORED}
+        self._ask(f"volume-backups/{self._rng.choice(sound)}/restore/", body, fine=RACED)
+
+    def delete(self, uid: str) -> None:
+        """Asks that it goes. One on which others rest stays."""
+        with self._lock:  # whatever the answer is: one that breaks off may have been heard
+            self.promised.discard(uid)
+        self._ask(f"volume-backups/{uid}/", None, "DELETE", fine=RACED)
+
+    def drain(self) -> list[str]:
+        """Ask that all go on which nothing rests. Returns which are there, those that are going included."""
+        there = self._all(BACKUPS)
+        for one in there:
+            if not one["has_dependents"] and one["state"] != "deleting":
+                self.delete(one["id"])
+        return [one["id"] for one in there]
+
+    def write(self, volume_id: str) -> None:
+        """What a guest would write: guests of the drill write nothing."""
+        offset = self._rng.randrange(WRITTEN_GIB * 2**30 // BLOCK_BYTES) * BLOCK_BYTES
+        for pool in self.pools:
+            with suppress(FileNotFoundError), (pool / "volumes" / volume_id).open("r+b") as file:
+                os.pwrite(file.fileno(), self._rng.randbytes(BLOCK_BYTES), offset)
+
+    def _all(self, path: str) -> list[dict[str, Any]]:
+        """Nothing, where the answer broke off."""
+        found: list[dict[str, Any]] = (self._ask(path, None, "GET") or {}).get("results", [])
+        return found

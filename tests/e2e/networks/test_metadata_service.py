@@ -1,0 +1,165 @@
+"""Guests of a hypervisor ask 169.254.169.254 through its bridges, and each is told its own."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from computeagent.agent.guest_metadata import MetadataService
+from computeagent.networks.bridge.plug import BridgePlug
+from computeagent.protocol.guests import PortSpec
+from computeagent.protocol.metadata import GuestDocument
+from computeagent.protocol.networks import HostPort, NetworkBackendKind, NetworkSpec
+from tests.units.computeagent.agent.documents_asked import DocumentsAsked
+from tests.units.computeagent.metadata.documents import guest_of
+from tests.worlds.bridge_place import OPEN, Guest, Place, document, network, new_id, port_in
+
+pytestmark = [pytest.mark.processes, pytest.mark.long]
+HOST = "h1"
+NO_RULES: dict[str, object] = {"group_ids": ()}
+LATEST = "/openstack/latest/meta_data.json"
+ASK = """
+import http.client, sys
+address, path, source = sys.argv[1:]
+client = http.client.HTTPConnection(address, timeout=5, source_address=(source, 0) if source else None)
+client.request("GET", path)
+answer = client.getresponse()
+print(answer.status)
+print(answer.read().decode())
+"""
+
+
+def told(port: HostPort) -> GuestDocument:
+    """What the control plane says to the guest of the port."""
+    spec = PortSpec(port.mac, port.network_id, id=port.id, kind=NetworkBackendKind.BRIDGE, addresses=port.addresses)
+    return GuestDocument(HOST, replace(guest_of(port.instance_uuid), ports=(spec,)))
+
+
+def service_of(plug: BridgePlug, directory: Path, *ports: HostPort) -> MetadataService:
+    conductor = DocumentsAsked()
+    conductor.documents = {port.instance_uuid: told(port) for port in ports}
+    conductor.at_once = 100
+    service = MetadataService(HOST, conductor, directory, plug.service_prefix)  # type: ignore[arg-type]
+    service.open()
+    service.tick("1")
+    return service
+
+
+def port(of: NetworkSpec, address: str, **more: object) -> HostPort:
+    return port_in(of, address, **{"instance_uuid": new_id(), **NO_RULES, **more})
+
+
+def asks(guest: Guest, path: str = LATEST, *, source: str = "", address: str = "169.254.169.254") -> tuple[int, str]:
+    """Status and content; 0: no connection."""
+    if not guest.succeeds(sys.executable, "-c", ASK, address, path, source):
+        return 0, ""
+    status, _, content = guest.run(sys.executable, "-c", ASK, address, path, source).partition("\n")
+    return int(status), content
+
+
+def uuid_told(guest: Guest) -> str:
+    status, content = asks(guest)
+    assert status == 200
+    return str(json.loads(content)["uuid"])
+
+
+def reaches(guest: Guest) -> None:
+    """The way that DHCP tells where there is no gateway."""
+    guest.run("ip", "route", "add", "169.254.169.254", "dev", "eth0")
+
+
+def test_guests_with_equal_addresses_in_two_networks_are_told_their_own(place: Place, tmp_path: Path) -> None:
+    first, second = network(), network()
+    a, b, c = port(first, "10.50.0.5"), port(second, "10.50.0.5"), port(first, "10.50.0.7")
+    assert place.plug.apply(document([first, second], [a, b, c])).problems == ()
+    guests = [place.guest(each) for each in (a, b, c)]
+    for guest in guests:
+        reaches(guest)
+    service = service_of(place.plug, tmp_path / "state", a, b)
+
+    assert [uuid_told(guest) for guest in guests[:2]] == [a.instance_uuid, b.instance_uuid]
+    assert asks(guests[2])[0] == 404
+    service.close()
+
+
+def test_guest_cannot_ask_in_the_name_of_another_one(place: Place, tmp_path: Path) -> None:
+    of = network()
+    a, b = port(of, "10.50.0.5"), port(of, "10.50.0.6")
+    assert place.plug.apply(document([of], [a, b])).problems == ()
+    thief = place.guest(a)
+    place.guest(b)
+    reaches(thief)
+    thief.run("ip", "address", "add", "10.50.0.6/24", "dev", "eth0")
+    service = service_of(place.plug, tmp_path / "state", a, b)
+
+    assert asks(thief, source="10.50.0.5")[0] == 200
+    assert asks(thief, source="10.50.0.6")[0] == 0
+    service.close()
+
+
+def test_service_goes_on_after_a_kill_of_the_agent_before_any_document_of_networks_comes(
+    place: Place, tmp_path: Path
+) -> None:
+    of = network()
+    a = port(of, "10.50.0.5")
+    assert place.plug.apply(document([of], [a])).problems == ()
+    guest = place.guest(a)
+    reaches(guest)
+    first = service_of(place.plug, tmp_path / "state", a)
+    assert uuid_told(guest) == a.instance_uuid
+    first.server.leave([of.id])
+    first.close()
+    assert asks(guest)[0] == 0
+
+    plug = BridgePlug(place.place, place.directory)
+    second = MetadataService(HOST, DocumentsAsked(), tmp_path / "state", plug.service_prefix)  # type: ignore[arg-type]
+    second.open()
+    second.tick(None)
+
+    assert uuid_told(guest) == a.instance_uuid
+    second.close()
+
+
+def test_nothing_else_of_the_host_answers_there(place: Place, tmp_path: Path) -> None:
+    of = network()
+    a = port(of, "10.50.0.5")
+    assert place.plug.apply(document([of], [a])).problems == ()
+    guest = place.guest(a)
+    reaches(guest)
+    service = service_of(place.plug, tmp_path / "state", a)
+
+    assert not guest.asks("169.254.169.254", 22)
+    assert not guest.asks("169.254.169.254", 8000)
+    assert asks(guest, "/etc/passwd")[0] == 404
+    service.close()
+
+
+def test_a_network_that_goes_takes_its_socket_along(make_place: Callable[..., Place], tmp_path: Path) -> None:
+    place = make_place()
+    of = network()
+    a = port(of, "10.50.0.5")
+    place.plug.apply(document([of], [a]))
+    service = service_of(place.plug, tmp_path / "state", a)
+    assert set(service.server.namespaces()) == {of.id}
+
+    place.plug.apply(document([], [], revision=2))
+    service.tick(None)
+
+    assert service.server.namespaces() == {}
+    service.close()
+
+
+def test_guests_with_rules_that_let_nothing_out_are_told_all_the_same(place: Place, tmp_path: Path) -> None:
+    of = network()
+    closed, opened = port(of, "10.50.0.5"), port(of, "10.50.0.6", group_ids=(OPEN.id,))
+    assert place.plug.apply(document([of], [closed, opened])).problems == ()
+    guests = [place.guest(each) for each in (closed, opened)]
+    for guest in guests:
+        reaches(guest)
+    service = service_of(place.plug, tmp_path / "state", closed, opened)
+
+    assert [uuid_told(guest) for guest in guests] == [closed.instance_uuid, opened.instance_uuid]
+    service.close()
