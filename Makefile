@@ -14,31 +14,19 @@ ARGS ?=
 # Files with tests of the lanes that wait; tests/conftest.py sees that none is missed. Reading all others takes 25 s of CPU.
 WAITING_TESTS = $(shell grep -rlE 'mark\.(processes|qemu|browser|long)\b|_contract import' tests --include='test_*.py')
 FAST := not processes and not qemu and not browser and not long
-SLOW := (processes or qemu or browser) and not long
+PROCESSES := (processes or browser) and not qemu and not long
+QEMU := qemu and not long
 LONG := long
 # Architecture tests run with the checks, properties with many examples in `make test-long`.
 FAST_TESTS := --ignore tests/architecture --ignore tests/properties
 SLOWEST := --durations=25
-# Tests with processes of their own wait more than they compute. What only computes has the rest of the machine meanwhile,
-# and speaks when it is done.
-define beside
-mkdir -p $(STAMPS); nice -n 10 $(MAKE) -k --no-print-directory $(2) > $(STAMPS)/beside.log 2>&1 & others=$$!; \
-$(MAKE) --no-print-directory $(1); waiting=$$?; wait $$others; computing=$$?; cat $(STAMPS)/beside.log; \
-test $$waiting -eq 0 && test $$computing -eq 0
-endef
-# Lanes share the machine, and what has real processes or servers also has their timing. A test that fails beside others is
-# tried once more with its lane to itself: what fails twice fails the lane, what passes then has been printed with its reason.
-define twice
-cache="-o cache_dir=.pytest_cache/$@"; \
-$(1) $$cache $(2) $(3) || { test $$? -eq 1 && echo "once more, each by itself:" && \
-$(1) $$cache --last-failed --last-failed-no-failures none $(3); }
-endef
+LANES = $(PY) tests/run_lanes.py
 COLLECTED := --no-location --no-wrap --no-obsolete --ignore 'tests/*' --ignore '.*' --ignore 'static-collected/*'
 CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
-.PHONY: run down test check lint types architecture deploy-check test-fast test-slow test-postgres \
+.PHONY: run down test check lint types architecture deploy-check test-fast test-processes test-qemu test-postgres \
 	test-long test-properties test-doors fuzz-doors test-drills drill drill-control drill-faults agent-wheel bench lock clean \
 	conformance-placement conformance-compute messages system-run system-test system-test-long libvirt-binding \
 	dev-environment no-venv
@@ -49,11 +37,11 @@ run: system-run $(STAMPS)/base libvirt-binding ## start (ARGS="--port 9000 --hyp
 down: ## stop what runs here, guests included (ARGS="--keep-guests")
 	@exec $(PY) manage.py down $(ARGS)
 
-test: dev-environment lint ## every check, and every test that a change usually breaks
-	@$(call beside,test-slow,test-fast types architecture deploy-check)
+test: dev-environment ## every check, and every test that a change usually breaks
+	@$(LANES) lint+types+deploy-check,architecture test-fast test-qemu,test-processes
 
 test-long: system-test-long dev-environment $(STAMPS)/clients ## the rest: services on PostgreSQL, properties, drills and faults
-	@$(call beside,test-drills,test-postgres test-properties test-doors)
+	@$(LANES) test-drills test-postgres test-properties test-doors
 
 # Installed in this order: the virtual environment may need Debian's venv package, the binding its headers.
 system-run system-test system-test-long: system-%:
@@ -99,10 +87,10 @@ deploy-check: ## Django's own checks of the production settings, with values as 
 	$(PY) manage.py check --deploy --fail-level WARNING
 
 test-fast: ## units, services, API and pages on SQLite, for the inner loop
-	@$(call twice,$(PY) -m pytest,-n 2 -m "$(FAST)" $(SLOWEST) $(ARGS),$(FAST_TESTS))
+	$(PY) -m pytest -n 2 -m "$(FAST)" $(SLOWEST) $(FAST_TESTS) $(ARGS)
 
 test-postgres: ## services again, on a private PostgreSQL cluster (ARGS="tests/api" for the API as well)
-	@$(call twice,$(PY) tests/run_postgres.py,-n 2 -m "$(FAST)" $(SLOWEST) $(ARGS),tests/services)
+	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" $(SLOWEST) tests/services $(ARGS)
 
 test-properties: dev-environment ## the property tests, with other examples each time
 	HYPOTHESIS_PROFILE=$(or $(PROFILE),long) $(PY) -m pytest -n 2 tests/properties --ignore tests/properties/doors $(SLOWEST) $(ARGS)
@@ -114,11 +102,15 @@ test-doors: dev-environment ## few requests made up from the documents of the Op
 fuzz-doors: dev-environment ## more of them, and others: KILONOVA_FUZZ_EXAMPLES of each method, KILONOVA_FUZZ_SEED (ARGS="-k volume")
 	$(PY) -m pytest -n 2 tests/properties/doors $(ARGS)
 
-test-slow: ## real processes, real guests, a real browser: three files at a time, since the tests of one may share them
-	@$(call twice,$(PY) -m pytest,-n 3 --dist loadfile -m "$(SLOW)" $(SLOWEST) $(ARGS),$(WAITING_TESTS))
+# The tests of a file run in one process, since they share servers. Guests are emulated, so one file of them at a time.
+test-processes: ## real processes, a real browser
+	$(PY) -m pytest -n 2 --dist loadfile -m "$(PROCESSES)" $(SLOWEST) $(WAITING_TESTS) $(ARGS)
 
-test-drills: ## every process killed at many points, and faults of what it stands on: short runs of both; three files at a time
-	@$(call twice,$(PY) -m pytest,-n 3 --dist loadfile -m "$(LONG)" $(SLOWEST) $(ARGS),$(filter-out tests/properties/%,$(WAITING_TESTS)))
+test-qemu: ## real guests
+	$(PY) -m pytest -n 1 --dist loadfile -m "$(QEMU)" $(SLOWEST) $(WAITING_TESTS) $(ARGS)
+
+test-drills: ## every process killed at many points, and faults of what it stands on: short runs of both; two files at a time
+	$(PY) -m pytest -n 2 --dist loadfile -m "$(LONG)" $(SLOWEST) $(filter-out tests/properties/%,$(WAITING_TESTS)) $(ARGS)
 
 drill: dev-environment ## kill -9 of every process at every point, for half an hour (ARGS="--kills 300 --seed 7 ...")
 	@$(PY) -m tests.drill $(ARGS)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 pytest_plugins = [
+    "tests.fixtures.second_tries",
     "tests.fixtures.processes",
     "tests.fixtures.migrated",
     "tests.fixtures.services",

@@ -64,9 +64,10 @@ def _up_stop(state_dir: Path, announcer: Announcer) -> None:
                 return
         except StateInUse as error:
             holder = str(error.extra["pid"])
-            if time.monotonic() > end or not holder.isdecimal():
+            if time.monotonic() > end:
                 raise
-            if holder != asked:
+            # One that has just begun, or is about to end, holds the directory without its number in the file.
+            if holder.isdecimal() and holder != asked:
                 asked = holder
                 announcer.line(f"manage.py up (process {holder}) is asked to stop")
                 with suppress(ProcessLookupError):

@@ -119,10 +119,10 @@ def test_many_waiting_agents_hold_no_thread_and_each_hears_of_its_work(
 
 def test_poll_ends_when_its_time_is_over_and_the_connection_goes_on(port: int, act: Act) -> None:
     act("enrol", "timed")
-    poll = Poll(port, "timed", timeout_s=0.5)
     began = time.monotonic()
+    poll = Poll(port, "timed", timeout_s=0.5)
     assert poll.answer() == (200, [])
-    assert 0.4 < time.monotonic() - began < 20.0
+    assert time.monotonic() - began >= 0.5
     sock = poll.link.sock
     poll.link.request("GET", "/healthz")
     assert poll.link.getresponse().read()
@@ -156,7 +156,7 @@ def test_refused_poll_says_why_at_once(port: int, act: Act) -> None:
 
 def test_secret_that_is_revoked_while_its_agent_waits_hears_nothing(port: int, act: Act) -> None:
     act("enrol", "revoked")
-    poll = Poll(port, "revoked", timeout_s=3.0)
+    poll = Poll(port, "revoked")
     time.sleep(0.5)
     act("revoke", "revoked")
     act("wake", "revoked")

@@ -189,17 +189,23 @@ def test_redirect_is_not_followed(notifying: Any, receiver: Receiver) -> None:
     assert (len(receiver.got), only().error) == (1, "the receiver answered 302")
 
 
-def test_receiver_that_is_slow_or_not_there_is_a_failed_attempt(notifying: Any, receiver: Receiver) -> None:
+def test_receiver_that_is_slow_is_a_failed_attempt(notifying: Any, receiver: Receiver) -> None:
     notifying(TIMEOUT_S=0.1)
     receiver.pause_s = 0.5
-    slow, gone = hook(receiver.url), hook(name="gone", url="http://127.0.0.1:1/")
+    slow = hook(receiver.url)
     happened()
     events_fan_out()
     webhook_drain(slow.pk)
+    assert "no answer within 0.1 s" in only().error
+
+
+@pytest.mark.usefixtures("notifying")
+def test_receiver_that_is_not_there_is_a_failed_attempt() -> None:
+    gone = hook(url="http://127.0.0.1:1/")
+    happened()
+    events_fan_out()
     webhook_drain(gone.pk)
-    problems = {row.webhook_id: row.error for row in Delivery.objects.all()}
-    assert "no answer within 0.1 s" in problems[slow.pk]
-    assert "Connection refused" in problems[gone.pk]
+    assert "Connection refused" in only().error
 
 
 def test_receiver_that_drips_its_answer_is_cut_off_at_the_deadline_of_the_whole(
@@ -210,9 +216,7 @@ def test_receiver_that_drips_its_answer_is_cut_off_at_the_deadline_of_the_whole(
     made = hook(receiver.url)
     happened()
     events_fan_out()
-    began = time.monotonic()
-    webhook_drain(made.pk)
-    assert time.monotonic() - began < 4, "all that it drips takes five seconds"
+    webhook_drain(made.pk)  # the receiver would drip for ever
     assert "no answer within 0.3 s" in only().error
 
 

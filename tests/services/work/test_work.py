@@ -156,13 +156,15 @@ def test_several_are_taken_fenced_and_ended_at_once_and_only_those_that_are_ours
 
 
 def test_work_of_a_package_is_taken_when_its_turn_comes_and_what_is_late_stays_untaken(settings: Any) -> None:
-    settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": 4.8}
+    settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": 3600.0}
     untaken_meanwhile = []
 
     def slow(work: Work, lease: WorkLease) -> None:
         untaken_meanwhile.append(Work.objects.filter(state=WorkState.WAITING, attempt=0).count())
-        time.sleep(1.0)
         work_finish(lease=lease)
+        if len(untaken_meanwhile) == 2:  # a third of a lease is over after this one, and not before
+            settings.KILONOVA = {**settings.KILONOVA, "LEASE_S": 1.0}
+            time.sleep(0.4)
 
     jobs.kind_register("slow", handler=slow, overdue=lambda work, reason: None)
     try:

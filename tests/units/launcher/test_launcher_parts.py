@@ -1,11 +1,14 @@
 """The launcher's parts that need no running process."""
 
+import fcntl
 import io
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from controlplane.identity.services import AdminBootstrap
 from controlplane.kernel.errors import Invalid
 from controlplane.launcher.announcer import Announcer
 from controlplane.launcher.children import agent_command, child_specs
+from controlplane.launcher.down import down_run
 from controlplane.launcher.hypervisors import hypervisors_prepare, machine_share
 from controlplane.launcher.options import HypervisorKind, UpOptions
 from controlplane.launcher.seed import DEMO_IMAGE
@@ -49,6 +53,21 @@ def test_state_is_free_again_after_the_lock(tmp_path: Path) -> None:
         pass
     with StateLock(tmp_path):
         assert (tmp_path / "up.lock").read_text().strip().isdigit()
+
+
+def test_down_waits_for_one_that_has_not_written_its_number_yet(tmp_path: Path) -> None:
+    lock = tmp_path / "up.lock"
+    with lock.open("w") as up, ThreadPoolExecutor(1) as beside:
+        fcntl.flock(up, fcntl.LOCK_EX)
+        out = io.StringIO()
+        done = beside.submit(down_run, tmp_path, Announcer(Console(file=out)), grace_s=0, keep_guests=True)
+        with subprocess.Popen(["sleep", "infinity"]) as holder:
+            done.add_done_callback(lambda _done: holder.kill())  # it must not end before
+            lock.write_text(f"{holder.pid}\n")
+            assert holder.wait() == -signal.SIGTERM
+        up.close()
+        done.result()
+    assert "is asked to stop" in out.getvalue()
 
 
 def test_used_port_is_refused_with_the_option_to_change() -> None:
