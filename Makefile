@@ -19,6 +19,8 @@ QEMU := qemu and not long
 LONG := long
 # Architecture tests run with the checks, properties with many examples in `make test-long`.
 FAST_TESTS := --ignore tests/architecture --ignore tests/properties
+# Where PostgreSQL may do otherwise than SQLite: `make test` runs these there too, `make test-long` all other services.
+DIFFERING := tests/services/work tests/services/placement tests/services/scheduling/fleet tests/services/servers/conductor
 SLOWEST := --durations=25
 LANES = $(PY) tests/run_lanes.py
 COLLECTED := --no-location --no-wrap --no-obsolete --ignore 'tests/*' --ignore '.*' --ignore 'static-collected/*'
@@ -26,7 +28,8 @@ CODE := controlplane placement scheduling servers computeagent
 export HYPOTHESIS_PROFILE ?= ci
 
 .NOTPARALLEL:
-.PHONY: run down test check lint types architecture deploy-check test-fast test-processes test-qemu test-postgres \
+.PHONY: run down test check lint types architecture deploy-check test-fast test-processes test-qemu \
+	test-differing test-postgres \
 	test-long test-properties test-doors fuzz-doors test-drills drill drill-control drill-faults agent-wheel bench lock clean \
 	conformance-placement conformance-compute messages system-run system-test system-test-long libvirt-binding \
 	dev-environment no-venv
@@ -38,7 +41,7 @@ down: ## stop what runs here, guests included (ARGS="--keep-guests")
 	@exec $(PY) manage.py down $(ARGS)
 
 test: dev-environment ## every check, and every test that a change usually breaks
-	@$(LANES) lint+types+deploy-check,architecture test-fast test-qemu,test-processes
+	@$(LANES) types+test-differing,lint+deploy-check+architecture test-fast test-qemu,test-processes
 
 test-long: system-test-long dev-environment $(STAMPS)/clients ## the rest: services on PostgreSQL, properties, drills and faults
 	@$(LANES) test-drills test-postgres test-properties test-doors
@@ -89,8 +92,11 @@ deploy-check: ## Django's own checks of the production settings, with values as 
 test-fast: ## units, services, API and pages on SQLite, for the inner loop
 	$(PY) -m pytest -n 2 -m "$(FAST)" $(SLOWEST) $(FAST_TESTS) $(ARGS)
 
-test-postgres: ## services again, on a private PostgreSQL cluster (ARGS="tests/api" for the API as well)
-	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" $(SLOWEST) tests/services $(ARGS)
+test-differing: ## what PostgreSQL may do otherwise than SQLite, on a private cluster
+	$(PY) tests/run_postgres.py -n 1 -m "$(FAST)" $(SLOWEST) $(DIFFERING) $(ARGS)
+
+test-postgres: ## the other services on PostgreSQL, a private cluster for each process (ARGS="tests/api" for the API as well)
+	$(PY) tests/run_postgres.py -n 2 -m "$(FAST)" $(SLOWEST) tests/services $(DIFFERING:%=--ignore=%) $(ARGS)
 
 test-properties: dev-environment ## the property tests, with other examples each time
 	HYPOTHESIS_PROFILE=$(or $(PROFILE),long) $(PY) -m pytest -n 2 tests/properties --ignore tests/properties/doors $(SLOWEST) $(ARGS)
@@ -110,7 +116,8 @@ test-qemu: ## real guests
 	$(PY) -m pytest -n 1 --dist loadfile -m "$(QEMU)" $(SLOWEST) $(WAITING_TESTS) $(ARGS)
 
 test-drills: ## every process killed at many points, and faults of what it stands on: short runs of both; two files at a time
-	$(PY) -m pytest -n 2 --dist loadfile -m "$(LONG)" $(SLOWEST) $(filter-out tests/properties/%,$(WAITING_TESTS)) $(ARGS)
+	KILONOVA_TEST_PATIENCE=$(or $(KILONOVA_TEST_PATIENCE),3) $(PY) -m pytest -n 2 --dist loadfile --timeout 2700 -m "$(LONG)" \
+		$(SLOWEST) $(filter-out tests/properties/%,$(WAITING_TESTS)) $(ARGS)
 
 drill: dev-environment ## kill -9 of every process at every point, for half an hour (ARGS="--kills 300 --seed 7 ...")
 	@$(PY) -m tests.drill $(ARGS)

@@ -16,6 +16,7 @@ from hypothesis import settings as hypothesis_settings
 
 pytest_plugins = [
     "tests.fixtures.second_tries",
+    "tests.fixtures.spending",
     "tests.fixtures.processes",
     "tests.fixtures.migrated",
     "tests.fixtures.services",

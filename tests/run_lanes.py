@@ -26,7 +26,29 @@ LOGS = ROOT / ".stamps" / "lanes"
 SECOND_TRIES = 3
 """More than so many in one run say that something is broken, not that a machine was busy."""
 
-CLOSING_LINE = re.compile(r"^=+ (?P<counts>\d+ \w+.*) in [\d.]+s.*=+$", re.MULTILINE)
+
+@dataclass(frozen=True)
+class Budget:
+    """How many processes tests of a lane may start, and how many databases they may migrate."""
+
+    processes: int
+    schemas: int
+
+
+BUDGETS = {
+    "architecture": Budget(30, 1),
+    "test-differing": Budget(10, 1),
+    "test-fast": Budget(550, 1),
+    "test-qemu": Budget(200, 1),
+    "test-processes": Budget(950, 3),
+}
+"""Of the lanes of `make test`, which stays short. What does not fit is marked `long`."""
+
+CLOSING_LINE = re.compile(
+    r"^(?:=+ )?(?P<counts>\d+ (?:passed|failed|skipped|error|rerun).*) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$",
+    re.MULTILINE,
+)
+SPENT = re.compile(r"^spent: (?P<processes>\d+) processes started, (?P<schemas>\d+) schemas made$", re.MULTILINE)
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|rerun)\b")
 
 
@@ -41,26 +63,48 @@ class Ending:
 
     @property
     def failures(self) -> int:
-        """Tests that failed; 1 for a lane that failed without a failing test."""
-        return self.counts["failed"] + self.counts["error"] or int(self.status != 0)
+        """Tests that failed; 1 for a lane that failed without a failing test, or spent too much."""
+        failed = self.status != 0 or bool(self.overspent)
+        return self.counts["failed"] + self.counts["error"] or int(failed)
+
+    @property
+    def overspent(self) -> str:
+        """What it spent above its budget, in words; empty for nothing."""
+        budget = BUDGETS.get(self.lane)
+        if budget is None:
+            return ""
+        processes, schemas = self.counts["processes"], self.counts["schemas"]
+        if processes <= budget.processes and schemas <= budget.schemas:
+            return ""
+        return (
+            f"{self.lane} started {processes} processes of {budget.processes} that it may, and made {schemas} schemas "
+            f"of {budget.schemas}: share a server or a database, or mark the test long."
+        )
 
 
 def counted(output: str) -> Counter[str]:
-    """What the closing lines of pytest in an output count: passed, failed, error, skipped, rerun."""
+    """What the closing lines of pytest in an output count: passed, failed, error, skipped, rerun; and what was spent:
+    processes, schemas.
+    """
     counts: Counter[str] = Counter()
     for line in CLOSING_LINE.finditer(output):
         for number, word in COUNT.findall(line["counts"]):
             counts[word.removesuffix("s") if word == "errors" else word] += int(number)
+    for spent in SPENT.finditer(output):
+        counts.update({what: int(number) for what, number in spent.groupdict().items()})
     return counts
 
 
 def table(endings: Sequence[Ending]) -> str:
-    """A line a lane: its tests, seconds, failures and second tries."""
-    lines = [f"{'lane':<18}{'tests':>8}{'seconds':>9}{'failures':>10}{'second tries':>14}"]
+    """A line a lane: its tests, seconds, failures, second tries, and what it spent."""
+    lines = [
+        f"{'lane':<18}{'tests':>8}{'seconds':>9}{'failures':>10}{'second tries':>14}{'processes':>11}{'schemas':>9}"
+    ]
     for each in endings:
         tests = sum(each.counts[word] for word in ("passed", "failed", "error"))
         lines.append(
             f"{each.lane:<18}{tests or '-':>8}{each.seconds:>9.0f}{each.failures:>10}{each.counts['rerun']:>14}"
+            f"{each.counts['processes']:>11}{each.counts['schemas']:>9}"
         )
     return "\n".join(lines)
 
@@ -76,7 +120,7 @@ def closing_line(endings: Sequence[Ending]) -> str:
 def exit_status(endings: Sequence[Ending]) -> int:
     """0 where every lane passed, with few second tries."""
     tries = sum(each.counts["rerun"] for each in endings)
-    return int(any(each.status for each in endings) or tries > SECOND_TRIES)
+    return int(any(each.failures for each in endings) or tries > SECOND_TRIES)
 
 
 class Run:
@@ -137,6 +181,9 @@ def main(stages: Sequence[str]) -> int:
     for word in stages:
         run.stage(word)
     print(f"\n{table(run.endings)}\n")
+    for each in run.endings:
+        if each.overspent:
+            print(f"{each.overspent}\n")
     if (tries := sum(each.counts["rerun"] for each in run.endings)) > SECOND_TRIES:
         print(f"{tries} tests needed a second try; more than {SECOND_TRIES} fail the run.\n")
     print(closing_line(run.endings), flush=True)

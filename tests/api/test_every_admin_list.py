@@ -52,6 +52,7 @@ def queries_of(browser: Client, model: Any) -> tuple[int, str]:
     return len(seen), answer.content.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [one for one in MODELS if of(one) not in ALONE], ids=of)
 def test_list_costs_the_same_for_few_and_many_rows(browser: Client, model: Any) -> None:
     rows_make(model, FEW)

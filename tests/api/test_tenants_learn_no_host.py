@@ -196,6 +196,7 @@ def _shown(answer: Any) -> tuple[int, list[str]]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("person", TENANTS)
 def test_no_filter_of_the_api_tells_one_host_from_another(person: str, who: world.People) -> None:
     tenant, telling = world.client_of(getattr(who, person)), []
@@ -210,6 +211,7 @@ def test_no_filter_of_the_api_tells_one_host_from_another(person: str, who: worl
     assert telling == []
 
 
+@pytest.mark.long
 def test_no_filter_of_a_page_tells_one_host_from_another(who: world.People) -> None:
     browser, telling = _browser(who.member), []
     for path in filter(_is_page, _paths("/")):
@@ -223,6 +225,7 @@ def test_no_filter_of_a_page_tells_one_host_from_another(who: world.People) -> N
     assert telling == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("person", TENANTS)
 def test_no_list_of_the_api_is_ordered_by_host(person: str, who: world.People) -> None:
     tenant = world.client_of(getattr(who, person))

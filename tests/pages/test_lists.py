@@ -31,6 +31,7 @@ def test_every_list_has_views() -> None:
     assert {one.name for one in EVERY_LIST} == set(LISTS)
 
 
+@pytest.mark.long
 def test_every_column_of_every_list_is_shown_sorted_by_and_exported(people: People, as_person: AsPerson) -> None:
     aggregate = aggregate_create(name="rack-1", metadata={"availability_zone": "az-1"})
     aggregate_host_add(aggregate_id=aggregate.pk, host="h1")

@@ -74,6 +74,7 @@ def test_image_is_a_small_qcow2_built_once(tmp_path: Path) -> None:
     assert first.stat().st_mtime_ns == made_at
 
 
+@pytest.mark.long
 def test_equal_inputs_give_equal_images(tmp_path: Path) -> None:
     first = demo_image_build(tmp_path / "one")
     (tmp_path / "two").mkdir()

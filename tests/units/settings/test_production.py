@@ -74,6 +74,7 @@ def test_promise_can_be_changed(name: str, value: str, setting: str, expected: o
     assert settings_with(**{name: value})[setting] == expected
 
 
+@pytest.mark.long
 def test_deploy_check_warns_of_a_proxy_that_nobody_counted() -> None:
     assert "identity.W001" in deploy_check()
     assert deploy_check(TRUSTED_PROXIES="1") == ""
